@@ -10,6 +10,8 @@ export interface Action {
   readonly detail: string;
   /** The key that does it without the palette, after the prefix unless it says more. */
   readonly key?: string;
+  /** It opens the form of one of the server's operations. */
+  readonly isOperation?: boolean;
   run(): void;
 }
 

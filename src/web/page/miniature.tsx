@@ -32,8 +32,7 @@ export function Miniature({ session, workspace }: { readonly session: string; re
   );
 }
 
-/** The rows down to the last one that is not blank. */
+/** The last rows that are not blank. */
 function lastRows(rows: readonly string[]): readonly string[] {
-  const end = rows.findLastIndex((row) => row.trim() !== "") + 1;
-  return rows.slice(Math.max(0, end - ROWS), end);
+  return rows.filter((row) => row.trim() !== "").slice(-ROWS);
 }

@@ -19,6 +19,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
       ...described.map(({ method, path, summary }) => ({
         name: summary,
         detail: `${method} ${path}`,
+        isOperation: true,
         run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
       })),
     ],
@@ -80,12 +81,17 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
   );
 }
 
+/** Operations of the server come after what the page has words for, and only where each typed word is in their own. */
 function matching(all: readonly Action[], query: string): Action[] {
-  if (query.trim() === "") return all.slice(0, LISTED);
+  if (query.trim() === "") return all.filter(({ isOperation }) => isOperation !== true).slice(0, LISTED);
+  const words = query.toLowerCase().split(/\s+/);
   const scored = all.flatMap((action) => {
-    const own = score(query, `${action.name} ${action.detail}`);
+    const text = `${action.name} ${action.detail}`;
+    if (action.isOperation === true && !words.every((word) => text.toLowerCase().includes(word))) return [];
+    const own = score(query, text);
     const byName = score(query, action.name);
-    return own === null ? [] : [{ action, score: own + (byName ?? 0) }];
+    const sum = (own ?? 0) + (byName ?? 0);
+    return own === null ? [] : [{ action, score: action.isOperation === true ? sum / 4 : sum }];
   });
   return scored
     .sort((a, b) => b.score - a.score)

@@ -110,8 +110,8 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
           <i class={`dot ${tone}`} />
           <b>{name}</b>
           {attached > 0 && (
-            <span class="viewers" title={`${attached} attached`}>
-              {attached}
+            <span class="viewers" title="Terminals and pages that show it">
+              {attached} here
             </span>
           )}
           {tags.map((tag) => (

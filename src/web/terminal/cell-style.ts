@@ -74,5 +74,7 @@ function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): Loo
     if ((flags & UNDERLINE) !== 0) css.push(`text-decoration-style:${underlines[underlineStyle ?? "single"]}`);
     if (underlineColor !== undefined) css.push(`text-decoration-color:${cssColor(underlineColor, "currentcolor")}`);
   }
+  // A ground fills its cells, which are higher than the font's own boxes.
+  if (inverse || ground !== null) names.push("g");
   return { className: names.join(" "), css: css.join(";") };
 }

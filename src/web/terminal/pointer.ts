@@ -51,7 +51,11 @@ export class Pointer {
   }
 
   private down(event: PointerEvent): void {
-    if (event.pointerType === "touch" || !this.isTold(event)) return;
+    if (event.pointerType === "touch") return;
+    if (!this.isTold(event)) {
+      if (event.shiftKey) beginSelection();
+      return;
+    }
     event.preventDefault();
     this.root.setPointerCapture(event.pointerId);
     this.held = event.button;
@@ -116,4 +120,13 @@ export class Pointer {
     const bytes = mouseBytes({ row, col, button, kind, shiftKey, altKey, ctrlKey }, this.port.modes());
     if (bytes !== null) this.port.send(bytes);
   }
+}
+
+/** Shift would make a selection longer that ends elsewhere, in the text input even: it begins anew. */
+function beginSelection(): void {
+  const selection = getSelection();
+  const { activeElement } = document;
+  if (!(activeElement instanceof HTMLTextAreaElement)) return;
+  activeElement.blur();
+  selection?.removeAllRanges();
 }

@@ -209,8 +209,14 @@ export class Terminal {
     return joinRows(selectedParts(range, root, (element) => rowsByElement.get(element)));
   }
 
+  /** Where the picture is larger than the room, the part with the cursor is what matters. */
+  showCursor(): void {
+    if (this.follows) this.cursor.element.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
   private send(bytes: Uint8Array): void {
     this.activePane?.toEnd();
+    this.showCursor();
     this.events.input(bytes);
   }
 
@@ -373,7 +379,7 @@ export class Terminal {
   private measureRoom(): void {
     if (!this.element.isConnected || this.element.clientWidth === 0) return;
     if (this.follows) this.scale();
-    else this.grid.style.transform = "";
+    else this.grid.style.zoom = "";
     const { rows, cols } = this.room();
     const told = `${rows} ${cols} ${this.follows}`;
     if (told === this.told) return;
@@ -387,7 +393,8 @@ export class Terminal {
     if (frame === null) return;
     const { width } = this.tools.measure.size;
     const scale = Math.min(1, Math.max(LEAST_SCALE, this.element.clientWidth / (frame.cols * width)));
-    this.grid.style.transform = scale === 1 ? "" : `scale(${scale})`;
+    this.grid.style.zoom = scale === 1 ? "" : String(scale);
+    this.showCursor();
   }
 }
 

@@ -1,0 +1,238 @@
+/** What a page does when the server goes, when another size matters, and when others write or ask. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, TestBrowser } from "./support/browser.ts";
+import { open } from "./support/shown.ts";
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!isCompiled) return;
+  gateway = await Gateway.start();
+  browser = await TestBrowser.start();
+});
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await gateway?.[Symbol.asyncDispose]();
+});
+
+browserTest("kill -9 of the server: the same tab is live again, and nothing is typed twice", async () => {
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  await using own = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
+  const file = `${own.dir}/typed`;
+  await own.create({ name: "typed", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
+  const { page, shows, faults } = await open(browser, own, "typed");
+  await shows("ready");
+  const typed = async (): Promise<string> =>
+    Bun.file(file)
+      .text()
+      .catch(() => "");
+  await page.keyboard.type("before ");
+  await until("what was typed", async () => (await typed()) === "before ");
+  await own.end("SIGKILL");
+  await page.waitForSelector(".lost.lost");
+  // While the server is away for a moment, a person types on.
+  await page.keyboard.type("meanwhile ");
+  await own.serve();
+  await page.waitForSelector(".tile .dot.live");
+  await page.keyboard.type("after");
+  await until("all that was typed", async () => (await typed()).endsWith("after"));
+  expect(await typed()).toMatch(/^before (meanwhile )?after$/);
+  expect(await page.evaluate(() => performance.getEntriesByType("navigation").length)).toBe(1);
+  expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
+});
+
+browserTest("a page that follows leaves the session's size alone, one that fits sets it", async () => {
+  await gateway.create({ name: "sized", rows: 33, cols: 111 });
+  const { page, shows } = await open(browser, gateway, "sized");
+  const size = async () => {
+    const { rows, cols } = (await (await gateway.unix("/sessions/sized")).json()) as { rows: number; cols: number };
+    return [rows, cols];
+  };
+  await until("the page's own size", async () => (await size())[1] !== 111);
+  await page.evaluate(() => {
+    localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" }));
+  });
+  await gateway.create({ name: "followed", rows: 33, cols: 111 });
+  const second = await open(browser, gateway, "followed");
+  await second.page.evaluate(() => localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" })));
+  await gateway.create({ name: "followed2", rows: 33, cols: 111 });
+  await second.page.goto("about:blank");
+  await second.page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=followed2`);
+  await second.page.waitForSelector(".tile .dot.live");
+  await second.shows(/^\$/m);
+  await second.page.waitForSelector(".terminal.focused");
+  await second.page.keyboard.type("stty size\r");
+  await second.shows("33 111");
+  await shows(/^\$/m);
+});
+
+browserTest("panes, overlays and panels are shown as in the terminal, and leave nothing behind", async () => {
+  await gateway.create({ name: "drawn" });
+  const { page, shows, faults } = await open(browser, gateway, "drawn");
+  await shows(/^\$/m);
+  const text = () => page.evaluate(() => document.querySelector(".grid")?.textContent ?? "");
+  const before = await text();
+  const overlay = { x: 10, y: 5, width: 20, height: 3, background: "blue", spans: [{ text: "an overlay" }] };
+  const { id } = (await (await gateway.unix("/sessions/drawn/overlay", { json: overlay })).json()) as { id: string };
+  await until("the overlay", async () => (await text()).includes("an overlay"));
+  const panel = { position: "bottom", height: 1, spans: [{ text: "a panel" }] };
+  const made = (await (await gateway.unix("/sessions/drawn/panel", { json: panel })).json()) as { id: string };
+  await until("the panel", async () => (await text()).includes("a panel"));
+  await gateway.unix(`/sessions/drawn/overlay/${id}`, { method: "DELETE" });
+  await gateway.unix(`/sessions/drawn/panel/${made.id}`, { method: "DELETE" });
+  await until("both gone", async () => (await text()) === before);
+  await gateway.unix("/sessions/drawn/panes", { json: { direction: "right" } });
+  await until("two panes", () => page.evaluate(() => document.querySelectorAll(".pane").length === 2));
+  const width = () => page.evaluate(() => document.querySelector<HTMLElement>(".pane")?.offsetWidth ?? 0);
+  const wide = await width();
+  const border = await page.waitForSelector(".border.right");
+  const box = await border?.boundingBox();
+  if (box == null) throw new Error("no border to drag");
+  await page.mouse.move(box.x + box.width / 2, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x - 100, box.y + 50, { steps: 5 });
+  await page.mouse.up();
+  await until("the pane to be narrower", async () => (await width()) < wide - 50);
+  expect(faults).toEqual([]);
+});
+
+browserTest("an agent's question is answered by keys, and by touch", async () => {
+  await gateway.create({ name: "asked" });
+  const { page, shows } = await open(browser, gateway, "asked");
+  await shows(/^\$/m);
+  const ask = () =>
+    gateway.unix("/sessions/asked/ask", {
+      json: { question: "Which one?", choices: ["first", "second"], max_wait_ms: 20_000 },
+    });
+  const text = () => page.evaluate(() => document.querySelector(".grid")?.textContent ?? "");
+  const byKeys = ask();
+  await until("the dialog", async () => (await text()).includes("Which one?"));
+  // A dialog takes keys a moment after it has opened.
+  await until("the answer", async () => {
+    await page.keyboard.press("2");
+    await page.keyboard.press("Enter");
+    return Promise.race([byKeys.then(() => true), Bun.sleep(300).then(() => false)]);
+  });
+  expect(await (await byKeys).json()).toMatchObject({ state: "answered", answer: "second", answered_by: "terminal" });
+
+  await until("the dialog gone", async () => !(await text()).includes("Which one?"));
+  const byTouch = ask();
+  await until("the dialog again", async () => (await text()).includes("Which one?"));
+  await page.waitForSelector(".session .question");
+  await until("the answer by touch", async () => {
+    const at = await page.evaluate(() => {
+      const row = Array.from(document.querySelectorAll(".row")).find(
+        ({ textContent }) => textContent?.includes("first") === true,
+      );
+      const range = document.createRange();
+      const walker = row === undefined ? null : document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+      for (let node = walker?.nextNode(); node != null; node = walker?.nextNode()) {
+        const index = node.textContent?.indexOf("first") ?? -1;
+        if (index < 0) continue;
+        range.setStart(node, index);
+        range.setEnd(node, index + 5);
+        const { x, y, width, height } = range.getBoundingClientRect();
+        return { x: x + width / 2, y: y + height / 2 };
+      }
+      return null;
+    });
+    if (at !== null) await page.touchscreen.tap(at.x, at.y);
+    return Promise.race([byTouch.then(() => true), Bun.sleep(500).then(() => false)]);
+  });
+  expect(await (await byTouch).json()).toMatchObject({ state: "answered", answer: "first", answered_by: "terminal" });
+});
+
+browserTest("sessions are made, renamed, tagged, and ended with time to take it back", async () => {
+  await gateway.create({ name: "first" });
+  const { page, shows, faults } = await open(browser, gateway, "first");
+  await shows(/^\$/m);
+  await page.click("button[aria-label='New session']");
+  await page.waitForSelector("dialog[aria-label='New session'] input");
+  await page.keyboard.type("made-here");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-session='made-here'].active");
+  await page.hover("[data-session='made-here']");
+  await page.click("[data-session='made-here'] [aria-label^='Rename']");
+  await page.waitForSelector("dialog[aria-label=Rename] input");
+  await page.$eval("dialog[aria-label=Rename] input", (input) => input.select());
+  await page.keyboard.type("renamed");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-session=renamed]");
+  await page.hover("[data-session=renamed]");
+  await page.click("[data-session=renamed] [aria-label^='End']");
+  await page.waitForSelector("[data-session=renamed].ending");
+  const undo = await page.waitForSelector(".toast button");
+  await undo?.click();
+  await page.waitForSelector("[data-session=renamed]:not(.ending)");
+  await page.click("[data-session=renamed] [aria-label^='End']");
+  await page.waitForSelector("[data-session=renamed]", { hidden: true });
+  expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
+  expect(faults).toEqual([]);
+});
+
+browserTest("the palette finds what can be done, and does it", async () => {
+  await gateway.create({ name: "palette" });
+  const { page, shows } = await open(browser, gateway, "palette");
+  await shows(/^\$/m);
+  await page.keyboard.down("Control");
+  await page.keyboard.down("Shift");
+  await page.keyboard.press("KeyP");
+  await page.keyboard.up("Shift");
+  await page.keyboard.up("Control");
+  await page.waitForSelector(".palette input");
+  await page.keyboard.type("split right");
+  await page.waitForFunction(() =>
+    document.querySelector(".palette [aria-selected=true]")?.textContent?.includes("Split to the right"),
+  );
+  await page.keyboard.press("Enter");
+  await until("two panes", () => page.evaluate(() => document.querySelectorAll(".pane").length === 2));
+});
+
+browserTest("a screen reader finds the screen's lines and where it can go", async () => {
+  await gateway.create({ name: "read-aloud" });
+  const { page, shows } = await open(browser, gateway, "read-aloud");
+  await page.keyboard.type("echo spoken-line\r");
+  await shows(/^spoken-line$/m);
+  const tree = JSON.stringify(await page.accessibility.snapshot({ interestingOnly: false }));
+  expect(tree).toContain("spoken-line");
+  expect(tree).toContain("Terminal input");
+  expect(tree).toContain("New session");
+  // The way out of the terminal, which takes Tab for itself.
+  await page.keyboard.down("Control");
+  await page.keyboard.down("Shift");
+  await page.keyboard.press("KeyL");
+  await page.keyboard.up("Shift");
+  await page.keyboard.up("Control");
+  expect(await page.evaluate(() => document.activeElement?.closest(".sessions") !== null)).toBe(true);
+});
+
+browserTest("on a phone: the key bar types, Ctrl holds for the next key, the list is a drawer", async () => {
+  const file = `${gateway.dir}/phone.bytes`;
+  await gateway.create({ name: "phone", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
+  const { page } = await browser.page();
+  await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+  await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=phone`);
+  await page.waitForSelector(".tile .dot.live");
+  await page.tap(".pane");
+  await page.waitForSelector(".terminal.focused");
+  for (const label of ["Escape", "Up"]) await page.tap(`.key-bar [aria-label='${label}']`);
+  await page.tap(".key-bar button");
+  await page.waitForSelector(".key-bar [aria-pressed=true]");
+  await page.keyboard.press("c");
+  const client = await page.createCDPSession();
+  // A phone's keyboard says no keys: only text and what is deleted.
+  await client.send("Input.insertText", { text: "x" });
+  await until("what was typed", async () =>
+    (
+      await Bun.file(file)
+        .text()
+        .catch(() => "")
+    ).endsWith("x"),
+  );
+  expect(await Bun.file(file).text()).toBe("\x1b\x1b[A\x03x");
+  await page.tap(".menu");
+  await page.waitForSelector(".drawer-open [data-session=phone]");
+});
