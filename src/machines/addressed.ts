@@ -52,3 +52,11 @@ function walk(machine: string, value: unknown): unknown {
     }),
   );
 }
+
+/** Ids in fields, never in text: there a quote has a backslash before it. */
+const idInJson = /"(id|pane|pane_id|window|window_id|session|session_id)":"(@[sw]?\d+)"/g;
+
+/** JSON of an event or a picture. Runs for each of them, so it is not parsed. */
+export function addressedJson(machine: string, json: string): string {
+  return json.replace(idInJson, `"$1":"${machine}/$2"`);
+}

@@ -25,6 +25,7 @@ import { handleMcp } from "./http/mcp-route.ts";
 import { FarCalls } from "./machines/far-calls.ts";
 import { FarSessions } from "./machines/far-sessions.ts";
 import { LinkRoutes } from "./machines/routes.ts";
+import { HostsEverywhere } from "./machines/streamed-hosts.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
@@ -81,7 +82,9 @@ export function buildGateway(
   const changed = (): void => lifecycle.changed();
   const links = new LinkRoutes({ hosts, call, state, sockets, audit, changed });
   const webSockets = new WebSocketRoutes({
-    ...{ hosts, call, sockets, tickets, audit, limits: settings, changed },
+    ...{ call, sockets, tickets, audit, limits: settings, changed },
+    hosts: new HostsEverywhere(hosts, machines, options.hostname),
+    callerGone: (id) => hosts.callerGone(id),
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();

@@ -571,7 +571,7 @@ describe("slow readers", () => {
     };
     const connection = new ServerSocket({
       call: never,
-      hosts: new Hosts(gateway.instance, "here"),
+      hosts: { find: never, pane: never },
       context: { access: "admin", caller: { kind: "ws", id: "ws:1", connected: true } },
       maxWaits: 1,
       maxSubscriptions: 1,

@@ -5,11 +5,13 @@
  */
 
 import * as v from "valibot";
+import { addressedJson } from "../../machines/addressed.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { Host } from "./session-host.ts";
+import type { StreamedHost } from "./streamed-host.ts";
 
 export interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
@@ -27,7 +29,7 @@ export class HostStream {
   private over = false;
 
   private constructor(
-    readonly host: Host,
+    readonly host: StreamedHost,
     private readonly connection: Connection,
     private readonly context: RequestContext,
     private readonly events: StreamEvents,
@@ -39,8 +41,8 @@ export class HostStream {
    * Takes a client's place in the session.
    * @throws WshError resource_limit_reached, host_unavailable, session_not_found
    */
-  static async open(host: Host, context: RequestContext, events: StreamEvents): Promise<HostStream> {
-    const { connection } = await Connection.open(host.entry.socket, "server");
+  static async open(host: StreamedHost, context: RequestContext, events: StreamEvents): Promise<HostStream> {
+    const { connection } = await Connection.open(host.address, "server");
     const stream = new HostStream(host, connection, context, events);
     try {
       await connection.request("host.client", {}, context);
@@ -89,11 +91,16 @@ export class HostStream {
       this.events.output?.(message.payload);
     } else if (message.type === messageTypes.event) {
       const json = decoder.decode(message.payload);
-      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(json);
+      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(this.named(json));
       else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), messageJson(message)).call);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     }
+  }
+
+  private named(json: string): string {
+    const { machine } = parsePlace(this.host.info.name);
+    return machine === null ? json : addressedJson(machine, json);
   }
 
   private end(reason: string): void {

@@ -92,6 +92,11 @@ export class Host {
     }
   }
 
+  /** Where streams connect to it. */
+  get address(): string {
+    return this.entry.socket;
+  }
+
   /** Stores an info from the session process, with how long it holds if reported; false when it is not an info. */
   learn(value: unknown, listing: unknown): boolean {
     const info = v.safeParse(SessionInfoSchema, value);

@@ -4,14 +4,16 @@
  * number was taken, and is sent again where the session goes on; the session takes no number twice.
  */
 import * as v from "valibot";
+import { addressedJson } from "../../machines/addressed.ts";
 import { type Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
-import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { Host } from "./session-host.ts";
-import { type Hosts, REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
+import { REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 export interface ViewFeedEvents {
   /** JSON of a picture, as the session's process wrote it. */
@@ -44,7 +46,7 @@ export class ViewFeed {
   private before = 0;
 
   private constructor(
-    private readonly hosts: Hosts,
+    private readonly hosts: StreamedHosts,
     private readonly session: string,
     private attach: Attach,
     private readonly context: RequestContext,
@@ -53,14 +55,14 @@ export class ViewFeed {
 
   /** @throws what the session's process answered */
   static async open(
-    hosts: Hosts,
-    host: Host,
+    hosts: StreamedHosts,
+    host: StreamedHost,
     attach: Attach,
     context: RequestContext,
     events: ViewFeedEvents,
   ): Promise<ViewFeed> {
     const feed = new ViewFeed(hosts, host.info.id, attach, context, events);
-    await feed.connect(host.entry.socket, []);
+    await feed.connect(host.address, []);
     return feed;
   }
 
@@ -107,8 +109,8 @@ export class ViewFeed {
     this.connection?.request(operation, input, this.context).catch(() => {});
   }
 
-  private async connect(socket: string, typed: Typed): Promise<void> {
-    const { connection } = await Connection.open(socket, "server");
+  private async connect(address: string | Dial, typed: Typed): Promise<void> {
+    const { connection } = await Connection.open(address, "server");
     if (this.over) {
       connection.close();
       return;
@@ -135,6 +137,12 @@ export class ViewFeed {
     this.begin();
   }
 
+  /** A picture, with the ids of another machine as they are said here. */
+  private named(json: string): string {
+    const { machine } = parsePlace(this.session);
+    return machine === null ? json : addressedJson(machine, json);
+  }
+
   /** Everything that no process has taken goes to this one. */
   private begin(): void {
     this.begun = true;
@@ -145,7 +153,7 @@ export class ViewFeed {
     if (this.over || connection !== this.connection) return;
     if (message.type === messageTypes.frame) {
       this.pictures++;
-      this.events.frame(decoder.decode(message.payload));
+      this.events.frame(this.named(decoder.decode(message.payload)));
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) {
@@ -163,9 +171,14 @@ export class ViewFeed {
     else if (event.event === "moved") {
       this.connection = null;
       connection.close();
-      const { socket, typed } = event;
-      void this.connect(socket, typed).catch(() => this.again());
+      void this.follow(event).catch(() => this.again());
     }
+  }
+
+  /** The path is one of the machine that the session is on: what serves it there is found by its id. */
+  private async follow({ socket, typed }: Extract<v.InferOutput<typeof AttachEventSchema>, { event: "moved" }>) {
+    const { machine } = parsePlace(this.session);
+    await this.connect(machine === null ? socket : (await this.hosts.find(this.session)).address, typed);
   }
 
   private took(n: number): void {
@@ -188,7 +201,7 @@ export class ViewFeed {
       try {
         const host = await this.hosts.find(this.session);
         if (host.isMember) throw new WshError("host_unavailable", "its layout process is not there yet");
-        await this.connect(host.entry.socket, []);
+        await this.connect(host.address, []);
         return;
       } catch {
         await Bun.sleep(REPLACED_POLL_MS);

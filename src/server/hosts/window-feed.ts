@@ -3,13 +3,15 @@
  * when another takes over (its first split) or the process was lost. Events keep their order and count across that.
  */
 import * as v from "valibot";
+import { addressedJson } from "../../machines/addressed.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import { WindowMovedSchema, type WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { Host } from "./session-host.ts";
-import { type Hosts, REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import { REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 const MOVED = '{"event":"moved"';
 /** The number of an event stands at its beginning. */
@@ -30,7 +32,7 @@ export class WindowFeed {
   private seq = 0;
 
   private constructor(
-    private readonly hosts: Hosts,
+    private readonly hosts: StreamedHosts,
     /** Id of the session. */
     readonly session: string,
     private readonly options: WindowSubscription,
@@ -40,8 +42,8 @@ export class WindowFeed {
 
   /** @throws what the session's process answered */
   static async open(
-    hosts: Hosts,
-    host: Host,
+    hosts: StreamedHosts,
+    host: StreamedHost,
     options: WindowSubscription,
     context: RequestContext,
     events: WindowFeedEvents,
@@ -64,8 +66,8 @@ export class WindowFeed {
     this.connection?.close();
   }
 
-  private async connect(host: Host, known: Known | object): Promise<void> {
-    const { connection } = await Connection.open(host.entry.socket, "server");
+  private async connect(host: StreamedHost, known: Known | object): Promise<void> {
+    const { connection } = await Connection.open(host.address, "server");
     if (this.over) {
       connection.close();
       return;
@@ -97,7 +99,8 @@ export class WindowFeed {
         return;
       }
       this.seq = Math.max(this.seq, Number(SEQ.exec(json.slice(0, 64))?.[1] ?? 0));
-      this.events.event(json);
+      const { machine } = parsePlace(this.session);
+      this.events.event(machine === null ? json : addressedJson(machine, json));
     }
   }
 

@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import { requireAccess } from "../../operations/call.ts";
 import { findOperation } from "../../operations/table.ts";
-import { type Access, accessCovers } from "../../protocol/caller.ts";
+import { type Access, accessCovers, type Caller, callerLabel } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -41,6 +41,7 @@ const streamRequests: Readonly<Record<string, Access>> = {
   "host.colors": "observe",
   "host.help": "observe",
   "host.look": "observe",
+  "host.focus": "observe",
   "host.command": "operate",
 };
 
@@ -89,7 +90,8 @@ export class SessionRelay implements WebSocketEndpoint {
       if (typeof data === "string") this.note(v.parse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), data));
       else this.received(data);
     } catch (thrown) {
-      this.refuse(WshError.from(thrown));
+      const isOurs = thrown instanceof WshError;
+      this.refuse(isOurs ? thrown : new WshError("invalid_request", "this is no message of a link's stream"));
     }
   }
 
@@ -185,7 +187,9 @@ export class SessionRelay implements WebSocketEndpoint {
       this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
       return null;
     }
-    const caller = { ...request.caller, id: `${id}:${request.caller.id}`, connected: true };
+    // People, and the audit log, are told that it comes from elsewhere, and by which token.
+    const name = `${callerLabel(asCaller(request.caller))} over ${id.split("#")[0]}`;
+    const caller = { ...request.caller, id: `${id}:${request.caller.id}`, name, connected: true };
     const input = this.inputOf(request);
     return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access });
   }
@@ -243,4 +247,8 @@ export class SessionRelay implements WebSocketEndpoint {
   private tell(note: LinkNote): void {
     if (!this.isOver) this.socket?.send(JSON.stringify(note));
   }
+}
+
+function asCaller({ name, ...rest }: Request["caller"]): Caller {
+  return name === undefined ? rest : { ...rest, name };
 }

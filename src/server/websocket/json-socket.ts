@@ -14,7 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StreamedHosts } from "../hosts/streamed-host.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
 import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
@@ -85,7 +85,7 @@ export function parseWindowSubscription(params: unknown): WindowSubscription {
 }
 
 export interface JsonSocketOptions {
-  readonly hosts: Hosts;
+  readonly hosts: StreamedHosts;
   readonly call: Call;
   /** The caller, without signal and session. */
   readonly context: Omit<CallContext, "signal">;

@@ -10,8 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import type { ViewKeys } from "../options.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
@@ -21,7 +20,9 @@ import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
 export interface WebSocketRoutesOptions {
-  readonly hosts: Hosts;
+  readonly hosts: StreamedHosts;
+  /** A caller's connection has ended: releases what it held here. */
+  readonly callerGone: (id: string) => void;
   readonly call: Call;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
@@ -56,8 +57,7 @@ export class WebSocketRoutes {
   }
 
   mount(app: Hono<AppEnv>): void {
-    const { hosts, call, limits, tickets, audit } = this.options;
-    const callerGone = (id: string): void => hosts.callerGone(id);
+    const { hosts, call, limits, tickets, audit, callerGone } = this.options;
     const written = audit?.write ?? (() => {});
     app.post("/auth/ws-ticket", (c) => {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
@@ -119,7 +119,7 @@ export class WebSocketRoutes {
   }
 
   /** Null: nothing is recorded. */
-  private record(operation: string, host: Host, context: CallContext): TypedRecord | null {
+  private record(operation: string, host: StreamedHost, context: CallContext): TypedRecord | null {
     const { audit } = this.options;
     if (audit === null) return null;
     const began = performance.now();
@@ -132,11 +132,11 @@ export class WebSocketRoutes {
     };
   }
 
-  private async hostOf(c: AppContext): ReturnType<Hosts["find"]> {
+  private async hostOf(c: AppContext): Promise<StreamedHost> {
     requireUpgrade(c);
     const { hosts } = this.options;
     const target = c.req.param("name") ?? "";
-    return hosts.paneOf(await hosts.find(target, c.get("verdict").session), target);
+    return hosts.pane(target, c.get("verdict").session);
   }
 
   private upgrade(c: AppContext, endpoint: WebSocketEndpoint): Response {

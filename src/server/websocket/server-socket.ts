@@ -11,7 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type LifecycleEvent, SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
-import type { Host } from "../hosts/session-host.ts";
+import type { StreamedHost } from "../hosts/streamed-host.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -105,7 +105,7 @@ export class ServerSocket extends JsonSocket {
   private async subscribe(request: JsonRequest, target: string): Promise<void> {
     const options = parseSubscription(request.params);
     const { hosts } = this.options;
-    const host = await hosts.paneOf(await hosts.find(target, this.options.context.only), target);
+    const host = await hosts.pane(target, this.options.context.only);
     const subscribed = this.subscriptions.get(host.info.pane_id) ?? (await this.connect(host));
     subscribed.begun = () => {
       subscribed.begun = null;
@@ -123,7 +123,7 @@ export class ServerSocket extends JsonSocket {
     );
   }
 
-  private async connect(host: Host): Promise<Subscribed> {
+  private async connect(host: StreamedHost): Promise<Subscribed> {
     if (this.subscriptions.size >= this.options.maxSubscriptions) {
       throw new WshError("resource_limit_reached", `this connection has ${this.subscriptions.size} subscriptions`);
     }
@@ -146,7 +146,7 @@ export class ServerSocket extends JsonSocket {
     this.subscriptions.delete(id);
   }
 
-  private event(host: Host, stream: HostStream, json: string): void {
+  private event(host: StreamedHost, stream: HostStream, json: string): void {
     const event = {
       ...(JSON.parse(json) as Record<string, unknown>),
       session: host.info.name,

@@ -7,7 +7,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
-import type { Host } from "../hosts/session-host.ts";
+import type { StreamedHost } from "../hosts/streamed-host.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -28,7 +28,7 @@ export class SessionSocket extends JsonSocket {
 
   private constructor(
     options: JsonSocketOptions,
-    private readonly host: Host,
+    private readonly host: StreamedHost,
   ) {
     super(options);
     const { hosts, context } = options;
@@ -38,7 +38,7 @@ export class SessionSocket extends JsonSocket {
   }
 
   /** @throws WshError of HostStream.open: nothing is upgraded then */
-  static async open(options: JsonSocketOptions, host: Host): Promise<SessionSocket> {
+  static async open(options: JsonSocketOptions, host: StreamedHost): Promise<SessionSocket> {
     const endpoint = new SessionSocket(options, host);
     const { access, caller } = options.context;
     const context: RequestContext = { access, caller };

@@ -10,8 +10,7 @@ import { decodeInput } from "../../protocol/numbered-input.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VIEW_CREDIT, type ViewMessage, ViewRequestSchema } from "../../protocol/view.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
 import { ViewFeed } from "../hosts/view-feed.ts";
 import type { ViewKeys } from "../options.ts";
 import type { TypedRecord } from "./raw-socket.ts";
@@ -25,8 +24,8 @@ const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 type Open = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
 
 export interface ViewSocketOptions {
-  readonly hosts: Hosts;
-  readonly host: Host;
+  readonly hosts: StreamedHosts;
+  readonly host: StreamedHost;
   readonly context: RequestContext;
   /** What people call who looks on, unless the page says more. */
   readonly viewer: string;

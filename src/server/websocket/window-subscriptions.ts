@@ -3,11 +3,11 @@ import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StreamedHosts } from "../hosts/streamed-host.ts";
 import { WindowFeed } from "../hosts/window-feed.ts";
 
 export interface WindowSubscriptionsPort {
-  readonly hosts: Hosts;
+  readonly hosts: StreamedHosts;
   readonly context: RequestContext;
   /** Most of them at once. */
   readonly limit: number;

@@ -1,0 +1,23 @@
+/** A session's process as streams use it: here, or on another machine. Types only. */
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { Dial } from "../../wire/connection.ts";
+
+export interface StreamedHost {
+  /** Of its socket. */
+  readonly address: string | Dial;
+  /** Names and ids as callers of this server say them. */
+  readonly info: Pick<SessionInfo, "id" | "name" | "pane_id">;
+  /** A pane of a session that another process serves. */
+  readonly isMember: boolean;
+}
+
+export interface StreamedHosts {
+  /**
+   * The process that serves a target's session.
+   * @param only id of the one session that the caller may use
+   * @throws WshError session_not_found, and those of another machine's link
+   */
+  find(target: string, only?: string): Promise<StreamedHost>;
+  /** The process of the pane that a target means. @throws WshError as find; pane_not_found */
+  pane(target: string, only?: string): Promise<StreamedHost>;
+}

@@ -1,0 +1,65 @@
+/** Finds the processes that streams connect to: here by the registry, on another machine by asking over its link. */
+import * as v from "valibot";
+import { addressedSession } from "../../machines/addressed.ts";
+import type { Machines } from "../../machines/machines.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { isAddress } from "../../protocol/machines.ts";
+import { parsePlace, parseTarget } from "../../protocol/names.ts";
+import { Connection } from "../../wire/connection.ts";
+import { CONTEXT } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
+
+const ResolvedSchema = v.object({ pane: v.string() });
+
+export class HostsEverywhere implements StreamedHosts {
+  constructor(
+    private readonly hosts: Hosts,
+    private readonly machines: Machines,
+    /** This server's name, which means itself. */
+    private readonly hostname: string,
+  ) {}
+
+  async find(place: string, only?: string): Promise<StreamedHost> {
+    const { machine, target } = this.placeOf(place);
+    return machine === null ? this.hosts.find(target, only) : this.there(machine, target, only, false);
+  }
+
+  async pane(place: string, only?: string): Promise<StreamedHost> {
+    const { machine, target } = this.placeOf(place);
+    if (machine !== null) return this.there(machine, target, only, true);
+    return this.hosts.paneOf(await this.hosts.find(target, only), target);
+  }
+
+  private placeOf(place: string): ReturnType<typeof parsePlace> {
+    const { machine, target } = parsePlace(place);
+    if (machine === null || machine === this.hostname) return { machine: null, target };
+    if (isAddress(machine)) throw new WshError("machine_not_found", `no machine '${machine}': add it first`);
+    return { machine, target };
+  }
+
+  private async there(
+    machine: string,
+    target: string,
+    only: string | undefined,
+    wantsPane: boolean,
+  ): Promise<StreamedHost> {
+    if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
+    parseTarget(target);
+    const link = this.machines.link(machine);
+    const { connection, hello } = await Connection.open(link.dial(target), "cli");
+    try {
+      const { info } = hello;
+      if (info === undefined) throw new WshError("host_unavailable", `session '${target}' is being started`);
+      const named = addressedSession(machine, info);
+      if (hello.role !== "layout" || !wantsPane) {
+        const isMember = hello.member === true;
+        return { address: link.dial(isMember ? info.pane_id : info.id), info: named, isMember };
+      }
+      const { pane } = v.parse(ResolvedSchema, await connection.request("host.resolve", {}, { ...CONTEXT, target }));
+      return { address: link.dial(pane), info: { ...named, pane_id: `${machine}/${pane}` }, isMember: true };
+    } finally {
+      connection.close();
+    }
+  }
+}

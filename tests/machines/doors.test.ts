@@ -1,0 +1,157 @@
+/** Sessions of another machine over HTTP, WebSocket and MCP, as those here: by the server of the machine that is asked. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { call, McpInstance } from "../support/mcp-instance.ts";
+import { until } from "../support/until.ts";
+import { TestView } from "../support/view.ts";
+import { TestSocket } from "../support/websocket.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+let far: Wsh;
+let near: McpInstance;
+
+beforeAll(async () => {
+  far = new Wsh();
+  near = new McpInstance();
+  await far.server("--bind", "127.0.0.1:0");
+  const [url = ""] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
+  const token = (await far.ok("token")).trim();
+  await far.session("dev");
+  await near.session("dev");
+  await near.server();
+  const added = await near.fetch("/servers", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ address: url, name: "m1", token }),
+  });
+  expect({ status: added.status, body: await added.json() }).toMatchObject({
+    status: 201,
+    body: { hostname: "m1", health: "healthy", role: "remote", sessions: 1 },
+  });
+});
+afterAll(async () => {
+  await near[Symbol.asyncDispose]();
+  await far[Symbol.asyncDispose]();
+});
+
+async function json(path: string, body?: object, method = body === undefined ? "GET" : "POST") {
+  const headers = { "Content-Type": "application/json" };
+  const response = await near.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+}
+
+function socketAt(path: string): TestSocket {
+  return new TestSocket(`ws+unix://${near.instance.httpSocket}:${path}`, {});
+}
+
+test("HTTP: by name in the path, and by ?server=; a bare name is here", async () => {
+  const where = { command: "echo $XDG_RUNTIME_DIR" };
+  const here = await json("/sessions/dev/exec", where);
+  expect(here.body).toMatchObject({
+    output: expect.stringContaining(near.instance.runtimeDir.replace(/\/wsh$/, "")),
+    session: "dev",
+  });
+  for (const path of ["/sessions/m1%2Fdev/exec", "/sessions/dev/exec?server=m1", "/sessions/m1%2F@s1/exec"]) {
+    expect((await json(path, where)).body).toMatchObject({
+      output: expect.stringContaining(far.instance.runtimeDir.replace(/\/wsh$/, "")),
+      session: "m1/dev",
+    });
+  }
+  expect((await json("/sessions/m1%2Fdev?server=m2")).body.error.code).toBe("invalid_request");
+  expect((await json("/sessions/m2%2Fdev")).body.error.code).toBe("machine_not_found");
+  expect((await json("/sessions/ssh:%2F%2Fm1%2Fdev")).body.error.code).toBe("machine_not_found");
+});
+
+test("HTTP: sessions are listed, started and ended there", async () => {
+  const names = async (query: string) =>
+    (await json(`/sessions${query}`)).body.map(({ name }: { name: string }) => name);
+  expect(await names("")).toEqual(["dev", "m1/dev"]);
+  expect(await names("?server=local")).toEqual(["dev"]);
+  expect(await names("?server=m1")).toEqual(["m1/dev"]);
+  const made = await json("/sessions", { name: "made", server: "m1" });
+  expect(made).toMatchObject({
+    status: 201,
+    body: { name: "m1/made", server: "m1", id: expect.stringMatching(/^m1\/@s/) },
+  });
+  expect((await json("/sessions", { name: "m1/second" })).body.name).toBe("m1/second");
+  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "made", "second"]);
+  for (const name of ["made", "second"])
+    expect((await json(`/sessions/m1%2F${name}`, undefined, "DELETE")).status).toBe(204);
+  expect((await json("/servers/m1")).body).toMatchObject({ health: "healthy", sessions: 1 });
+  expect((await json("/servers/nobody")).body.error.code).toBe("server_not_found");
+  expect((await json("/servers", { address: "ssh://-oProxyCommand=x" })).body.error.code).toBe("invalid_address");
+});
+
+test("WebSocket: methods, events, raw bytes and windows", async () => {
+  const socket = socketAt("/ws/json");
+  await socket.opened;
+  const subscribed = await socket.call("subscribe", { events: ["lines"] }, { session: "m1/dev" });
+  expect(subscribed.error).toBeUndefined();
+  const run = await socket.call("exec", { command: "echo by-ws" }, { session: "m1/dev" });
+  expect(run.result).toMatchObject({ output: expect.stringContaining("by-ws"), session: "m1/dev" });
+  await socket.next("the line", ({ session, pane, ...rest }) => {
+    return session === "m1/dev" && pane === "m1/@1" && JSON.stringify(rest).includes("by-ws");
+  });
+  socket.close();
+
+  const own = socketAt("/sessions/m1%2Fdev/ws/json");
+  await own.opened;
+  expect((await own.call("exec", { command: "echo own" })).result).toMatchObject({
+    output: expect.stringContaining("own"),
+  });
+  own.close();
+
+  const raw = socketAt("/sessions/m1%2Fdev/ws/raw");
+  await raw.opened;
+  raw.socket.send(Buffer.from("echo raw-$((40+2))\r"));
+  await raw.wait("the output", () => raw.text.includes("raw-42"));
+  raw.close();
+});
+
+test("a page's terminal shows it, and names its panes as the page must", async () => {
+  const socket = socketAt("/sessions/m1%2Fdev/ws/view");
+  await socket.opened;
+  const view = await TestView.open(socket);
+  expect(view.opened).toMatchObject({ name: "m1/dev", session: "m1/@s1" });
+  await until("the picture", () => {
+    view.update();
+    return view.text.includes("$");
+  });
+  const places = socket.messages.find(({ places }) => places !== undefined)?.places;
+  expect(places.panes[0].id ?? places.panes[0].pane_id).toBe("m1/@1");
+  socket.close();
+});
+
+test("MCP: the name or server leads there, and four tools tell of machines", async () => {
+  const client = await near.client();
+  const served = (await client.listTools()).tools.map(({ name }) => name);
+  expect(served.slice(-4)).toEqual(["wsh_list_servers", "wsh_server_status", "wsh_add_server", "wsh_remove_server"]);
+  const where = { command: "echo $XDG_RUNTIME_DIR" };
+  for (const target of [{ session: "m1/dev" }, { session: "dev", server: "m1" }]) {
+    const { value, isError } = await call(client, "wsh_exec", { ...where, ...target });
+    expect(isError).toBe(false);
+    expect(value).toMatchObject({ output: expect.stringContaining(far.instance.runtimeDir.replace(/\/wsh$/, "")) });
+    expect(value.warnings).toBeUndefined();
+  }
+  const names = ({ value }: { value: { name: string }[] }) => value.map(({ name }) => name);
+  expect(names(await call(client, "wsh_list_sessions"))).toEqual(["dev"]);
+  expect(names(await call(client, "wsh_list_sessions", { server: "m1" }))).toEqual(["m1/dev"]);
+  expect((await call(client, "wsh_list_servers")).value).toEqual([
+    expect.objectContaining({ address: "local", sessions: 1 }),
+    expect.objectContaining({ hostname: "m1", health: "healthy", sessions: 1 }),
+  ]);
+  expect((await call(client, "wsh_server_status", { hostname: "m1" })).value.health).toBe("healthy");
+  const waited = await call(client, "wsh_wait", { session: "m1/dev", any_of: ["prompt"] });
+  expect(waited.value).toMatchObject({ decided_by: "prompt" });
+  const refused = await call(client, "wsh_add_server", { address: "ssh://-oProxyCommand=x" });
+  expect(refused).toMatchObject({ isError: true, value: { code: "invalid_address" } });
+});
+
+test("a caller that may only look adds no machine", async () => {
+  const client = await near.client({ args: ["--read-only"] });
+  const served = (await client.listTools()).tools.map(({ name }) => name);
+  expect(served).toContain("wsh_list_servers");
+  expect(served).not.toContain("wsh_add_server");
+});

@@ -1,0 +1,230 @@
+/** What a machine's server lets another one do: by its token, over TCP, and message by message in a stream. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { HttpLink } from "../../src/machines/http-link.ts";
+import { TcpWay } from "../../src/machines/tcp-way.ts";
+import { operations } from "../../src/operations/table.ts";
+import { accessCovers } from "../../src/protocol/caller.ts";
+import { parseAddress } from "../../src/protocol/machines.ts";
+import { encodeJsonMessage, messageTypes } from "../../src/protocol/messages.ts";
+import { Connection } from "../../src/wire/connection.ts";
+import { testWith } from "../support/programs.ts";
+import { until } from "../support/until.ts";
+import { TestSocket } from "../support/websocket.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+let far: Wsh;
+let near: Wsh;
+let url = "";
+const tokens: Record<string, string> = {};
+const caller = { kind: "cli", id: "cli:1", name: "wsh", connected: true } as const;
+
+beforeAll(async () => {
+  far = new Wsh({ config: "audit = true\n" });
+  near = new Wsh();
+  await far.server("--bind", "127.0.0.1:0");
+  url = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0];
+  await far.session("dev");
+  await far.session("other");
+  for (const access of ["observe", "operate", "admin"]) {
+    tokens[access] = (await far.ok("token", "create", access, "--access", access)).trim();
+  }
+  tokens.one = (await far.ok("token", "create", "one", "--session", "dev")).trim();
+  for (const [name, token] of Object.entries(tokens)) {
+    await near.ok("servers", "add", url, "--name", name, "--token", token);
+  }
+});
+afterAll(async () => {
+  await near[Symbol.asyncDispose]();
+  await far[Symbol.asyncDispose]();
+});
+
+function linkWith(token: string): HttpLink {
+  const address = parseAddress(url);
+  if (address.kind !== "http") throw new Error(url);
+  return new HttpLink("far", new TcpWay(address, token, null));
+}
+
+test("a token decides what commands may do there", async () => {
+  expect((await near.run("screen", "observe/dev")).code).toBe(0);
+  const refused = await near.run("exec", "observe/dev", "--", "touch refused");
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain("takes the access 'operate'; this caller has 'observe'");
+  expect((await near.run("exec", "operate/dev", "--", "echo done")).stdout).toBe("done\n");
+  expect((await near.run("new", "observe/x")).stderr).toContain("has 'observe'");
+  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
+});
+
+test("a token for one session reaches that session alone", async () => {
+  expect((await near.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
+  expect((await near.run("screen", "one/other")).stderr).toContain("no session 'other'");
+  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("only session of this token");
+  expect((await near.run("split", "one/dev", "--view", "other")).code).toBe(1);
+  expect((await near.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
+});
+
+test("a wrong token is said to be wrong", async () => {
+  const added = await near.run("servers", "add", url, "--name", "wrong", "--token", "x".repeat(32));
+  expect(added.code).toBe(1);
+  const servers = JSON.parse((await near.run("servers", "--json")).stdout) as Record<string, string>[];
+  expect(servers.find(({ hostname }) => hostname === "wrong")?.health).toBe("rejected");
+  await near.ok("servers", "remove", "wrong");
+});
+
+test("every operation over a link takes the access that the table says, asked and in a stream", async () => {
+  for (const held of ["observe", "operate"] as const) {
+    const token = tokens[held] ?? "";
+    const { connection } = await Connection.open(linkWith(token).dial("dev"), "cli");
+    for (const operation of operations) {
+      if (accessCovers(held, operation.access)) continue;
+      const body = { op: operation.name, session: "dev", input: {}, caller: { kind: "cli", id: "x" } };
+      const response = await fetch(`${url}/link/call`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+      });
+      const { error } = (await response.json()) as { error?: { code: string } };
+      expect([operation.name, error?.code]).toEqual([operation.name, "access_denied"]);
+      // The stream says admin, and is not believed.
+      const asked = connection.request(operation.name, {}, { caller, access: "admin", target: "dev" });
+      const refused = await asked.then(
+        () => "done",
+        (thrown) => thrown.code,
+      );
+      expect([operation.name, refused]).toEqual([
+        operation.name,
+        operation.scope === "server" ? "unknown_method" : "access_denied",
+      ]);
+    }
+    connection.close();
+  }
+  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
+});
+
+test("what only the processes of one machine say to each other is refused in a stream", async () => {
+  const { connection } = await Connection.open(linkWith(tokens.admin ?? "").dial("dev"), "cli");
+  for (const op of ["host.end", "host.watch", "host.give_way", "host.caller_gone", "host.keys", "host.secret"]) {
+    const refused = await connection.request(op, { reason: "killed" }, { caller, access: "admin" }).then(
+      () => "done",
+      (thrown) => thrown.code,
+    );
+    expect([op, refused]).toEqual([op, "unknown_method"]);
+  }
+  connection.close();
+  expect((await far.list())[0]?.running).toBe(true);
+});
+
+test("a terminal of another machine is never opened here, and nobody without access types", async () => {
+  const marker = join(far.dir, "terminal");
+  fs.writeFileSync(marker, "");
+  const { dev, ino, rdev } = fs.statSync(marker);
+  const terminal = { path: marker, device: dev, inode: ino, number: rdev, pid: process.pid };
+  const attach = { rows: 24, cols: 80, scrollback: "none", read_only: false, paint_only: false, prefix: null };
+  const { connection } = await Connection.open(linkWith(tokens.observe ?? "").dial("dev"), "attach");
+  const events: string[] = [];
+  connection.listen({
+    message: ({ type, payload }) => void (type === messageTypes.event && events.push(`${payload}`)),
+  });
+  await connection.request("host.attach", { ...attach, terminal }, { caller, access: "admin" });
+  connection.sendBytes(messageTypes.input, new TextEncoder().encode("touch typed\r"));
+  await connection.request("host.ping", {}, { caller, access: "admin" });
+  expect(await far.ok("screen", "dev")).not.toContain("touch typed");
+  expect(events.join()).not.toContain("opened");
+  connection.close();
+});
+
+test("more bytes than were permitted, and what is no message, end the stream", async () => {
+  const path = "/link/stream?target=dev";
+  const headers = { Authorization: `Bearer ${tokens.admin}` };
+  for (const hostile of [Buffer.alloc(300 * 1024), "{}", Buffer.from([0xff, 0, 0, 0, 0, 0])]) {
+    const socket = new TestSocket(`${url.replace(/^http/, "ws")}${path}`, headers);
+    await socket.next("the stream to open", ({ open }) => open === true);
+    socket.socket.send(hostile);
+    await socket.closed;
+    expect(socket.messages.at(-1)?.error?.code).toBe("invalid_request");
+  }
+  const socket = new TestSocket(`${url.replace(/^http/, "ws")}/link/stream?target=nobody`, headers);
+  await socket.closed;
+  expect(socket.messages).toEqual([{ error: expect.objectContaining({ code: "session_not_found" }) }]);
+  expect((await far.list()).length).toBe(2);
+});
+
+test("a reader that stops holds one credit of a stream, and the session process is not read further", async () => {
+  const socket = new TestSocket(`${url.replace(/^http/, "ws")}/link/stream?target=dev`, {
+    Authorization: `Bearer ${tokens.admin}`,
+  });
+  await socket.next("the stream to open", ({ open }) => open === true);
+  socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 2, version: "0", role: "cli" })));
+  const request = { id: 1, op: "host.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
+  socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.request, request)));
+  await far.ok("send", "dev", "--enter", "seq 1000000; echo flood-over");
+  const received = (): number => socket.bytes.reduce((sum, { length }) => sum + length, 0);
+  await until("the credit to be used", () => received() === 256 * 1024);
+  await far.shows("dev", "flood-over");
+  expect(received()).toBe(256 * 1024);
+  socket.socket.close();
+});
+
+test("calls are in the audit log of the machine where they were done, with the token's name", async () => {
+  await near.ok("exec", "operate/dev", "--", "echo audited");
+  const log = JSON.parse(await far.ok("info", "--json")).server?.audit_file as string | undefined;
+  const file = log ?? join(far.env.HOME ?? "", ".local/state/wsh/t.audit.log");
+  const lines = fs.readFileSync(file, "utf8").trim().split("\n");
+  expect(lines.some((line) => line.includes('"link.stream"') && line.includes('"operate"'))).toBe(true);
+  expect(lines.some((line) => line.includes('"exec"') && line.includes('"wsh over link:operate"'))).toBe(true);
+});
+
+describe("answers of another machine", () => {
+  test.each([
+    ["no JSON", "<html>", "outcome_unknown"],
+    ["another form", JSON.stringify({ result: { wrong: true } }), "outcome_unknown"],
+    ["an unknown error", JSON.stringify({ error: { code: "bogus", message: "x" } }), "internal_error"],
+    ["too much", `{"result":"${"x".repeat(17 * 1024 * 1024)}"}`, "outcome_unknown"],
+  ])("that are %s are not passed on", async (_, answer, code) => {
+    const hello = { wsh: 2, version: "9", server_id: "x", hostname: "h" };
+    using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => (new URL(request.url).pathname === "/link" ? Response.json(hello) : new Response(answer)),
+    });
+    const link = new HttpLink(
+      "m",
+      new TcpWay({ kind: "http", url: `http://127.0.0.1:${server.port}`, host: "h" }, null, null),
+    );
+    const asked = link.call("session.resize", { rows: 3, cols: 3 }, { session: "dev", caller });
+    expect(
+      await asked.then(
+        () => "answered",
+        (thrown) => thrown.code,
+      ),
+    ).toBe(code);
+  });
+
+  test("of another protocol are refused, and it is listed so", async () => {
+    const hello = { wsh: 99, version: "9", server_id: "x", hostname: "h" };
+    using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello) });
+    const added = await near.run("servers", "add", `http://127.0.0.1:${server.port}`, "--name", "newer", "--json");
+    expect(JSON.parse(added.stdout)).toMatchObject({ health: "version" });
+    await near.ok("servers", "remove", "newer");
+  });
+});
+
+testWith("openssl")("a server with TLS is trusted by its certificate alone", async () => {
+  const [key, cert] = [join(near.dir, "key.pem"), join(near.dir, "cert.pem")];
+  const how = ["-x509", "-newkey", "ed25519", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
+  const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  expect(Bun.spawnSync(["openssl", "req", ...how, ...names, "-keyout", key, "-out", cert]).success).toBe(true);
+  await using secured = new Wsh();
+  await secured.server("--bind", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key);
+  const [address = ""] = JSON.parse(await secured.ok("server", "--ensure", "--json")).addresses;
+  await secured.session("dev");
+  const token = (await secured.ok("token")).trim();
+  const blind = await near.run("servers", "add", address, "--name", "tls", "--token", token);
+  expect(blind.code).toBe(1);
+  await near.ok("servers", "remove", "tls");
+  await near.ok("servers", "add", address, "--name", "tls", "--token", token, "--ca", cert);
+  expect((await near.run("exec", "tls/dev", "--", "echo safe")).stdout).toBe("safe\n");
+});
