@@ -51,6 +51,8 @@ export function buildGateway(
   access: Access,
   published: PublishedInfo,
   end: (reason: string) => void,
+  /** Address of the page on this machine. */
+  page: () => string,
 ) {
   const { instance, settings } = options;
   const hosts = new Hosts(instance, options.hostname);
@@ -134,7 +136,8 @@ export function buildGateway(
     before(routes) {
       mountLogin(routes, {
         guard: access.guard,
-        login: access.login,
+        login: () => access.login,
+        page,
         refused,
         happened({ operation, token, peer, result }) {
           const context = { caller: { kind: "http", id: "login" }, via: { token, peer } };

@@ -6,13 +6,20 @@ import { claimServer, releaseServer } from "../instance/single-server.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
-import { createAccess, isExposed } from "./auth/access.ts";
+import { defaultInstanceName } from "../protocol/names.ts";
+import { pageHost } from "../instance/secrets/own-secrets.ts";
+import { type Access, createAccess, isExposed } from "./auth/access.ts";
 import { ANSWER_MS, buildGateway, type Gateway } from "./build.ts";
 import { keepSockets } from "./come-back.ts";
 import type { HostsListener } from "./hosts/session-hosts.ts";
 import { Listeners } from "./http/listeners.ts";
 import type { GatewayOptions } from "./options.ts";
 import { PublishedInfo } from "./published-info.ts";
+
+/** Port of the page where nothing else is said, and the range of those that instances prefer when it is taken. */
+const USUAL_PORT = 8080;
+const FIRST_OWN_PORT = 20_000;
+const OWN_PORTS = 10_000;
 
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: GatewayOptions): Promise<void> {
@@ -23,10 +30,12 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   using access = createAccess(options);
   const ended = Promise.withResolvers<string>();
   const published = new PublishedInfo(options);
-  const gateway = buildGateway(options, access, published, ended.resolve);
+  let page = (): string => "";
+  const gateway = buildGateway(options, access, published, ended.resolve, () => page());
   const { hosts, mcp, lifecycle, memory, announcements, sockets } = gateway;
 
   const { bound: listening, life } = await claimServer(instance, () => listen(options, gateway, published));
+  page = () => pageAddress(options, access, listening, published);
   await hosts.start(reporting(options, gateway));
   announcements.begin(hosts.all.map(({ info }) => info));
   if (hosts.all.length > 0) lifecycle.used();
@@ -74,6 +83,26 @@ function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, publish
   bound.listenUnix();
   mcp.listen(mcpSocket);
   return bound;
+}
+
+/**
+ * Address of the page for a browser on this machine. Without TCP so far, the server listens on loopback from now on: at
+ * the usual port, else at one that this instance prefers, since what a browser keeps belongs to a port.
+ */
+function pageAddress(options: GatewayOptions, access: Access, listening: Listeners, published: PublishedInfo): string {
+  const { instance, basePrefix, tls } = options;
+  access.openTcp();
+  const host = pageHost(instance);
+  const own = { host: "127.0.0.1", port: FIRST_OWN_PORT + (Number(BigInt.asUintN(32, Bun.hash(host))) % OWN_PORTS) };
+  const usual = instance.name === defaultInstanceName ? [{ host: "127.0.0.1", port: USUAL_PORT }] : [];
+  const url = listening.loopback([...usual, own, { host: "127.0.0.1", port: 0 }]);
+  if (listening.addresses.length !== published.addresses.length) {
+    published.addresses = listening.addresses;
+    published.publish();
+  }
+  // A certificate is for the name that it was made for.
+  const origin = tls === null ? `http://${host}:${url.port}` : url.origin;
+  return `${origin}${basePrefix}`;
 }
 
 /** Passes on what happens to sessions: to the log, to clients, and to the rule of the ephemeral server. */

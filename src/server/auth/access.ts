@@ -20,6 +20,8 @@ export interface AccessOptions {
   readonly logger: Logger;
   readonly hostname: string;
   readonly bind: Bind | null;
+  /** Where others reach this server, by way of something that passes requests on. */
+  readonly publicUrl?: URL | undefined;
   /** Replaces the instance's own token for this run. */
   readonly token: string | null;
   readonly noAuth: boolean;
@@ -33,26 +35,39 @@ export interface AccessOptions {
 export interface Access extends Disposable {
   readonly guard: GuardPolicy;
   readonly rateLimit: RateLimit | null;
-  /** Null: nobody needs to log in, or nobody can. */
+  /** Null: nobody needs to log in, or nobody can, since there is no TCP. */
   readonly login: Login | null;
+  /** There is TCP on this machine from now on, if there was none. @throws WshError unsafe_path */
+  openTcp(): void;
   /** Aborts when the token of this name is revoked. */
   revoked(tokenName: string): AbortSignal;
 }
 
 /** @throws WshError invalid_request (a short token, no token on an address that others reach), unsafe_path */
 export function createAccess(options: AccessOptions): Access {
-  const tokens = tokensOf(options);
+  let tokens = tokensOf(options);
   const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
   const never = new AbortController().signal;
-  const login =
-    tokens instanceof TokenStore ? new Login({ instance: options.instance, devices: () => tokens.devices }) : null;
+  const loginBy = (store: TokenStore): Login => {
+    return new Login({ instance: options.instance, devices: () => store.devices });
+  };
+  let login = tokens instanceof TokenStore ? loginBy(tokens) : null;
+  const names = hostNamesOf(options);
   return {
     guard: {
-      ...hostNamesOf(options),
+      ...names,
       corsOrigins: new Set(options.corsOrigins),
       tokens: () => (tokens === null ? null : tokens === "none" ? [] : [...tokens.all(), ...(login?.tokens() ?? [])]),
     },
-    login,
+    get login() {
+      return login;
+    },
+    openTcp() {
+      names.hostNames.add(pageHost(options.instance));
+      if (tokens !== "none") return;
+      tokens = new TokenStore(options.instance, options.token ?? ensureToken(options.instance), options.logger);
+      login = loginBy(tokens);
+    },
     rateLimit: rate === 0 ? null : new RateLimit(rate),
     revoked: (name) => (tokens instanceof TokenStore ? tokens.revoked(name) : never),
     [Symbol.dispose]() {
@@ -86,8 +101,9 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
 }
 
 /** Names that this server answers to: a page whose name was pointed here has another (DNS rebinding). */
-function hostNamesOf({ bind, hostname, instance }: AccessOptions): Pick<GuardPolicy, "hostNames" | "anyAddress"> {
+function hostNamesOf({ bind, hostname, instance, publicUrl }: AccessOptions) {
   const names = new Set(["127.0.0.1", "localhost", "[::1]"]);
+  if (publicUrl !== undefined) names.add(publicUrl.hostname.toLowerCase());
   if (bind === null) return { hostNames: names, anyAddress: false };
   names.add(hostName(bind.host));
   names.add(pageHost(instance));

@@ -40,7 +40,9 @@ export interface LoginStep {
 export interface LoginRoutesOptions {
   readonly guard: GuardPolicy;
   /** Null: nobody needs to log in, or nobody can. */
-  readonly login: Login | null;
+  readonly login: () => Login | null;
+  /** Address of the page on this machine, without a slash at its end; listens there if nothing does yet. */
+  readonly page: () => string;
   readonly happened: (step: LoginStep) => void;
   readonly refused?: (code: string, request: Refused) => void;
 }
@@ -48,7 +50,7 @@ export interface LoginRoutesOptions {
 /** Mounted before admission: these callers have no token yet. */
 export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
   const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
-  const step = (path: string, act: (c: AppContext, login: Login) => Promise<Response>): void => {
+  const step = (path: string, act: (c: AppContext, login: Login | null) => Promise<Response>): void => {
     app.post(
       path,
       bodyLimit({
@@ -58,7 +60,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
       readBody(BODY_MS, errorResponse),
       async (c) => {
         try {
-          return await act(c, required(options.login));
+          return await act(c, options.login());
         } catch (thrown) {
           const { code } = WshError.from(thrown);
           options.refused?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
@@ -79,29 +81,31 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     }
   };
 
-  step("/auth/code", async (c, login) => {
+  step("/auth/code", async (c) => {
     if (c.env.listener !== "unix") throw new WshError("access_denied", "login codes are made over the Unix socket");
-    const minted = login.mint();
+    const page = options.page();
+    // There may be TCP since a moment ago only, and with it somebody to let in.
+    const minted = options.login()?.mint() ?? { code: null, expires_in_s: null };
     options.happened({ operation: "login.code", token: "socket", peer: null, result: "ok" });
-    return c.json(minted);
+    return c.json({ ...minted, page });
   });
   step("/auth/device", async (c, login) => {
     const origin = ownOrigin(options.guard, c);
     const given = parse(DeviceSchema, await jsonOf(c));
     requireOwnUser(c);
     const kind = browserKind(c.req.header("user-agent") ?? "");
-    const device = await attempt(c, () => login.register({ ...given, kind, origin }));
+    const device = await attempt(c, () => required(login).register({ ...given, kind, origin }));
     options.happened({ operation: "login.device", token: deviceToken(device), peer: c.env.peer, result: "ok" });
     return c.json({ device: device.id, name: device.name }, 201);
   });
   step("/auth/challenge", async (c, login) => {
     ownOrigin(options.guard, c);
-    return c.json({ nonce: login.challenge(parse(ChallengeSchema, await jsonOf(c)).device) });
+    return c.json({ nonce: required(login).challenge(parse(ChallengeSchema, await jsonOf(c)).device) });
   });
   step("/auth/session", async (c, login) => {
     const origin = ownOrigin(options.guard, c);
     const given = parse(AnswerSchema, await jsonOf(c));
-    const { token, device } = await attempt(c, () => login.answer({ ...given, origin }));
+    const { token, device } = await attempt(c, () => required(login).answer({ ...given, origin }));
     options.happened({ operation: "login.session", token: deviceToken(device), peer: c.env.peer, result: "ok" });
     return c.json({ token, expires_in_s: BEARER_MS / 1000, access: "admin", name: device.name });
   });

@@ -39,8 +39,9 @@ const device = text("id of the browser's key");
 
 export const loginPaths: Readonly<Record<string, JsonSchema>> = {
   "/auth/code": step("createLoginCode", "A code that lets one browser in; over the Unix socket alone", null, "200", {
-    code: text("32 characters"),
-    expires_in_s: seconds,
+    code: { type: ["string", "null"], description: "32 characters; null: the server asks nobody to log in" },
+    expires_in_s: { type: ["number", "null"], description: "time for which it counts, in s" },
+    page: text("address of the page on this machine, where the server listens from now on if it did not"),
   }),
   "/auth/device": step(
     "registerDevice",

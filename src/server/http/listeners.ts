@@ -6,7 +6,7 @@
 import type { Hono } from "hono";
 import { bindAside } from "../../instance/single-server.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
-import type { Bind } from "./address.ts";
+import { type Bind, isLoopback } from "./address.ts";
 import type { AppEnv } from "./context.ts";
 import { listenTcp, listenUnix, type SocketHandlers } from "./listen.ts";
 import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
@@ -54,6 +54,26 @@ export class Listeners {
   /** Origins over TCP. */
   get addresses(): string[] {
     return this.tcp.map(({ server }) => server.url.origin);
+  }
+
+  /**
+   * Address at which programs of this machine reach the server over TCP: listens at the first of `candidates` that is
+   * free, where there is none yet.
+   * @throws WshError invalid_request when none is
+   */
+  loopback(candidates: readonly Bind[]): URL {
+    const found = this.tcp.find(({ bind }) => isLoopback(bind.host) || bind.host === "0.0.0.0" || bind.host === "::");
+    if (found !== undefined) return found.server.url;
+    for (const [index, bind] of candidates.entries()) {
+      try {
+        const port = this.listen(bind);
+        this.tryListen({ host: "::1", port });
+        break;
+      } catch (error) {
+        if (index === candidates.length - 1) throw error;
+      }
+    }
+    return this.loopback([]);
   }
 
   /** Why clients will refuse the certificate; null when they will not or there is none. */
