@@ -31,6 +31,8 @@ const serverInfoSchema = v.object({
   addresses: v.array(v.string()),
   /** Path before every route, "" for none. */
   base_prefix: v.optional(v.string(), ""),
+  /** Where others reach it, by way of something that passes requests on; absent: not said. */
+  public_url: v.optional(v.string()),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),
   /** Where it records who does what; sessions' processes write there too. Null: nowhere. */

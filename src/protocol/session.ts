@@ -71,6 +71,13 @@ export const LostInfoSchema = v.object({
 });
 export type LostInfo = v.InferOutput<typeof LostInfoSchema>;
 
+/** A page that shows a session. */
+export const ViewerInfoSchema = v.object({
+  name: v.pipe(v.string(), v.description("its browser or link, and what the page says of who is there")),
+  access: v.pipe(v.picklist(["observe", "operate"]), v.description("whether it may type")),
+  since: v.pipe(v.number(), v.description("Unix time in ms")),
+});
+
 export const SessionInfoSchema = v.object({
   /** `@s3`: a target that outlives the name. The pane's id, for a process that does not report its own. */
   id: v.string(),
@@ -106,6 +113,9 @@ export const SessionInfoSchema = v.object({
   windows: v.array(WindowInfoSchema),
   lost: v.optional(
     v.pipe(LostInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is there")),
+  ),
+  viewers: v.optional(
+    v.pipe(v.array(ViewerInfoSchema), v.description("pages that show it, besides terminals; absent: none does")),
   ),
   private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
 });

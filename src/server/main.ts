@@ -2,12 +2,13 @@
  * The gateway process: binds as the instance's one server, finds the session processes, listens, and ends by signal, by
  * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
  */
+
+import { pageHost } from "../instance/secrets/own-secrets.ts";
 import { claimServer, releaseServer } from "../instance/single-server.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
 import { defaultInstanceName } from "../protocol/names.ts";
-import { pageHost } from "../instance/secrets/own-secrets.ts";
 import { type Access, createAccess, isExposed } from "./auth/access.ts";
 import { ANSWER_MS, buildGateway, type Gateway } from "./build.ts";
 import { keepSockets } from "./come-back.ts";

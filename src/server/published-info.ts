@@ -25,7 +25,7 @@ export class PublishedInfo {
   private readonly fixed: Omit<ServerInfo, "addresses" | "persist">;
 
   constructor(private readonly options: GatewayOptions) {
-    const { instance, settings, ephemeral, basePrefix } = options;
+    const { instance, settings, ephemeral, basePrefix, publicUrl } = options;
     this.persistent = !ephemeral || (readLastServerInfo(instance)?.persist ?? false);
     this.chosen = ephemeral && this.persistent;
     this.fixed = {
@@ -34,6 +34,7 @@ export class PublishedInfo {
       server_id: crypto.randomUUID(),
       started_at: Date.now(),
       base_prefix: basePrefix,
+      ...(publicUrl === undefined ? {} : { public_url: publicUrl.origin }),
       audit_file: settings.audit ? auditFile(instance, settings.audit_file) : null,
     };
   }

@@ -268,6 +268,7 @@ export class Session<P extends PaneRef = PaneRef> {
       signal: this.exit?.signal ?? null,
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
+      ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
       ...(this.options.lost === undefined ? {} : { lost: this.options.lost }),
       ...(this.keptPrivate ? { private: true } : {}),
     };

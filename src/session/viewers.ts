@@ -15,6 +15,8 @@ export interface Viewer {
   readonly follows: boolean;
   /** What people call it, where it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
+  /** When it came, in ms since 1970. */
+  readonly since: number;
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
@@ -57,6 +59,15 @@ export class Viewers {
   /** Attached terminals that are in no page: what is drawn for them alone is not drawn for pages. */
   get terminals(): number {
     return this.all.filter(({ page }) => page === null).length;
+  }
+
+  /** Those in pages, as lists show them. */
+  get pages(): { readonly name: string; readonly access: "observe" | "operate"; readonly since: number }[] {
+    return this.all.flatMap(({ page, readOnly, since }) => {
+      return page === null
+        ? []
+        : [{ name: page, access: readOnly ? ("observe" as const) : ("operate" as const), since }];
+    });
   }
 
   /** Terminals at which a person can type. */

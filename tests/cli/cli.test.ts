@@ -22,7 +22,7 @@ describe("version and mistakes", () => {
 
   test.each([
     [["lst"], "unknown command 'lst'"],
-    [["help", "open"], "unknown command 'open'"],
+    [["help", "opens"], "unknown command 'opens'"],
     [["lst", "--help"], "unknown command 'lst'"],
     [["list", "--foo"], "unknown option '--foo'"],
     [["attach"], "missing required argument 'name'"],

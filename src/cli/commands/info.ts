@@ -10,6 +10,7 @@ import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
+import { findAll } from "../session/listed.ts";
 
 /** Errors of limits that do not answer resource_limit_reached. */
 const otherErrors: Readonly<Record<string, string>> = {
@@ -57,12 +58,22 @@ export function register(program: Command): void {
                   ["socket", httpSocket],
                   ["TCP", server.addresses.join(", ") || "none"],
                   ["sessions", String(server.sessions)],
+                  ["viewers", await viewersOf(instance)],
                 ] as const)),
           ]),
           limitsTable(limits),
         ].join("\n"),
       );
     });
+}
+
+/** Pages that show a session, by name: `dev: chrome-1, share-2`. */
+async function viewersOf(instance: Instance): Promise<string> {
+  const infos = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
+  const shown = infos.flatMap(({ name, viewers = [] }) => {
+    return viewers.length === 0 ? [] : [`${name}: ${viewers.map((each) => visibleCell(each.name)).join(", ")}`];
+  });
+  return shown.join("; ") || "none in a browser";
 }
 
 async function limitsOf(instance: Instance): Promise<Record<string, number>> {

@@ -4,6 +4,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { paneId } from "../../protocol/names.ts";
 import type { LostInfo, SessionInfo } from "../../protocol/session.ts";
+import { visibleCell } from "../../protocol/visible.ts";
 import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
 import { ago } from "../history/words.ts";
@@ -11,8 +12,9 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
 
-/** Place of the agents in the table: shown when there are any. */
+/** Places in the table of what is shown when there is any: agents, and pages that show the session. */
 const AGENT_COLUMN = 6;
+const VIEWERS_COLUMN = 7;
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 
@@ -49,8 +51,10 @@ export function register(program: Command): void {
       if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
       if (shown.length === 0) return say("No active sessions.\n");
       const hasAgents = shown.some((one) => "info" in one && one.info.agent !== undefined);
-      const rows = [["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "TAGS"], ...shown.map(asRow)];
-      return print(table(hasAgents ? rows : rows.map((row) => row.toSpliced(AGENT_COLUMN, 1))));
+      const hasViewers = shown.some((one) => "info" in one && one.info.viewers !== undefined);
+      const head = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "TAGS"];
+      const left = [...(hasAgents ? [] : [AGENT_COLUMN]), ...(hasViewers ? [] : [VIEWERS_COLUMN])];
+      return print(table([head, ...shown.map(asRow)].map((row) => row.filter((_, at) => !left.includes(at)))));
     });
 }
 
@@ -80,7 +84,7 @@ function asRow(one: Shown): string[] {
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
-    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", ""];
+    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", ""];
   }
   return rowOf(one.info);
 }
@@ -100,6 +104,7 @@ function rowOf(info: SessionInfo): string[] {
           ? info.state
           : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
     agentCell(info),
+    (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
     info.tags.join(", "),
   ];
 }

@@ -28,6 +28,7 @@ interface ServerFlags {
   readonly rateLimit?: number;
   readonly hostname?: string;
   readonly basePrefix?: string;
+  readonly publicUrl?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly ensure?: boolean;
@@ -57,6 +58,7 @@ export function register(program: Command): void {
     .option("--rate-limit <n>", "requests a second for each address", wholeNumber(0))
     .option("--hostname <name>", "the server's own name")
     .option("--base-prefix <path>", "path before every route")
+    .option("--public-url <url>", "where others reach it, by way of a proxy: for wsh share")
     .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
     .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
     .option("--config <path>", "settings file (WSH_CONFIG)")
@@ -94,6 +96,7 @@ async function serve(
     rate_limit: flags.rateLimit,
     hostname: flags.hostname,
     base_prefix: flags.basePrefix,
+    public_url: flags.publicUrl,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
     audit: flags.audit,
@@ -121,6 +124,7 @@ async function serve(
     hostname: hostname(values.hostname),
     // Two instances without a given address must not share one.
     bind: parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind),
+    publicUrl: values.public_url === "" ? undefined : new URL(values.public_url),
     token: flags.token ?? null,
     noAuth: !flags.auth,
     ephemeral: flags.ephemeral === true,

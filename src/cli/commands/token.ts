@@ -3,11 +3,11 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { durationOf } from "../../protocol/moment.ts";
 import { sessionId } from "../../protocol/names.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
+import { endOf, recorded } from "../recorded.ts";
 
 interface TokenOptions {
   readonly access?: string;
@@ -16,8 +16,6 @@ interface TokenOptions {
   readonly json?: boolean;
 }
 
-/** Shortest life of a token, in ms: less is a mistake. */
-const SHORTEST_LIFE_MS = 1_000;
 const accesses = ["observe", "operate", "admin"] as const;
 
 export function register(program: Command): void {
@@ -85,40 +83,6 @@ async function revoke(instance: Instance, name: string): Promise<void> {
     what = "Token";
   });
   return say(`${what} '${name}' revoked.\n`);
-}
-
-/** When something ends that counts for a while, in ms since 1970. @throws UsageError */
-export function endOf(duration: string): number {
-  const ms = durationOf(duration);
-  if (ms === null || ms < SHORTEST_LIFE_MS) {
-    throw new UsageError(`'${duration}' is no time from now`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
-  }
-  return Date.now() + ms;
-}
-
-/** Performs the action, and records it where calls are recorded. */
-export async function recorded<T>(
-  instance: Instance,
-  operation: string,
-  input: object,
-  act: () => Promise<T>,
-): Promise<T> {
-  const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
-    import("../../instance/audit/direct-audit.ts"),
-    import("../../instance/settings/settings.ts"),
-  ]);
-  const audit = directAudit(instance, loadSettings(instance, { env: process.env }).values)();
-  const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh" }, via: directly };
-  const began = performance.now();
-  let result = "ok";
-  try {
-    return await act();
-  } catch (thrown) {
-    result = WshError.from(thrown).code;
-    throw thrown;
-  } finally {
-    audit?.write({ operation, input, context, result, ms: performance.now() - began });
-  }
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {

@@ -58,6 +58,7 @@ export interface AttachPolicy {
 
 export class TerminalStream implements Viewer {
   readonly id = nextViewerId++;
+  readonly since = Date.now();
   readonly readOnly: boolean;
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;

@@ -157,6 +157,13 @@ export const settingsSchema = v.object({
   base_prefix: text("", /^(\/.*[^/])?$/, "a path that begins and does not end with /", "Path before every route.", {
     env: "WSH_BASE_PREFIX",
   }),
+  public_url: text(
+    "",
+    /^(https?:\/\/[^\s/?#@]+\/?)?$/,
+    "an address such as https://box.example.ts.net",
+    "Where others reach this server, by way of something that passes requests on: for links of wsh share.",
+    { env: "WSH_PUBLIC_URL" },
+  ),
   tls_cert: text("", path, "a path", "PEM certificate chain for TCP.", { env: "WSH_TLS_CERT" }),
   tls_key: text("", path, "a path", "PEM key of tls_cert.", { env: "WSH_TLS_KEY" }),
   cors_origins: list(/^https?:\/\/[^/*\s]+$/, "origins such as https://example.org", "Origins that browsers may use."),

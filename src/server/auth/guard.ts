@@ -18,6 +18,8 @@ export type Verdict =
       readonly session?: string;
       /** When the token ends, in ms since 1970. */
       readonly expiresAt?: number;
+      /** It is a link that others were given. */
+      readonly share?: true;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
@@ -33,6 +35,8 @@ export interface KnownToken {
   readonly session?: string;
   /** When it ends, in ms since 1970; absent: it lasts. */
   readonly expiresAt?: number;
+  /** A link that others were given: it decides no sizes. */
+  readonly share?: true;
 }
 
 export interface GuardPolicy {
@@ -113,6 +117,7 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     tokenName: held.name,
     tokenId: `${held.name}:${held.digest.toHex().slice(0, TOKEN_ID_LENGTH)}`,
     ...(held.session === undefined ? {} : { session: held.session }),
+    ...(held.share === undefined ? {} : { share: held.share }),
     ...(held.expiresAt === undefined ? {} : { expiresAt: held.expiresAt }),
   };
 }

@@ -114,10 +114,11 @@ function readable<T>(read: () => readonly T[]): readonly T[] {
   }
 }
 
-function known({ name, digest, access, session, expires_at }: StoredToken): KnownToken {
+function known({ name, digest, access, session, expires_at, share }: StoredToken): KnownToken {
   return {
     ...{ name, digest: Uint8Array.fromHex(digest), access },
     ...(session === undefined ? {} : { session }),
+    ...(share === undefined ? {} : { share }),
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
   };
 }

@@ -88,7 +88,11 @@ export class WebSocketRoutes {
       const viewer = viewerName(c);
       const record = this.record("ws.view", host, context);
       const keys = this.options.viewKeys;
-      return this.upgrade(c, new ViewSocket({ hosts, host, context: { access, caller }, viewer, keys, record }));
+      const follows = c.get("verdict").share === true;
+      return this.upgrade(
+        c,
+        new ViewSocket({ hosts, host, context: { access, caller }, viewer, follows, keys, record }),
+      );
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);

@@ -29,6 +29,8 @@ export interface ViewSocketOptions {
   readonly context: RequestContext;
   /** What people call who looks on, unless the page says more. */
   readonly viewer: string;
+  /** It takes no part in the session's size, whatever it asks for. */
+  readonly follows: boolean;
   readonly keys: () => Promise<ViewKeys>;
   /** Records at the end what was typed; null: nothing does. */
   readonly record: TypedRecord | null;
@@ -87,7 +89,7 @@ export class ViewSocket implements WebSocketEndpoint {
   }
 
   private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
-    const { hosts, host, context, viewer, keys } = this.options;
+    const { hosts, host, context, viewer, keys, follows } = this.options;
     const { info } = host;
     const bound = await keys();
     let isOpened = false;
@@ -95,11 +97,19 @@ export class ViewSocket implements WebSocketEndpoint {
       hosts,
       host,
       {
-        ...{ rows, cols, follow: size === "follow", scrollback: "none", paint_only: true, relay: false, places: true },
+        ...{
+          rows,
+          cols,
+          follow: follows || size === "follow",
+          scrollback: "none",
+          paint_only: true,
+          relay: false,
+          places: true,
+        },
         read_only: !accessCovers(context.access, "operate"),
         ...bound,
         ...(prefix ? {} : { prefix: null }),
-        page: { client, name: name === undefined || name === "" ? viewer : name, credit: VIEW_CREDIT },
+        page: { client, name: name === undefined || name === "" ? viewer : `${viewer} (${name})`, credit: VIEW_CREDIT },
       },
       context,
       {
@@ -129,12 +139,13 @@ export class ViewSocket implements WebSocketEndpoint {
       this.type(feed, data);
       return;
     }
+    const { follows, context } = this.options;
     const request = requestOf(data);
     switch (request.type) {
       case "open":
         throw new WshError("invalid_request", "the view is open already");
       case "size":
-        feed.resize({ rows: request.rows, cols: request.cols, follow: request.size === "follow" });
+        feed.resize({ rows: request.rows, cols: request.cols, follow: follows || request.size === "follow" });
         return;
       case "shown":
         feed.shown(request.n);
@@ -143,7 +154,7 @@ export class ViewSocket implements WebSocketEndpoint {
         feed.focus(request.on);
         return;
       case "release":
-        if (accessCovers(this.options.context.access, "operate")) feed.release();
+        if (accessCovers(context.access, "operate")) feed.release();
     }
   }
 

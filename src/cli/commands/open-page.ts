@@ -1,0 +1,160 @@
+/**
+ * `wsh open`: the page of the sessions in a browser of this machine, logged in by a code that counts once
+ * (docs/security.md, Browsers). Without a display, or with --print, it says where the page is and how it is reached from
+ * another machine.
+ */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import { askServer } from "../../instance/server-client.ts";
+import { platform } from "../../platform/platform.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, print, printJson } from "../print.ts";
+
+/** Browsers that show a page in a window of its own (`--app`), where no key is the browser's. */
+const appBrowsers = [
+  "google-chrome",
+  "google-chrome-stable",
+  "chromium",
+  "chromium-browser",
+  "microsoft-edge",
+  "brave",
+];
+const macApps = ["Google Chrome", "Chromium", "Microsoft Edge", "Brave Browser"];
+/** Time in which a browser that cannot start says so, in ms. */
+const START_MS = 300;
+
+const CodeSchema = v.object({
+  code: v.nullable(v.string()),
+  expires_in_s: v.nullable(v.number()),
+  page: v.string(),
+});
+
+interface Options {
+  readonly print?: boolean;
+  readonly tab?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("open [session]")
+    .description(
+      "Open the sessions in a browser, logged in; with a session, that one. Starts a server if none runs. Without a " +
+        "display it prints the address, as --print does: it lets one browser in, within a minute.",
+    )
+    .option("--print", "print the address instead of opening it")
+    .option("--tab", "in a tab of the usual browser, not in a window of its own")
+    .option("--json", "with --print: as JSON")
+    .action(async (session: string | undefined, options: Options, command: Command) => {
+      const instance = instanceOf(command);
+      const name = session === undefined ? null : sessionNamed(instance, session);
+      const { code, expires_in_s, page } = await codeOf(instance);
+      const address = addressOf(page, code, name);
+      if (options.print === true || options.json === true || !hasDisplay()) {
+        if (options.json === true) return printJson({ address, page: `${page}/`, expires_in_s });
+        await print(`${address}\n`);
+        return explain(page, expires_in_s);
+      }
+      if (!(await show(instance, address, options.tab === true))) {
+        complain("no browser was found: open this address within a minute");
+        await print(`${address}\n`);
+        explain(page, expires_in_s);
+      }
+    });
+}
+
+/** @throws WshError session_not_found */
+function sessionNamed(instance: Instance, target: string): string {
+  const { name } = findSession(instance, parseTarget(target));
+  return name ?? target;
+}
+
+async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
+  const { startServer } = await import("../../instance/launch/server.ts");
+  await startServer(instance);
+  try {
+    return v.parse(CodeSchema, await askServer(instance, "POST", "/auth/code"));
+  } catch (thrown) {
+    const { message } = WshError.from(thrown);
+    if (!/answered 404/.test(message)) throw thrown;
+    throw new WshError("server_unavailable", "the running server is of a version without a page", {
+      hint: "End it (its sessions go on), and try again: `wsh info` prints its process.",
+    });
+  }
+}
+
+/** The code is behind `#`, which no browser sends to any server. */
+function addressOf(page: string, code: string | null, session: string | null): string {
+  const parts = [
+    ...(code === null ? [] : [`c=${code}`]),
+    ...(session === null ? [] : [`session=${encodeURIComponent(session)}`]),
+  ];
+  return `${page}/${parts.length === 0 ? "" : `#${parts.join("&")}`}`;
+}
+
+function explain(page: string, seconds: number | null): void {
+  const { port } = new URL(page);
+  if (seconds !== null) complain(`the address lets one browser in, within ${seconds} s`);
+  complain(
+    `from another machine, first: ssh -N -L ${port}:127.0.0.1:${port} ${os.userInfo().username}@${os.hostname()}`,
+  );
+}
+
+function hasDisplay(): boolean {
+  const { env } = process;
+  if (isMac()) return env.SSH_CONNECTION === undefined;
+  return (env.DISPLAY ?? "") !== "" || (env.WAYLAND_DISPLAY ?? "") !== "";
+}
+
+/** @returns whether a browser was started */
+async function show(instance: Instance, address: string, tab: boolean): Promise<boolean> {
+  // Elsewhere anybody reads arguments, and nothing tells whose a connection is: the address goes by a file of ours.
+  const shown = isMac() ? redirectFile(instance, address) : address;
+  for (const command of commandsFor(shown, tab)) if (await started(command)) return true;
+  return false;
+}
+
+/** Ways to show an address, the best first. */
+function commandsFor(address: string, tab: boolean): string[][] {
+  if (isMac()) {
+    const apps = macApps.filter((app) => existsSync(`/Applications/${app}.app`));
+    const windows = tab ? [] : apps.map((app) => ["open", "-na", app, "--args", `--app=file://${address}`]);
+    return [...windows, ["open", address]];
+  }
+  const own = appBrowsers.filter((name) => Bun.which(name) !== null);
+  const windows = tab ? [] : own.map((name) => [name, `--app=${address}`]);
+  const usual = Bun.which("xdg-open") === null ? [] : [["xdg-open", address]];
+  return [...windows, ...usual, ...(tab ? own.map((name) => [name, address]) : [])];
+}
+
+/** A browser goes on by itself; one that cannot start ends soon, with a failure. */
+async function started([program = "", ...args]: readonly string[]): Promise<boolean> {
+  try {
+    const child = Bun.spawn([program, ...args], { stdio: ["ignore", "ignore", "ignore"], detached: true });
+    child.unref();
+    const code = await Promise.race([child.exited, Bun.sleep(START_MS)]);
+    return code === undefined || code === 0;
+  } catch {
+    return false;
+  }
+}
+
+function redirectFile(instance: Instance, address: string): string {
+  const path = join(instance.stateDir, `${instance.fileName}.open.html`);
+  rmSync(path, { force: true });
+  const html = `<!doctype html><meta http-equiv="refresh" content="0;url=${address.replaceAll("&", "&amp;")}">`;
+  writeFileSync(path, html, { mode: 0o600, flag: "wx" });
+  return path;
+}
+
+/** The system that does not tell whose a connection is. */
+function isMac(): boolean {
+  return platform().listeners === null;
+}

@@ -1,0 +1,182 @@
+/**
+ * `wsh share`: links by which others see one session in their browsers, and perhaps type there (docs/security.md,
+ * Sharing). A link is a token for that session alone, which ends by itself. It stands behind `#` in the address, so that
+ * no server and no log gets it.
+ */
+import os from "node:os";
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import {
+  createToken,
+  hasExpired,
+  readTokens,
+  revokeToken,
+  type StoredToken,
+} from "../../instance/secrets/named-tokens.ts";
+import { readServerInfo } from "../../instance/server-info.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
+import { complain, print, printJson, say, table, takesColor } from "../print.ts";
+import { endOf, recorded } from "../recorded.ts";
+import { findAll } from "../session/listed.ts";
+
+/** How long a link counts, unless something else is said. */
+const USUAL_LIFE = "1h";
+/** Before the number of a link. */
+const PREFIX = "share-";
+
+interface Options {
+  readonly write?: boolean;
+  readonly expires?: string;
+  readonly qr?: boolean;
+  readonly local?: boolean;
+  readonly list?: boolean;
+  readonly revoke?: string;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("share [session]")
+    .usage("SESSION [options] | --list | --revoke ID")
+    .description(
+      "Make a link by which others see a session in a browser, for a while; with --write they type there, too. It opens " +
+        "that session alone. It takes an address that others reach: TLS (wsh server --bind 0.0.0.0:8443 --tls-cert …), or a " +
+        "service that passes requests on (tailscale serve 8080) and its address in public_url.",
+    )
+    .option("--write", "others may type: as you, with all that your account may do")
+    .option("--expires <duration>", `how long the link counts: 30m, 1h, 2d (default: ${USUAL_LIFE})`)
+    .option("--qr", "show the link as a code for a phone's camera, too")
+    .option("--local", "an address of this machine, for who reaches it by ssh -L")
+    .option("--list", "show the links that count, and who looks on")
+    .option("--revoke <id>", "end a link, and what was opened by it")
+    .option("--json", "print as JSON")
+    .action(async (session: string | undefined, options: Options, command: Command) => {
+      const instance = instanceOf(command);
+      if (options.list === true) return list(instance, options.json === true);
+      if (options.revoke !== undefined) return revoke(instance, options.revoke);
+      if (session === undefined) throw new UsageError("which session is to be shared?", "wsh share SESSION");
+      return share(instance, session, options);
+    });
+}
+
+async function share(instance: Instance, session: string, options: Options): Promise<void> {
+  const expiresAt = endOf(options.expires ?? USUAL_LIFE);
+  const page = options.local === true ? localPage(instance) : await publicPage(instance);
+  const access = options.write === true ? "operate" : "observe";
+  const name = nextName(readTokens(instance));
+  const wanted = { name, access, session, expiresAt, share: true } as const;
+  const token = await recorded(instance, "share.create", wanted, () => createToken(instance, wanted));
+  const address = `${page}/#s=${token}`;
+  const until = new Date(expiresAt).toISOString();
+  if (options.json === true) return printJson({ id: name, address, access, expires_at: expiresAt });
+  await print(`${address}\n`);
+  if (options.qr === true) await print(await picture(address));
+  if (access === "operate") complain(`who has this link types as you, until ${until}: it is as good as your keyboard`);
+  else complain(`who has this link sees the session, until ${until}`);
+  if (options.local === true) {
+    const { port } = new URL(page);
+    complain(
+      `on the other machine, first: ssh -N -L ${port}:127.0.0.1:${port} ${os.userInfo().username}@${os.hostname()}`,
+    );
+  }
+  complain(`end it: wsh share --revoke ${name}`);
+}
+
+/** Links are numbered, as far as they count. */
+function nextName(tokens: readonly StoredToken[]): string {
+  const numbers = tokens.map(({ name }) => (name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : 0));
+  return `${PREFIX}${Math.max(0, ...numbers.filter(Number.isInteger)) + 1}`;
+}
+
+/** Address of the page, without a slash at its end, as others reach it. @throws WshError server_unavailable */
+async function publicPage(instance: Instance): Promise<string> {
+  const info = running(instance);
+  if (info.public_url !== undefined) return `${info.public_url}${info.base_prefix}`;
+  const { public_url } = (await settingsOf(instance)).values;
+  if (public_url !== "") {
+    throw new WshError("server_unavailable", `the running server knows nothing of public_url (${public_url}) yet`, {
+      hint: "End it (its sessions go on) and start it again.",
+    });
+  }
+  for (const address of info.addresses) {
+    const { protocol, hostname, port } = new URL(address);
+    if (protocol !== "https:" || isHere(hostname)) continue;
+    const host = hostname === "0.0.0.0" || hostname === "[::]" ? os.hostname() : hostname;
+    return `https://${host}${port === "" ? "" : `:${port}`}${info.base_prefix}`;
+  }
+  const plain = info.addresses.some((address) => !isHere(new URL(address).hostname));
+  const why = plain ? "without TLS anybody on the way could read the link and the session" : "others cannot reach it";
+  throw new WshError("server_unavailable", `there is no address for others: ${why}`, {
+    hint:
+      "Either: wsh server --bind 0.0.0.0:8443 --tls-cert FILE --tls-key FILE. Or: tailscale serve 8080 (or a proxy of " +
+      'yours), and public_url = "https://…" in the settings, then start the server again. Or, for who may log in ' +
+      "here: wsh share --local and ssh -L.",
+  });
+}
+
+function localPage(instance: Instance): string {
+  const info = running(instance);
+  const [address] = info.addresses;
+  if (address !== undefined) return `${address.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1")}${info.base_prefix}`;
+  throw new WshError("server_unavailable", "the server has no TCP address", {
+    hint: "`wsh open --print` gives it one.",
+  });
+}
+
+function running(instance: Instance) {
+  const info = isServerAlive(instance) ? readServerInfo(instance) : null;
+  if (info !== null) return info;
+  throw new WshError("server_unavailable", "no server is running: a link leads to one", {
+    hint: "Start it: wsh server, or wsh service install.",
+  });
+}
+
+function isHere(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+/** Two rows of the code's squares for each row of the terminal: light ones are drawn, in white on black where that goes. */
+async function picture(address: string): Promise<string> {
+  const { renderUnicodeCompact } = await import("uqr");
+  const rows = renderUnicodeCompact(address, { ecc: "L", border: 2 }).split("\n");
+  const isColored = takesColor(process.stdout);
+  return rows.map((row) => (isColored ? `\x1b[97;40m${row}\x1b[0m\n` : `${row}\n`)).join("");
+}
+
+async function list(instance: Instance, json: boolean): Promise<void> {
+  const now = Date.now();
+  const links = readTokens(instance).filter((token) => token.share === true && !hasExpired(token, now));
+  const infos = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
+  const rows = links.map(({ name: id, access, session, created_at, expires_at }) => {
+    const info = infos.find((each) => each.id === session);
+    const viewers = (info?.viewers ?? []).filter(({ name }) => name === id || name.startsWith(`${id} `));
+    return { id, session: info?.name ?? null, session_id: session ?? null, access, created_at, expires_at, viewers };
+  });
+  if (json) return printJson(rows);
+  if (rows.length === 0) return say("No links.\n");
+  const ends = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
+  await print(
+    table([
+      ["ID", "SESSION", "ACCESS", "ENDS", "VIEWERS"],
+      ...rows.map(({ id, session, session_id, access, expires_at, viewers }) => {
+        const people = viewers.map(({ name }) => name.slice(id.length).trim() || "a page");
+        return [id, session ?? `gone (${session_id})`, access, ends(expires_at), viewersCell(people)];
+      }),
+    ]),
+  );
+}
+
+function viewersCell(people: readonly string[]): string {
+  return people.length === 0 ? "0" : `${people.length}: ${people.join(", ")}`;
+}
+
+async function revoke(instance: Instance, id: string): Promise<void> {
+  if (!readTokens(instance).some(({ name, share }) => name === id && share === true)) {
+    throw new WshError("invalid_request", `there is no link '${id}'`, { hint: "wsh share --list shows them." });
+  }
+  await recorded(instance, "share.revoke", { name: id }, () => revokeToken(instance, id));
+  await say(`Link '${id}' revoked.\n`);
+}

@@ -1,0 +1,42 @@
+/** What the command line does to the credentials of an instance: with an end, and in the audit log. */
+import type { Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { durationOf } from "../protocol/moment.ts";
+import { UsageError } from "./arguments.ts";
+
+/** Shortest life of a token, in ms: less is a mistake. */
+const SHORTEST_LIFE_MS = 1_000;
+
+/** When something ends that counts for a while, in ms since 1970. @throws UsageError */
+export function endOf(duration: string): number {
+  const ms = durationOf(duration);
+  if (ms === null || ms < SHORTEST_LIFE_MS) {
+    throw new UsageError(`'${duration}' is no time from now`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
+  }
+  return Date.now() + ms;
+}
+
+/** Performs the action, and records it where calls are recorded. */
+export async function recorded<T>(
+  instance: Instance,
+  operation: string,
+  input: object,
+  act: () => Promise<T>,
+): Promise<T> {
+  const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
+    import("../instance/audit/direct-audit.ts"),
+    import("../instance/settings/settings.ts"),
+  ]);
+  const audit = directAudit(instance, loadSettings(instance, { env: process.env }).values)();
+  const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh" }, via: directly };
+  const began = performance.now();
+  let result = "ok";
+  try {
+    return await act();
+  } catch (thrown) {
+    result = WshError.from(thrown).code;
+    throw thrown;
+  } finally {
+    audit?.write({ operation, input, context, result, ms: performance.now() - began });
+  }
+}
