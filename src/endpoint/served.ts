@@ -6,6 +6,7 @@
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { Message } from "../protocol/messages.ts";
+import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import type { AskedFirst } from "../session/windows/asked-first.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -89,6 +90,12 @@ export interface Served {
    * @throws WshError of the operation
    */
   bound(binding: Binding, shown: Shown, how?: BoundHow): Promise<unknown>;
+  /**
+   * Whose key started a client that runs in the pane and wants its person's terminal to show another session.
+   * @returns null when it does not run at the pane's own terminal
+   * @throws WshError nested_session when a program started it, or nobody
+   */
+  startedBy?(pid: number): Entered | null;
   /** Brings what `session.info()` says up to date, where that takes asking others. */
   refresh?(): Promise<void>;
   /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */

@@ -20,6 +20,7 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
 import type { AttachPolicy } from "./attach/attached-terminal.ts";
+import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { ListFeed } from "./list-feed.ts";
 import type { PeerStream, Served } from "./served.ts";
@@ -172,6 +173,8 @@ export class SessionServer implements PeerHandler {
         return {};
       case "host.shown_in":
         return this.shownIn(session);
+      case "host.go":
+        return go(this.serving, request.input);
       case "host.help":
       case "host.look":
       case "host.written":

@@ -15,6 +15,7 @@ import type { Promotion } from "./promotion.ts";
 import type { Recovery } from "./recovery.ts";
 import type { Session } from "./session.ts";
 import { shownPane } from "./shown-pane.ts";
+import { startedBy } from "./started-by.ts";
 
 export interface PanePlace {
   readonly instance: Instance;
@@ -64,6 +65,7 @@ export function servedPane(session: Session, place: PanePlace): Served {
       pane.events.on("endTold", () => tell("session_end_told"));
     },
     shown: () => shown,
+    startedBy: (pid) => startedBy(session, pid),
     window(target) {
       const [window] = session.info().windows;
       const id = window?.id ?? null;

@@ -12,6 +12,7 @@ import type { StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Placement } from "../session/layout/cells.ts";
+import type { SessionPlace } from "../session/viewers.ts";
 import {
   activeWindow,
   placementOf,
@@ -43,6 +44,8 @@ export interface ArrangementEvents {
   listed: undefined;
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
+  /** A key that was pressed in a pane leads to another session. */
+  go: { readonly pane: string; readonly place: SessionPlace };
   /** The layout is another value. */
   changed: { readonly before: Windows; readonly after: Windows };
   paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
@@ -177,6 +180,7 @@ export class Arrangement {
       listed: () => this.events.emit("listed", undefined),
       // That of a view is told by the session that it belongs to.
       agent: (agent) => !isView && this.events.emit("agent", { pane, agent }),
+      go: ({ socket, number, session }) => this.events.emit("go", { pane, place: { socket, number, session } }),
       ended: (end) => void this.change(() => this.paneEnded(pane, end)).catch(() => {}),
     });
     this.links.set(pane, link);

@@ -15,6 +15,7 @@ import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { type PaneInfo, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
+import type { SessionPlace } from "../session/viewers.ts";
 import { Connection, type RequestContext } from "../wire/connection.ts";
 import { endProcess } from "../wire/end-processes.ts";
 
@@ -32,6 +33,8 @@ export interface PaneLinkPort {
   listed(): void;
   /** The AI agent in it has changed; null: there is none any more. */
   agent(agent: AgentInfo | null): void;
+  /** A key that was pressed in it leads to another session. */
+  go(place: SessionPlace): void;
   /** The stream is over: the program has ended, was killed, or the process is gone (null). */
   ended(end: StreamEnd | null): void;
 }
@@ -198,7 +201,11 @@ export class PaneLink {
   }
 
   private event(value: unknown): void {
-    if (v.is(AttachEventSchema, value)) return;
+    const told = v.safeParse(AttachEventSchema, value);
+    if (told.success) {
+      if (told.output.event === "go") this.port.go(told.output);
+      return;
+    }
     const event = v.safeParse(EventSchema, value);
     if (!event.success) return;
     if (event.output.event === "stale") {

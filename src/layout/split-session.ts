@@ -3,6 +3,7 @@
  * has to be asked; terminals are shown the composed window; what happens to windows and panes is reported.
  */
 import * as v from "valibot";
+import { goWith } from "../endpoint/go.ts";
 import type { ClientStreams, Served, StreamedWindow } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import { linkWindow } from "../instance/registry/members.ts";
@@ -12,6 +13,7 @@ import { formatTarget, parseTarget, type Target, windowId } from "../protocol/na
 import type { WindowInfo } from "../protocol/session.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import type { Session } from "../session/session.ts";
+import type { SessionPlace } from "../session/viewers.ts";
 import { askedFirst } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
 import { SaveToSchema } from "../store/checkpoint/named.ts";
@@ -119,6 +121,7 @@ export class SplitSession implements Split {
       },
       begin: (watchers) => {
         this.arrangement.events.on("agent", ({ pane, agent }) => watchers.agent(pane, agent));
+        this.arrangement.events.on("go", ({ pane, place }) => goOf(session, pane, place));
       },
       window: (target) => this.streamed(target),
       shown: (request, peer) => this.shown(request, peer),
@@ -281,5 +284,16 @@ export class SplitSession implements Split {
 
   private tell(event: LayoutEvent): void {
     this.session.events.emit("layout", event);
+  }
+}
+
+/** Nobody waits for an answer: the person at the terminal is told what is wrong. */
+function goOf(session: Session<Content>, pane: string, place: SessionPlace): void {
+  const entered = session.entered.in(pane);
+  try {
+    if (entered !== null) goWith(session, entered, place);
+  } catch (thrown) {
+    for (const viewer of session.viewers.all)
+      if (viewer.id === entered?.viewer) viewer.say(WshError.from(thrown).message);
   }
 }

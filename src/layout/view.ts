@@ -234,17 +234,25 @@ export class WindowView implements Shown {
     }
   }
 
-  readonly typed: Typed = {
-    activity: { record: () => this.activity.record() },
-    // Each pane's process knows its own; keys of a password are told to nobody there.
-    flags: () => null,
-    typed: (bytes) => {
-      const { window } = this;
-      const { links, ended } = this.arrangement;
-      const panes = window.synchronized ? panesIn(window) : [window.active];
-      for (const pane of panes) if (!ended.has(pane)) links.get(pane)?.type(bytes);
-    },
-  };
+  readonly typed: Typed = this.typedHere();
+
+  private typedHere(): Typed {
+    const self = this;
+    return {
+      get id() {
+        return self.active;
+      },
+      activity: { record: () => self.activity.record() },
+      // Each pane's process knows its own; keys of a password are told to nobody there.
+      flags: () => null,
+      typed(bytes) {
+        const { window } = self;
+        const { links, ended } = self.arrangement;
+        const panes = window.synchronized ? panesIn(window) : [window.active];
+        for (const pane of panes) if (!ended.has(pane)) links.get(pane)?.type(bytes);
+      },
+    };
+  }
 
   /** A pane's process has its history: the view there is shown as the pane's picture. */
   readonly look = async (input: LookInput, pane = this.active): Promise<void> => {

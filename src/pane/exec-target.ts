@@ -64,7 +64,10 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
       if (child !== null && log.shellHoldsTerminal() !== false) return false;
       return program.signal("SIGKILL", "job");
     },
-    hold: () => program.input.hold(),
+    hold: () => {
+      sent();
+      return program.input.hold();
+    },
     typed: program.input.editor,
     get isWriting() {
       return program.input.isWriting;

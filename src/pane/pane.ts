@@ -55,7 +55,7 @@ export class Pane {
   private readonly childNonces = new Set<string>();
   private typedAt = Number.NEGATIVE_INFINITY;
   /** When an API last sent input. */
-  private sentAt = Number.NEGATIVE_INFINITY;
+  sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: PaneOptions) {
     const { events } = this;

@@ -172,6 +172,11 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("alert"), text: v.string() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
+  /**
+   * What a key of the person started in this pane wants their terminal to show another session. Told to who composes
+   * panes, and knows whose key it was.
+   */
+  v.object({ event: v.literal("go"), socket: v.string(), number: v.number(), session: v.string() }),
   /** The session is served at another socket from now on: the stream goes on there, and this one is over. */
   v.object({
     event: v.literal("moved"),
@@ -188,3 +193,16 @@ export const MAX_LINE = 2000;
 
 /** A person pressed the prefix key and then this one, by its name in the table of bindings; or gave a line (`:LINE`). */
 export const BoundKeySchema = v.object({ key: v.pipe(v.string(), v.maxLength(MAX_LINE + 1)) });
+
+/** A client in a pane wants the terminal whose key started it to show another session. */
+export const GoSchema = v.object({
+  pid: v.number(),
+  socket: v.string(),
+  number: v.number(),
+  session: v.string(),
+  /** Nothing is done. */
+  asks_only: v.optional(v.boolean(), false),
+});
+export type GoInput = v.InferInput<typeof GoSchema>;
+/** `isInside`: the client runs at the pane's own terminal; else nothing was done. */
+export const WentSchema = v.object({ isInside: v.boolean() });

@@ -16,6 +16,7 @@ import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
 import { noElements } from "./drawing/element.ts";
 import { ElementStore } from "./drawing/element-store.ts";
+import { EnteredLines } from "./entered.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
@@ -37,11 +38,14 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly window: Window;
   /** What was copied. */
   readonly buffers = new PasteBuffers();
+  /** Whose key started what runs in a pane. */
+  readonly entered = new EnteredLines();
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
   /** Another process is taking over: sizes wait. */
   isHandingOver = false;
+  private readonly clock: Clock;
   private number: number;
   private currentName: string;
   private tagSet: Set<string>;
@@ -57,6 +61,7 @@ export class Session<P extends PaneRef = PaneRef> {
     private readonly registry: SessionRegistry,
   ) {
     const clock = options.clock ?? systemClock;
+    this.clock = clock;
     const { events } = this;
     this.viewers = new Viewers(options.settings.sizePolicy, () => {
       events.emit("listed", undefined);
@@ -347,7 +352,9 @@ export class Session<P extends PaneRef = PaneRef> {
   typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane): void {
     to.activity.record();
     const flags = to.flags();
-    if (this.keyboard.type(viewer, bytes, isSecret(flags))) to.typed(bytes, flags);
+    if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
+    this.entered.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
+    to.typed(bytes, flags);
   }
 
   /** A streaming client connected or disconnected. */

@@ -59,6 +59,8 @@ export type StatusTarget =
 
 /** Who gets what a person types. */
 export interface Typed {
+  /** The pane. */
+  readonly id: string;
   readonly activity: { record(): void };
   /** Modes that the program has set on its terminal; null when unknown. */
   flags(): PtyFlags | null;
@@ -68,7 +70,6 @@ export interface Typed {
 
 /** What a session needs from a pane it shows. It refers to panes and owns none: a pane may run in another process. */
 export interface PaneRef extends Typed {
-  readonly id: string;
   readonly pid: number | null;
   readonly command: string;
   /** Null while the program runs. */

@@ -8,6 +8,15 @@ import type { Size } from "../protocol/size.ts";
 
 export type SizePolicy = "latest" | "smallest";
 
+/** Where another session is served. */
+export interface SessionPlace {
+  readonly socket: string;
+  /** Its number. */
+  readonly number: number;
+  /** Its name. */
+  readonly session: string;
+}
+
 export interface Viewer {
   readonly id: number;
   readonly size: Size;
@@ -28,6 +37,10 @@ export interface Viewer {
   end(reason: ViewerEnd): void;
   /** The session is served at another socket from now on. */
   move(socket: string): void;
+  /** Shows another session from now on. @throws WshError nested_session where it would show itself */
+  go(place: SessionPlace): void;
+  /** Tells the person something for a moment. */
+  say(text: string): void;
   /** A layout process, which composes what it gets. */
   readonly composed: boolean;
   /** Where the person's agents and screens are, for programs that are started for them. */

@@ -5,7 +5,7 @@ import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
 const attach = (name: string, ...flags: readonly string[]) =>
-  [...program, ...flags, "attach", name].map((word) => `'${word}'`).join(" ");
+  [...program, ...flags, "attach", "--nested", name].map((word) => `'${word}'`).join(" ");
 
 /** Types a command into a session, through its API. */
 async function types(wsh: Wsh, session: string, command: string): Promise<void> {

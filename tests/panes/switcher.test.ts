@@ -106,7 +106,7 @@ describe("the switcher", () => {
     await wsh.session("outer");
     await wsh.session("inner");
     await using person = await EmulatorTerminal.attach(wsh, "outer");
-    person.type(`WSH_PREFIX=C-g ${program.join(" ")} attach inner\r`);
+    person.type(`WSH_PREFIX=C-g ${program.join(" ")} attach --nested inner\r`);
     await until(
       "inner to be shown",
       async () => (await wsh.list()).find(({ name }) => name === "inner")?.attached === 1,

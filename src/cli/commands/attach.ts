@@ -4,9 +4,11 @@ import { findSession } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
+import { visible } from "../../protocol/visible.ts";
 import { instanceOf } from "../instance.ts";
 import { attachHere } from "../session/attach-here.ts";
 import { SessionClient } from "../session/client.ts";
+import { goThere } from "../session/go-there.ts";
 import { offerFor } from "../session/offer-restore.ts";
 
 interface AttachFlags {
@@ -15,6 +17,7 @@ interface AttachFlags {
   readonly readOnly?: boolean;
   readonly independent?: boolean;
   readonly prefix?: string;
+  readonly nested?: boolean;
 }
 
 export function register(program: Command): void {
@@ -22,6 +25,7 @@ export function register(program: Command): void {
     .command("attach <name>")
     .description(
       "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows all keys.\n" +
+        "Typed inside a session, it leads your terminal there, in place of showing one session in another (--nested).\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
     .option(
@@ -32,6 +36,7 @@ export function register(program: Command): void {
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
     .option("--independent", "look at windows and panes by yourself: others keep theirs")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
+    .option("--nested", "inside a session: show the other one in it")
     .option("--read-only", "watch only: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
@@ -57,6 +62,14 @@ export function register(program: Command): void {
       if (target.kind === "session" && target.window !== undefined) {
         (await SessionClient.open(instance, name))[Symbol.dispose]();
       }
+      const { name: shown, session, socket } = entry;
+      if (
+        flags.nested !== true &&
+        (await goThere(instance, { name: shown ?? name, session, socket }, ownWays(flags)))
+      ) {
+        process.stderr.write(`[gone to session '${visible(shown ?? name)}']\n`);
+        return;
+      }
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         session: entry.session,
@@ -65,6 +78,17 @@ export function register(program: Command): void {
       });
       process.exitCode = exitCode;
     });
+}
+
+/** Flags of an attached terminal of its own. */
+function ownWays({ scrollback, altScreen, readOnly, independent, prefix }: AttachFlags): string[] {
+  return [
+    ...(scrollback === "new" ? [] : ["--scrollback"]),
+    ...(altScreen === true ? ["--alt-screen"] : []),
+    ...(readOnly === true ? ["--read-only"] : []),
+    ...(independent === true ? ["--independent"] : []),
+    ...(prefix === undefined ? [] : ["--prefix"]),
+  ];
 }
 
 /** @throws WshError invalid_request */

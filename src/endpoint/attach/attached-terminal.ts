@@ -27,7 +27,7 @@ import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
+import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
 import type { AbovePicture } from "./above.ts";
@@ -223,10 +223,7 @@ export class TerminalStream implements Viewer {
       instance: this.policy.instance,
       mouse: this.mouse,
       placed: (bytes) => this.typing.placed(bytes),
-      go: ({ socket, number, session }) => {
-        requireOutside(self.policy.instance, self.around, { number, session });
-        self.move(socket, number);
-      },
+      go: (place) => this.go(place),
     });
   }
 
@@ -248,6 +245,16 @@ export class TerminalStream implements Viewer {
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();
+  }
+
+  go(place: SessionPlace): void {
+    requireOutside(this.policy.instance, this, place);
+    if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
+    else this.move(place.socket, place.number);
+  }
+
+  say(text: string): void {
+    if (!this.over) this.own.say(text);
   }
 
   /** The client has written what it was sent. */

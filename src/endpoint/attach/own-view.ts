@@ -22,7 +22,8 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
-import type { Place, PlaceKind } from "../switcher/places.ts";
+import type { SessionPlace } from "../../session/viewers.ts";
+import type { PlaceKind } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
@@ -62,7 +63,7 @@ export interface OwnViewPort {
   /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: Place): void;
+  go(place: SessionPlace): void;
   /** Something else is to be shown. */
   changed(): void;
   rang(): void;
@@ -168,6 +169,10 @@ export class OwnView {
   ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
     const answered = (answer: Answer): void => void act(answer).catch((error) => this.refused(error));
     this.own.show(new AskDialog(question, title, answered));
+  }
+
+  say(text: string): void {
+    this.own.say(text);
   }
 
   close(): void {

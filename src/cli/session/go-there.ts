@@ -1,0 +1,77 @@
+/**
+ * `wsh attach` typed inside a session: the terminal at which it was typed goes to the other session, in place of showing
+ * one session in another. Which terminal that is, and whether a person's key started this process, is what the pane's
+ * process knows.
+ */
+import tty from "node:tty";
+import * as v from "valibot";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { listProcesses, listSessions } from "../../instance/registry/registry.ts";
+import { type GoInput, WentSchema } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { Connection } from "../../wire/connection.ts";
+import { paneAround } from "./around.ts";
+import { cliCaller } from "./client.ts";
+
+/** Longest wait for the pane's process, in ms. */
+const ANSWER_MS = 2_000;
+/** The pane's process is gone, hangs, or is of a version that leads nobody anywhere. */
+const unable: ReadonlySet<string> = new Set([
+  "unknown_method",
+  "session_not_found",
+  "host_unavailable",
+  "host_version",
+]);
+
+/**
+ * @param ways flags that only a terminal of its own takes
+ * @returns false when this process does not run at a session's own terminal: it attaches as anywhere else
+ * @throws WshError nested_session, invalid_request
+ */
+export async function goThere(
+  instance: Instance,
+  { name, session, socket }: { readonly name: string; readonly session: number | null; readonly socket: string },
+  ways: readonly string[],
+): Promise<boolean> {
+  const around = paneAround(process.env);
+  // Sessions of another instance are shown inside, as before.
+  if (around === null || session === null || around.instance.hostsDir !== instance.hostsDir || !tty.isatty(0))
+    return false;
+  const target = parseTarget(around.pane);
+  if (target.kind !== "pane") return false;
+  const own = listProcesses(instance).find(({ id }) => id === target.id);
+  if (own?.session === session) {
+    throw new WshError("nested_session", `this terminal is in session '${name}' already`, {
+      hint: "The prefix key and w go to its windows and panes.",
+    });
+  }
+  const asksOnly = ways.length > 0;
+  // A pane's process may not be the one that serves its session.
+  const served = listSessions(instance).find((entry) => entry.session === session)?.socket ?? socket;
+  const input: GoInput = { pid: process.pid, socket: served, number: session, session: name, asks_only: asksOnly };
+  const isInside = await ask(hostSocket(instance, target.id), input);
+  if (isInside && asksOnly) {
+    throw new WshError("invalid_request", `${ways.join(", ")}: the terminal that goes there keeps its own`, {
+      hint: "Leave it out, or show the session inside this one with --nested.",
+    });
+  }
+  return isInside;
+}
+
+async function ask(socket: string, input: GoInput): Promise<boolean> {
+  try {
+    const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+    try {
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const answer = await connection.request("host.go", input, { caller: cliCaller, access: "admin", signal });
+      return v.parse(WentSchema, answer).isInside;
+    } finally {
+      connection.close();
+    }
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    if (unable.has(error.code)) return false;
+    throw error;
+  }
+}

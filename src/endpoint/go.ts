@@ -1,0 +1,27 @@
+/** A client that a person's key started in a pane leads their terminal to another session, in place of showing it inside. */
+import * as v from "valibot";
+import { GoSchema, type WentSchema } from "../protocol/attach.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Entered } from "../session/entered.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionPlace } from "../session/viewers.ts";
+import type { Served } from "./served.ts";
+
+/** @throws WshError nested_session */
+export function go(served: Served, input: unknown): v.InferOutput<typeof WentSchema> {
+  const { pid, asks_only, ...place } = v.parse(GoSchema, input);
+  const entered = served.startedBy?.(pid) ?? null;
+  if (entered === null) return { isInside: false };
+  if (!asks_only) goWith(served.session, entered, place);
+  return { isInside: true };
+}
+
+/** @throws WshError nested_session when that terminal is not attached any more, or would show itself */
+export function goWith({ viewers }: Pick<Session, "viewers">, { viewer: id }: Entered, place: SessionPlace): void {
+  const viewer = viewers.all.find((each) => each.id === id);
+  if (viewer === undefined)
+    throw new WshError("nested_session", "the terminal at which this was started is not attached any more", {
+      hint: "Attach from a terminal, or start with --nested.",
+    });
+  viewer.go(place);
+}

@@ -1,0 +1,29 @@
+/**
+ * Whether a person's key started a client that runs in a pane, and at which terminal. What a program sent, or exec ran,
+ * moves nobody's terminal: where input of both came, the newer one counts.
+ */
+import { platform } from "../platform/platform.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Entered } from "../session/entered.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it
+ * @throws WshError nested_session
+ */
+export function startedBy({ pane, entered }: Session, pid: number): Entered | null {
+  const { processes } = platform();
+  const own = pane.pid === null ? null : processes.stat(pane.pid);
+  const client = processes.stat(pid);
+  if (own === null || client === null || own.tty === 0 || own.tty !== client.tty) return null;
+  const newest = entered.in(pane.id);
+  const { log } = pane.commands;
+  const running = log.runningCommand;
+  const isSent = running !== null && log.origin(running.id)?.sent != null;
+  if (newest === null || pane.sentAt >= newest.at || (isSent && running.started_at >= newest.wall)) {
+    throw new WshError("nested_session", "no key of a person started this: a program moves nobody's terminal", {
+      hint: "Attach from a terminal, or start with --nested to show the session inside this one.",
+    });
+  }
+  return newest;
+}
