@@ -75,7 +75,7 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
     expect(await api.status()).toMatchObject({ relay: true, state: "running", why: expect.stringContaining("ssh") });
     const refused = await http.post("/sessions/remote/exec", { command: "true" });
     expect(refused).toMatchObject({ status: 409, body: { error: { code: "not_at_prompt", process: "ssh" } } });
-    const there = await api.run("echo far''away\n", { timeout_ms: 300 });
+    const there = await api.run("echo far''away\n", { timeout_ms: 2000 });
     expect(there).toMatchObject({ decided_by: "idle", output: expect.stringContaining("faraway") });
     const ended = await api.run("exit 3\n", { timeout_ms: 1000 });
     expect(ended).toMatchObject({ decided_by: "command_finished", exit_code: 3 });

@@ -46,7 +46,8 @@ export class SessionClient implements Disposable {
       throw where.failure(thrown);
     }
     try {
-      if (client.info !== null) requirePane(client.info, parsed);
+      // Of several panes the layout process has found the one that is meant; a pane's own process knows no other window.
+      if (client.info !== null && client.whole === client.connection) requirePane(client.info, parsed);
       return machine === null ? client : client.named(machine);
     } catch (error) {
       client[Symbol.dispose]();
