@@ -167,6 +167,7 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   const undo = await page.waitForSelector(".toast button");
   await undo?.click();
   await page.waitForSelector("[data-session=renamed]:not(.ending)");
+  await page.hover("[data-session=renamed]");
   await page.click("[data-session=renamed] [aria-label^='End']");
   await page.waitForSelector("[data-session=renamed]", { hidden: true });
   expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
