@@ -1,0 +1,95 @@
+/** How a browser is let in: by a code that counts once, by its own key after that, by a link that shows one session. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, TestBrowser } from "./support/browser.ts";
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!isCompiled) return;
+  gateway = await Gateway.start();
+  browser = await TestBrowser.start();
+});
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await gateway?.[Symbol.asyncDispose]();
+});
+
+browserTest(
+  "wsh open's address logs in once; a reload needs none; nothing of it stays in the address or in cookies",
+  async () => {
+    await gateway.create({ name: "mine" });
+    const address = (await gateway.ok("open", "mine", "--print")).match(/https?:\/\/\S+/)?.[0] ?? "";
+    expect(address).toContain("#c=");
+    const { page, faults } = await browser.page();
+    await page.goto(address);
+    await page.waitForSelector(".tile .dot.live");
+    await page.waitForSelector("[data-session=mine].active");
+    expect(page.url()).not.toContain("c=");
+    expect(await page.evaluate(() => history.length)).toBeLessThan(3);
+    expect(await page.cookies()).toEqual([]);
+    expect(await page.evaluate(() => document.cookie + JSON.stringify({ ...sessionStorage }))).toBe("{}");
+    await page.reload();
+    await page.waitForSelector(".tile .dot.live");
+    await page.waitForSelector("[data-session=mine].active");
+
+    const second = await browser.page();
+    await second.page.goto(address);
+    await second.page.waitForSelector(".empty code");
+    expect(await second.page.evaluate(() => document.querySelectorAll(".terminal").length)).toBe(0);
+    expect(faults).toEqual([]);
+    expect(second.faults).toEqual([]);
+  },
+);
+
+browserTest("a page of another origin gets no WebSocket", async () => {
+  await using other = Bun.serve({
+    port: 0,
+    fetch: () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } }),
+  });
+  const { page } = await browser.page();
+  await page.goto(`http://127.0.0.1:${other.port}/`);
+  const opened = await page.evaluate(
+    (url) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(url);
+        socket.onopen = () => resolve("open");
+        socket.onerror = () => resolve("refused");
+      }),
+    `${gateway.origin.replace("http", "ws")}/ws/json`,
+  );
+  expect(opened).toBe("refused");
+});
+
+browserTest("a shared session is seen, alone; it cannot be typed into; revoking ends it", async () => {
+  await gateway.create({ name: "shared" });
+  await gateway.create({ name: "private" });
+  await gateway.type("shared", "echo for-all\r");
+  const created = await gateway.ok("token", "create", "guest", "--access", "observe", "--session", "shared");
+  const token = created.trim().split("\n").at(-1)?.trim() ?? "";
+  const { page, faults } = await browser.page();
+  await page.goto(`${gateway.origin}/#s=${token}`);
+  await page.waitForSelector(".tile .dot.live");
+  const text = () => page.evaluate(() => document.querySelector(".screen")?.textContent ?? "");
+  await until("the session", async () => (await text()).includes("for-all"));
+  expect(
+    await page.evaluate(() =>
+      Array.from(document.querySelectorAll<HTMLElement>("[data-session]"), ({ dataset }) => dataset.session),
+    ),
+  ).toEqual(["shared"]);
+  expect(page.url()).not.toContain(token);
+  await page.waitForSelector(".badge");
+  const before = await text();
+  await page.click(".pane");
+  await page.keyboard.type("echo typed-by-guest\r");
+  await page.waitForSelector(".toast.error");
+  await gateway.type("shared", "echo still-here\r");
+  await until("the session to go on", async () => (await text()).includes("still-here"));
+  expect(await text()).not.toContain("typed-by-guest");
+  expect(before).not.toContain("typed-by-guest");
+  await gateway.ok("token", "revoke", "guest");
+  await page.waitForSelector(".tile .dot:not(.live)");
+  expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
+});
