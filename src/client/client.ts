@@ -1,6 +1,6 @@
 /**
  * TypeScript client of a wsh server: every operation of the table as a typed call, and events as typed callbacks, over
- * one WebSocket. Works wherever `fetch` and `WebSocket` exist; in Bun also over a Unix socket. A refusal by the server
+ * one WebSocket; and a session as a page shows it, over another (view.ts). Works wherever `fetch` and `WebSocket` exist; in Bun also over a Unix socket. A refusal by the server
  * is thrown as a WshError with its code; when the connection ends, every pending call is rejected.
  */
 import type { OperationInput, OperationName, OperationOutput, ServerOperationName } from "../operations/table.ts";
@@ -10,21 +10,17 @@ import type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protoco
 import { layoutEventNames } from "../protocol/layout-events.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { WindowEvent, windowEventNames } from "../protocol/window-stream.ts";
+import { type ConnectOptions, socketUrl, unavailable } from "./socket-url.ts";
 
 export type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 export { WshError } from "../protocol/errors.ts";
 export type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
+export type { Frame } from "../protocol/frame.ts";
+export { decodeRows } from "../protocol/frame-codec.ts";
 export type { SessionInfo } from "../protocol/session.ts";
 export type { WindowEvent } from "../protocol/window-stream.ts";
-
-export interface ConnectOptions {
-  /** Base URL of the server with its prefix, if any. Default `http://127.0.0.1:8080`. */
-  readonly url?: string;
-  /** The output of `wsh token`; not needed with `socket`, or when the server requires none. */
-  readonly token?: string;
-  /** Path of the server's Unix socket instead of `url` (Bun only). */
-  readonly socket?: string;
-}
+export type { ConnectOptions } from "./socket-url.ts";
+export { openView, type SessionView, type ViewListener, type ViewOptions } from "./view.ts";
 
 export interface SubscribeOptions {
   readonly events: readonly EventName[];
@@ -66,7 +62,7 @@ interface Waiting {
 
 /** @throws WshError auth_required, auth_invalid and the like; server_unavailable when no server answers */
 export async function connect(options: ConnectOptions = {}): Promise<WshClient> {
-  const socket = new WebSocket(await socketUrl(options));
+  const socket = new WebSocket(await socketUrl(options, "ws/json"));
   const opened = Promise.withResolvers<void>();
   socket.addEventListener("open", () => opened.resolve(), { once: true });
   socket.addEventListener("close", () => opened.reject(unavailable(options)), { once: true });
@@ -235,25 +231,4 @@ interface Message {
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
   readonly event?: string;
   readonly session?: unknown;
-}
-
-/** A browser's WebSocket sends no headers, so the token is exchanged for a ticket first. */
-async function socketUrl({ url = "http://127.0.0.1:8080", token, socket }: ConnectOptions): Promise<string> {
-  if (socket !== undefined) return `ws+unix://${socket}:/ws/json`;
-  const base = url.replace(/\/$/, "");
-  const stream = `${base.replace(/^http/, "ws")}/ws/json`;
-  if (token === undefined) return stream;
-  let response: Response;
-  try {
-    response = await fetch(`${base}/auth/ws-ticket`, { method: "POST", headers: { Authorization: `Bearer ${token}` } });
-  } catch {
-    throw unavailable({ url });
-  }
-  const answer = (await response.json()) as { ticket?: string; error?: { code?: unknown; message?: unknown } };
-  if (!response.ok) throw WshError.fromBody(answer.error ?? { message: `the server answered ${response.status}` });
-  return `${stream}?ticket=${answer.ticket}`;
-}
-
-function unavailable({ url, socket }: ConnectOptions): WshError {
-  return new WshError("server_unavailable", `no wsh server answers at ${socket ?? url ?? "http://127.0.0.1:8080"}`);
 }

@@ -1,0 +1,204 @@
+/**
+ * A session as a page shows it, over the view WebSocket: the picture as cells, and typing.
+ *
+ * Owns one connection. What must stay true: every piece of input has a number, and pieces that the session has not taken
+ * are handed to the view that takes this one's place, so that nothing is lost or typed twice when a connection ends. A
+ * picture is confirmed when the listener returns: a slow one gets the newest picture instead of a queue.
+ */
+import { WshError } from "../protocol/errors.ts";
+import type { Frame, FrameEvents } from "../protocol/frame.ts";
+import { applyFrame, type FrameUpdate } from "../protocol/frame-codec.ts";
+import { encodeInput } from "../protocol/numbered-input.ts";
+import type { ViewMessage, ViewRequest } from "../protocol/view.ts";
+import { type ConnectOptions, refusal, socketUrl, unavailable } from "./socket-url.ts";
+
+export type Opened = Extract<ViewMessage, { type: "opened" }>;
+/** How a view ended: with its session, or null with its connection alone. */
+export type ViewEnd = Extract<ViewMessage, { type: "end" }> | null;
+
+/** Size of a view, and whether it takes part in the session's own: `follow` is shown the session in its size. */
+export interface ViewSize {
+  readonly rows: number;
+  readonly cols: number;
+  readonly size: "fit" | "follow";
+}
+
+export interface ViewOptions extends ConnectOptions, ViewSize {
+  /** False: the prefix key is typed like any other. Default: the session reads it. */
+  readonly prefix?: boolean;
+  /** Shown to others in lists of who looks on. */
+  readonly name?: string;
+  /** A view whose connection has ended: this one goes on with what it typed. */
+  readonly instead?: SessionView;
+}
+
+export interface ViewListener {
+  /** @param update what changed, with the places of panes where those did */
+  frame?(frame: Frame, events: FrameEvents, update: FrameUpdate): void;
+  /** A caller has the keyboard, or has given it back. */
+  keyboard?(captured: boolean): void;
+  /** The person pressed a key that asks the page for something: `view.sessions`, `view.keys` and the like. */
+  wanted?(operation: string): void;
+  alert?(text: string): void;
+}
+
+interface Piece {
+  readonly number: number;
+  readonly bytes: Uint8Array;
+  taken(): void;
+  lost(error: WshError): void;
+}
+
+/** Reasons for which a view ends, and its session may not. */
+const survivors: ReadonlySet<string> = new Set(["server_stopped", "host_crashed", "detached"]);
+
+/** Most bytes of input that wait for the session. */
+const MAX_WAITING = 1024 * 1024;
+
+/** @throws WshError session_not_found, access_denied, auth_invalid and the like; server_unavailable */
+export async function openView(session: string, options: ViewOptions, listener: ViewListener): Promise<SessionView> {
+  const socket = new WebSocket(await socketUrl(options, `sessions/${encodeURIComponent(session)}/ws/view`));
+  const view = new SessionView(socket, options, listener);
+  try {
+    await view.opened;
+  } catch (error) {
+    throw WshError.from(error).code === "server_unavailable" ? await refusal(options, session) : error;
+  }
+  return view;
+}
+
+export class SessionView implements Disposable {
+  /** What the session said first. */
+  readonly opened: Promise<Opened>;
+  readonly closed: Promise<ViewEnd>;
+  /** The newest picture. */
+  frame: Frame | null = null;
+  private readonly client: string;
+  private readonly waiting: Piece[];
+  private next: number;
+  private isOpen = false;
+  private mayType = true;
+
+  /** Use `openView`. */
+  constructor(
+    private readonly socket: WebSocket,
+    { instead, rows, cols, size, prefix, name, ...to }: ViewOptions,
+    private readonly listener: ViewListener,
+  ) {
+    this.client = instead?.client ?? crypto.randomUUID();
+    this.waiting = instead?.waiting.splice(0) ?? [];
+    this.next = instead?.next ?? 1;
+    const opened = Promise.withResolvers<Opened>();
+    const closed = Promise.withResolvers<ViewEnd>();
+    this.opened = opened.promise;
+    this.closed = closed.promise;
+    // Who only waits for the end is told by that.
+    this.opened.catch(() => {});
+    let end: ViewEnd = null;
+    socket.addEventListener("open", () => {
+      const more = { ...(prefix === undefined ? {} : { prefix }), ...(name === undefined ? {} : { name }) };
+      this.tell({ type: "open", client: this.client, rows, cols, size, ...more });
+    });
+    socket.addEventListener("message", ({ data }) => {
+      const message: ViewMessage = JSON.parse(String(data));
+      if (message.type === "opened") {
+        this.isOpen = true;
+        this.mayType = message.access !== "observe";
+        if (!this.mayType) this.drop("access_denied", "this token may look on, and not type");
+        this.took(message.took);
+        for (const piece of this.waiting) this.socket.send(encodeInput(piece));
+        opened.resolve(message);
+      } else if (message.type === "error") opened.reject(WshError.fromBody(message.error));
+      else if (message.type === "end") end = message;
+      else this.receive(message);
+    });
+    socket.addEventListener("close", () => {
+      this.isOpen = false;
+      opened.reject(unavailable(to));
+      if (end !== null && !survivors.has(end.reason)) this.drop("session_ended", "the session has ended");
+      closed.resolve(end);
+    });
+  }
+
+  /**
+   * Types text, or bytes as a terminal sends them.
+   * @returns a promise of the session's taking it: over this connection, or that of the view that takes its place
+   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended
+   */
+  type(input: string | Uint8Array): Promise<void> {
+    const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+    if (!this.mayType) return Promise.reject(new WshError("access_denied", "this token may look on, and not type"));
+    const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
+    if (waits + bytes.length > MAX_WAITING) {
+      return Promise.reject(new WshError("payload_too_large", `more than ${MAX_WAITING} bytes of input wait`));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const piece = { number: this.next++, bytes, taken: resolve, lost: reject };
+    this.waiting.push(piece);
+    if (this.isOpen) this.socket.send(encodeInput(piece));
+    return promise;
+  }
+
+  resize({ rows, cols, size }: ViewSize): void {
+    this.tell({ type: "size", rows, cols, size });
+  }
+
+  /** The person looks at it, or no longer. */
+  focus(on: boolean): void {
+    this.tell({ type: "focus", on });
+  }
+
+  /** Takes the keyboard back from who holds it. */
+  release(): void {
+    this.tell({ type: "release" });
+  }
+
+  /** Ends the connection. What the session has not taken yet goes to the view that takes this one's place. */
+  close(): void {
+    this.socket.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+    this.drop("cancelled", "the view was closed");
+  }
+
+  private receive(message: Exclude<ViewMessage, { type: "opened" | "error" | "end" }>): void {
+    switch (message.type) {
+      case "frame": {
+        const { n, type: _, ...update } = message;
+        const { view, events } = applyFrame(this.frame, update);
+        this.frame = view;
+        this.listener.frame?.(view, events, update);
+        this.tell({ type: "shown", n });
+        return;
+      }
+      case "took":
+        this.took(message.n);
+        return;
+      case "keyboard":
+        this.listener.keyboard?.(message.captured);
+        return;
+      case "wanted":
+        this.listener.wanted?.(message.operation);
+        return;
+      case "alert":
+        this.listener.alert?.(message.text);
+    }
+  }
+
+  private took(number: number): void {
+    for (let first = this.waiting[0]; first !== undefined && first.number <= number; first = this.waiting[0]) {
+      this.waiting.shift();
+      first.taken();
+    }
+  }
+
+  private drop(code: "session_ended" | "cancelled" | "access_denied", message: string): void {
+    for (const { lost } of this.waiting.splice(0)) lost(new WshError(code, message));
+  }
+
+  private tell(message: ViewRequest): void {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
