@@ -2,10 +2,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { testWith } from "../support/programs.ts";
+import { isMissing, testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { TwoMachines } from "../support/two-machines.ts";
 import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
 
 setDefaultTimeout(120_000);
 const withSsh = testWith("sshd", "ssh", "ssh-keygen");
@@ -78,6 +79,30 @@ withSsh("attach is carried on after the way was lost, and shows the screen as it
   expect(await person.text()).toContain("[detached from session 'm1/dev']");
 });
 
+withSsh(
+  "one window over several machines: a pane shows a session of another one, and is back after a partition",
+  async () => {
+    await using machines = await (await TwoMachines.start()).add();
+    const { near, far, sshd } = machines;
+    await near.session("dev");
+    await near.ok("new", "m1/dev");
+    expect((await near.run("split", "dev", "--view", "m2/dev")).stderr).toContain("no machine 'm2'");
+    const pane = (await near.ok("split", "dev", "--view", "m1/dev")).trim();
+    await near.shows(pane, /^\$/m);
+    await near.ok("send", pane, "--enter", "echo $XDG_RUNTIME_DIR");
+    await far.shows("dev", far.env.XDG_RUNTIME_DIR ?? "");
+    await near.shows(pane, far.env.XDG_RUNTIME_DIR ?? "");
+    await sshd.stop();
+    if (machines.masterPid() !== null) machines.killMaster();
+    await near.shows(pane, "m1 unreachable");
+    expect((await near.run("exec", "dev:0.0", "--", "echo still here")).stdout).toContain("still here");
+    await sshd.again();
+    await until("the view to be back", async () => !(await near.screen(pane)).includes("unreachable"));
+    await far.ok("send", "dev", "--enter", "echo back-again");
+    await near.shows(pane, /^back-again$/m);
+  },
+);
+
 withSsh("ssh://host/session needs nothing to be added", async () => {
   await using machines = await TwoMachines.start();
   const { near, far } = machines;
@@ -114,6 +139,45 @@ describe("what is in the way on the far machine", () => {
       expect.objectContaining({ subject: "socket", state: "note", text: expect.stringContaining("wsh proxy") }),
     );
   });
+
+  testWith(
+    "sshd",
+    "ssh",
+    "fish",
+  )("a login shell that is no POSIX shell", async () => {
+    const fish = 'ForceCommand /usr/bin/env fish -c "$SSH_ORIGINAL_COMMAND"';
+    await using machines = await (await TwoMachines.start({ sshd: [fish] })).add();
+    await machines.near.ok("new", "m1/dev");
+    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+  });
+
+  withSsh("a runtime directory here with a path too long for ssh's sockets", async () => {
+    const long = join(fs.mkdtempSync("/tmp/wsh-t-"), "x".repeat(50));
+    fs.mkdirSync(long, { mode: 0o700 });
+    await using machines = await TwoMachines.start({ near: { env: { XDG_RUNTIME_DIR: long } } });
+    await machines.add();
+    await machines.near.ok("new", "m1/dev");
+    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+    expect(fs.existsSync(join(long, "wsh/ssh"))).toBe(false);
+    fs.rmSync(join(long, ".."), { recursive: true });
+  });
+
+  test.skipIf(isMissing("sshd", "ssh", "ssh-keygen") || !isCompiled)(
+    "no wsh: it is offered to be copied, checked, and used",
+    async () => {
+      await using machines = await TwoMachines.start({ bare: true });
+      const { near, far } = machines;
+      await using person = EmulatorTerminal.run(near, ["servers", "add", "ssh://m1"], { cols: 140 });
+      await person.sees(/Copy this one .* to ~\/\.local\/bin there\? \[y\/N\]/s);
+      person.type("y\r");
+      expect(await person.exited).toBe(0);
+      expect(await person.text()).toContain("Machine 'm1' added");
+      const bin = join(far.env.HOME ?? "", ".local/bin");
+      expect(fs.readdirSync(bin)).toEqual(["wsh"]);
+      await near.ok("new", "m1/dev");
+      expect((await near.run("exec", "m1/dev", "--", "echo copied")).stdout).toBe("copied\n");
+    },
+  );
 
   withSsh("no wsh: said, and nothing is copied where nobody can be asked", async () => {
     await using machines = await TwoMachines.start({ bare: true });

@@ -19,6 +19,8 @@ export interface MachinesSetup {
 }
 
 export class TwoMachines implements AsyncDisposable {
+  private readonly began = Date.now();
+
   private constructor(
     readonly near: Wsh,
     readonly far: Wsh,
@@ -50,10 +52,12 @@ export class TwoMachines implements AsyncDisposable {
 
   /** The process of the near machine's ssh master, which hides its environment; null while there is none. */
   masterPid(): number | null {
-    const dir = join(this.near.instance.runtimeDir, "ssh");
-    for (const name of fs.existsSync(dir) ? fs.readdirSync(dir) : []) {
-      if (!name.endsWith(".c")) continue;
-      const control = `ControlPath=${join(dir, name)}`;
+    const dirs = [join(this.near.instance.runtimeDir, "ssh"), `/tmp/wsh-${process.getuid?.()}-ssh`];
+    const files = dirs.flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).map((name) => join(dir, name)) : []));
+    for (const path of files) {
+      // The second directory is everybody's whose runtime directory has a long path.
+      if (!path.endsWith(".c") || fs.statSync(path).mtimeMs < this.began) continue;
+      const control = `ControlPath=${path}`;
       const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
       const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];
       if (pid !== undefined) return Number(pid);

@@ -100,11 +100,14 @@ export function amount(cells: number | undefined, percent: number | undefined): 
  */
 export async function startPane(
   { split, place, byPerson }: LayoutCall,
-  program: PaneProgram,
+  given: PaneProgram,
   window: number,
   size: Size,
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement, starter } = split;
+  const isFar = given.view?.includes("/") === true;
+  const there = isFar ? (await import("../far-view.ts")).farView(split.instance, given) : null;
+  const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(split, program.view, { title, keep }, size);
   const source = arrangement.links.get(place.pane);
