@@ -59,6 +59,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
       }),
       readBody(BODY_MS, errorResponse),
       async (c) => {
+        c.header("Cache-Control", "no-store");
         try {
           return await act(c, options.login());
         } catch (thrown) {

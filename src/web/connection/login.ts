@@ -73,7 +73,7 @@ async function session(server: Server): Promise<string | null> {
     return token;
   } catch (thrown) {
     // Revoked: a key that opens nothing is not kept.
-    if (thrown instanceof Refusal && thrown.status === 401) await forget();
+    if (thrown instanceof Refusal && thrown.code === "auth_invalid") await forget();
     throw thrown;
   }
 }

@@ -28,7 +28,7 @@ export class Server {
   /** A request with the bearer; once more with a new one when it was refused. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const first = await this.send(path, init);
-    if (first.status !== 401) return this.checked(first);
+    if (!(await isUnknown(first))) return this.checked(first);
     this.bearer = null;
     return this.checked(await this.send(path, init));
   }
@@ -86,4 +86,15 @@ export class Server {
     const { code = "internal_error", message = `the server answered ${response.status}`, hint = "" } = body.error ?? {};
     throw new Refusal(response.status, code, message, hint);
   }
+}
+
+/** The server knows no such bearer: it lives for minutes, and no longer than the server. */
+async function isUnknown(response: Response): Promise<boolean> {
+  if (response.status === 401) return true;
+  if (response.status !== 403) return false;
+  const body: { error?: { code?: string } } = await response
+    .clone()
+    .json()
+    .catch(() => ({}));
+  return body.error?.code === "auth_invalid";
 }

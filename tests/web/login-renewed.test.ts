@@ -1,0 +1,104 @@
+/** How a browser gets in, stays in and is put out; and what a link shows to others. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import type { Page } from "puppeteer-core";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, PAGE_MS, TestBrowser } from "./support/browser.ts";
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!isCompiled) return;
+  // A key belongs to a port: the server comes back at the same one.
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  gateway = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
+  browser = await TestBrowser.start();
+});
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await gateway?.[Symbol.asyncDispose]();
+});
+
+async function shows(page: Page, wanted: RegExp): Promise<void> {
+  await until(
+    `the page to show ${wanted}`,
+    () => page.evaluate(() => document.querySelector(".screen")?.textContent ?? "").then((text) => wanted.test(text)),
+    PAGE_MS,
+  );
+}
+
+/** Everything that the page keeps, or shows of itself. */
+async function kept(page: Page): Promise<string> {
+  return page.evaluate(() =>
+    JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }]),
+  );
+}
+
+browserTest(
+  "a code lets a browser in once; nothing of it stays in the address; its key lets it in from then on",
+  async () => {
+    await gateway.create({ name: "mine", command: "/bin/sh -c 'printf hello; exec cat'" });
+    const { address } = JSON.parse(await gateway.ok("open", "mine", "--json"));
+    const code = new URLSearchParams(new URL(address).hash.slice(1)).get("c") ?? "-";
+    const { page, faults } = await browser.page();
+    const bearers: string[] = [];
+    page.on("request", (request) => void bearers.push(request.headers().authorization ?? ""));
+    await page.goto(address);
+    await page.waitForSelector(".tile .dot.live");
+    await shows(page, /hello/);
+    const bearer = bearers.find((one) => one !== "")?.replace("Bearer ", "") ?? "-";
+    for (const secret of [code, bearer]) expect(await kept(page)).not.toContain(secret);
+    expect(await page.evaluate(() => document.cookie)).toBe("");
+    await page.reload();
+    await page.waitForSelector(".tile .dot.live");
+    const second = await browser.page();
+    await second.page.goto(address);
+    await until(
+      "the refusal",
+      () => second.page.evaluate(() => /wsh open/.test(document.body.textContent ?? "")),
+      PAGE_MS,
+    );
+
+    // The server forgets its bearers with its end: the page gets another by its key.
+    await gateway.end("SIGKILL");
+    await page.waitForSelector(".lost");
+    await gateway.serve();
+    await page.waitForSelector(".tile .dot.live");
+    await page.waitForSelector(".terminal.focused");
+    await page.keyboard.type("again");
+    await shows(page, /helloagain/);
+    expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
+
+    const [{ name }] = JSON.parse(await gateway.ok("token", "list", "--json"));
+    await gateway.ok("token", "revoke", name);
+    await until(
+      "the page to be put out",
+      () => page.evaluate(() => /wsh open/.test(document.body.textContent ?? "")),
+      PAGE_MS,
+    );
+  },
+);
+
+browserTest("a link shows one session, also from another site, until it is revoked", async () => {
+  await gateway.create({ name: "shared", command: "/bin/sh -c 'printf shown; exec cat'" });
+  await gateway.create({ name: "hidden", command: "cat" });
+  const { id, address } = JSON.parse(await gateway.ok("share", "shared", "--local", "--json"));
+  const { page } = await browser.page();
+  // A page elsewhere that leads here: another site, to a browser.
+  await using other = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(`<a href="${address}">here</a>`, { headers: { "Content-Type": "text/html" } }),
+  });
+  await page.goto(`http://localhost:${other.port}/`);
+  await page.click("a");
+  await shows(page, /shown/);
+  expect(await page.evaluate(() => document.body.textContent ?? "")).not.toContain("hidden");
+  await page.keyboard.type("typed by a guest");
+  await until("the guest to be seen", async () => (await gateway.ok("list")).includes(id));
+  await gateway.ok("share", "--revoke", id);
+  await until("the guest to be gone", async () => !(await gateway.ok("list")).includes(id));
+  const screen = await (await gateway.unix("/sessions/shared/screen?format=plain")).json();
+  expect(screen.lines.join("\n").trim()).toBe("shown");
+});
