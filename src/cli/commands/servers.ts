@@ -20,7 +20,7 @@ interface ServersOptions {
 export function register(program: Command): void {
   program
     .command("servers [action] [server]")
-    .usage("[list | add ADDRESS [--name NAME] | remove NAME | info NAME | reload]")
+    .usage("[list | add ADDRESS | remove NAME | info NAME | reload]")
     .description(
       "Other machines: their sessions are used from here by NAME/SESSION, in every command that takes a session.\n" +
         "ADDRESS is ssh://[user@]host[:port], where ssh asks what it needs to know, or https://host[:port] with --token.\n" +
