@@ -4,8 +4,17 @@
 
 /** Panes that are remembered; past that, the one that was used least recently is forgotten. */
 const MAX_PANES = 256;
-/** What ends a line, also as the kitty protocol has it. */
-const ENTER = /[\r\n]|\x1b\[13(?:;\d*(?::1)?)?u/;
+const CR = 0x0d;
+const LF = 0x0a;
+const ESCAPE = 0x1b;
+/** Enter as the kitty protocol has it, pressed or repeated. */
+const KITTY_ENTER = /\x1b\[13(?:;\d*(?::[12])?)?u/;
+
+function hasEnter(bytes: Uint8Array): boolean {
+  if (bytes.includes(CR) || bytes.includes(LF)) return true;
+  // Latin 1, since only ASCII is looked for.
+  return bytes.includes(ESCAPE) && KITTY_ENTER.test(Buffer.from(bytes).toString("latin1"));
+}
 
 export interface Entered {
   readonly viewer: number;
@@ -20,8 +29,7 @@ export class EnteredLines {
 
   /** Runs per key. */
   typed(pane: string, bytes: Uint8Array, entered: Entered): void {
-    // Latin 1, since only ASCII is looked for.
-    if (!ENTER.test(Buffer.from(bytes).toString("latin1"))) return;
+    if (!hasEnter(bytes)) return;
     this.newest.delete(pane);
     this.newest.set(pane, entered);
     const [oldest] = this.newest.keys();

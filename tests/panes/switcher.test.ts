@@ -85,7 +85,15 @@ describe("the switcher", () => {
     person.type("n");
     await until("the list again", async () => !(await person.text()).includes("and all that runs"));
     expect((await wsh.list()).length).toBe(2);
+    // Enter is no yes.
     person.type("gamma\x18");
+    await person.sees("end session 'gamma'");
+    person.type("\r");
+    await until("the list again", async () => !(await person.text()).includes("and all that runs"));
+    expect((await wsh.list()).length).toBe(2);
+    person.type("\x1b[200~gamma\x1b[201~");
+    await person.sees(/^>gamma/m);
+    person.type("\x18");
     await person.sees("end session 'gamma'");
     person.type("y");
     await until("one session", async () => (await wsh.list()).length === 1);

@@ -6,6 +6,7 @@
  */
 import { inAscii } from "../../compositor/ascii.ts";
 import { blankRow, Canvas } from "../../compositor/canvas.ts";
+import { visibleInput } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -13,6 +14,7 @@ import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
+import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../attach/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { close, create, focus, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
@@ -95,8 +97,9 @@ export class Switcher implements OwnDialog {
     canvas.fill(box, theme.dialog);
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
     text(0, 1, titles[this.kind], theme.dialog_bar);
-    const asked = this.prompt();
-    text(1, 1, asked, theme.dialog_strong);
+    // What is typed is at its end: that stays in view.
+    const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
+    text(1, 1, input.text, theme.dialog_strong);
     const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
     const shown = this.shown();
     const room = Math.max(1, rows - 3);
@@ -128,9 +131,8 @@ export class Switcher implements OwnDialog {
       }
     }
     canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, theme.dialog_bar);
-    const hints = HINTS.length < cols ? HINTS : SHORT_HINTS;
-    text(rows - 1, 1, sign(this.mode === "filter" ? hints : "Enter does it · Esc does not"), theme.dialog_bar);
-    const col = Math.min(cols - 1, 1 + clusters(asked).reduce((sum, { width }) => sum + width, 0));
+    text(rows - 1, 1, sign(this.hints(cols)), theme.dialog_bar);
+    const col = Math.min(cols - 1, 1 + input.caret);
     return {
       ...frame,
       lines: canvas.finish(),
@@ -141,6 +143,7 @@ export class Switcher implements OwnDialog {
   pressed(event: InputEvent): "open" | "closed" {
     const { kind, parsed } = event;
     if (kind === "mouse" && !this.isBusy) this.clicked(parseMouse(event.raw));
+    if (kind === "paste" && !this.isBusy) this.pasted(event);
     if (kind !== "key" || parsed === null) return "open";
     const { key, modifiers } = parsed;
     const before = this.typed;
@@ -151,6 +154,10 @@ export class Switcher implements OwnDialog {
     } else if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
       if (this.mode === "filter") return "closed";
       this.enter("filter");
+    } else if (this.mode === "close") {
+      // As in every question about an end, only a yes is one.
+      if (key === "y" || key === "Y") this.accept();
+      else this.enter("filter");
     } else if (name === "Enter") this.accept();
     else if (name === "ArrowUp" || name === "ctrl+p") this.move(-1);
     else if (name === "ArrowDown" || name === "ctrl+n" || name === "Tab") this.move(1);
@@ -159,15 +166,26 @@ export class Switcher implements OwnDialog {
     else if (name === "Backspace" || name === "ctrl+h") this.typed = Array.from(this.typed).slice(0, -1).join("");
     else if (name === "ctrl+u") this.typed = "";
     else if (this.mode === "filter" && modifiers.join() === "ctrl") this.command(key);
-    else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key)) && this.typed.length < MAX_TYPED) {
-      if (this.mode === "close") {
-        if (key === "y" || key === "Y") this.accept();
-        else this.enter("filter");
-      } else this.typed += key;
-    }
+    else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key)) && this.typed.length < MAX_TYPED)
+      this.typed += key;
     if (this.mode === "filter" && this.typed !== before) this.chosen = this.shown()[0]?.target ?? "";
     this.settle();
     return "open";
+  }
+
+  private pasted(event: InputEvent): void {
+    if (this.mode === "close") return;
+    const line = insertText(lineOf(this.typed), pastedText(event), MAX_TYPED);
+    if (line === null) return;
+    this.typed = textOfLine(line);
+    if (this.mode === "filter") this.chosen = this.shown()[0]?.target ?? "";
+    this.settle();
+  }
+
+  private hints(cols: number): string {
+    if (this.mode === "close") return "y ends it · any other key does not";
+    if (this.mode !== "filter") return "Enter does it · Esc does not";
+    return HINTS.length < cols ? HINTS : SHORT_HINTS;
   }
 
   /** A click chooses, and goes to what was chosen; the wheel moves. */
