@@ -198,11 +198,12 @@ async function claimFor(
 /** What a lost pane had, with what cannot be said at the prompt said below the rule. */
 async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
   const { replay } = await import("./checkpoints/replay.ts");
-  const { directory, pane, why, run, notes } = restored;
+  const { directory, pane, why, run, notes, numbers } = restored;
   const { rows, cols } = size;
-  const made = replay({ directory, pane, why, run, rows, cols, notes });
+  const made = replay({ directory, pane, why, run, rows, cols, notes, numbers });
   if (plan.integration.active || made.foreground === null) return made;
-  return replay({ directory, pane, why, run, rows, cols, notes: [...notes, `It ran: ${made.foreground.line}`] });
+  const said = [...notes, `It ran: ${made.foreground.line}`];
+  return replay({ directory, pane, why, run, rows, cols, notes: said, numbers });
 }
 
 /** Every start of the shell, the first and each restart, finds the scripts: without them zsh reads no .zshrc at all. */

@@ -83,6 +83,7 @@ function specOf(
     saved_at: pane.saved_at,
     run,
     notes: [...notes],
+    ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };
   const outer = isMember ? { rows, cols } : { rows: session.rows, cols: session.cols };
   const create = { name: session.name, tags: isMember ? [] : session.tags, shell: program.shell, ...outer };

@@ -12,6 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
+import { noteNumbers } from "../../store/checkpoint/named.ts";
 import { PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import { pruneSometimes } from "../../store/checkpoint/prune.ts";
@@ -285,6 +286,9 @@ export class Checkpoints implements Disposable {
     if (this.isOver || this.isKept) return;
     this.stop();
     // A program that fails as soon as it is restored was not ended by anyone: what it came from stays.
+    const { instance, session, membership, start } = this.port;
+    const numbers = { output_cursor: session.pane.outputCursor, command_id: session.pane.commands.log.nextId - 1 };
+    noteNumbers(instance, membership.session ?? start.session, start.pane, numbers);
     const hasFailed = reason === "exited" && this.port.session.exit?.code !== 0;
     if (hasFailed && this.port.isRestored && this.written === "") this.writer?.close();
     else this.writer?.remove();

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { readHistory, readPane, type StoredPane } from "../../store/checkpoint/part-reader.ts";
-import type { Foreground, PaneRecord } from "../../store/checkpoint/record.ts";
+import type { Foreground, PaneNumbers, PaneRecord } from "../../store/checkpoint/record.ts";
 
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";
@@ -30,6 +30,8 @@ export interface ReplayRequest {
   readonly run: boolean;
   readonly cols: number;
   readonly rows: number;
+  /** What the pane has handed out, where that is more than its checkpoint knows. */
+  readonly numbers?: PaneNumbers | undefined;
   /** What else the rule says: what could not be brought back. */
   readonly notes: readonly string[];
 }
@@ -44,7 +46,7 @@ export function replay(request: ReplayRequest): Replay {
   const restored = {
     text: encoder.encode(text),
     commands: commandsOf(stored, shift),
-    numbers: stored.record.numbers,
+    numbers: request.numbers ?? stored.record.numbers,
     isLost: !request.run,
   };
   return { record: stored.record, restored, foreground: stored.record.foreground };

@@ -33,10 +33,13 @@ export async function withCopy<T>(
       await copyPane(readPane(kept.directory, pane), kept.directory, directory, panes.get(pane) ?? 0, session);
     }
     const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
-    const records = kept.panes.map((record) => ({ ...record, pane: panes.get(record.pane) ?? 0, session }));
+    const records = kept.panes.map((record) => ({ ...record, ...fresh, pane: panes.get(record.pane) ?? 0, session }));
     return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
   });
 }
+
+/** A pane under a new id has handed out nothing. */
+const fresh = { numbers: undefined };
 
 async function copyPane(
   stored: StoredPane,
@@ -59,7 +62,7 @@ async function copyPane(
         };
   try {
     await writer.write(source, (history) => [
-      { kind: "about", text: JSON.stringify({ ...record, pane, session, history }) },
+      { kind: "about", text: JSON.stringify({ ...record, ...fresh, pane, session, history }) },
       ...blocks.filter(({ kind }) => kind !== "about"),
     ]);
   } finally {

@@ -5,8 +5,10 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import { notedNumbers } from "../../store/checkpoint/named.ts";
 import { removePart } from "../../store/checkpoint/part-writer.ts";
 import { panePart, sessionDir } from "../../store/checkpoint/places.ts";
+import type { PaneNumbers } from "../../store/checkpoint/record.ts";
 import { findLost, type LostSession, partsIn, readSession, removeSession } from "../../store/checkpoint/sessions.ts";
 import type { Restorer } from "../launch.ts";
 import { restoreSession } from "../restore.ts";
@@ -97,9 +99,27 @@ export async function restoreNamed(
       kept: copy,
     }));
   }
-  const info = await restoreSession(instance, kept, as, restorer);
-  removeOthers(instance, kept);
-  return { info, kept };
+  const past = pastAll(instance, kept);
+  const info = await restoreSession(instance, past, as, restorer);
+  removeOthers(instance, past);
+  return { info, kept: past };
+}
+
+/** With the numbers that its panes have handed out by now, and not by then: callers may hold them. */
+function pastAll(instance: Instance, kept: LostSession): LostSession {
+  const since = readSession(kept.number, sessionDir(instance, kept.number));
+  const panes = kept.panes.map((record) => {
+    const known = [
+      record.numbers,
+      notedNumbers(kept.directory, record.pane),
+      since?.panes.find(({ pane }) => pane === record.pane)?.numbers,
+    ].filter((numbers) => numbers != null);
+    const most = (of: (numbers: PaneNumbers) => number): number => Math.max(0, ...known.map(of));
+    if (known.length === 0) return record;
+    const numbers = { output_cursor: most((each) => each.output_cursor), command_id: most((each) => each.command_id) };
+    return { ...record, numbers };
+  });
+  return { ...kept, panes };
 }
 
 /** What was kept of the session otherwise, and is not of the one that runs now. */

@@ -1,18 +1,19 @@
 /**
  * Named checkpoints: a folder each beside those that are written all the time (`s3.before` beside `s3`), with the same
- * files, and nothing that changes after it has its name. They outlive their session, and nothing removes them by itself.
+ * files, none of which changes after it has its name. They outlive their session, and nothing removes them by itself.
  * One that is being written is `s3~RANDOM`.
  */
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { checkOwnDir, ensureOwnDir } from "../../instance/owned-files.ts";
+import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { decodeName, encodeName, isLabel } from "../../protocol/names.ts";
-import { checkpointsDir } from "./places.ts";
+import { checkpointsDir, numbersFile } from "./places.ts";
+import { type PaneNumbers, PaneNumbersSchema } from "./record.ts";
 import { removeSession } from "./sessions.ts";
 
 /** Most named checkpoints of an instance: each is listed whenever one is named. */
@@ -131,6 +132,32 @@ function refuseTaken(directory: string, label: string, replace: boolean): void {
   // Neither a link nor a folder that is open to others is written over.
   if (!checkOwnDir(directory) || replace) return;
   throw new WshError("checkpoint_exists", `the session has a checkpoint '${label}' already`);
+}
+
+/**
+ * A pane ends: beside each named checkpoint of its session is written what it had handed out by then, so that a pane
+ * that comes back from it gives no number a second time. What cannot be written is no reason not to end.
+ */
+export function noteNumbers(instance: Instance, session: number, pane: number, numbers: PaneNumbers): void {
+  try {
+    for (const { directory } of namedFolders(instance, session)) {
+      fs.writeFileSync(join(directory, numbersFile(pane)), JSON.stringify(numbers), { mode: 0o600 });
+    }
+  } catch {
+    // A folder that cannot be written is not restored from, as a rule.
+  }
+}
+
+/** What a pane had handed out when it ended after it was saved; null: it has not. */
+export function notedNumbers(directory: string, pane: number): PaneNumbers | null {
+  const path = join(directory, numbersFile(pane));
+  try {
+    if (!checkOwnFile(path)) return null;
+    const { success, output } = v.safeParse(PaneNumbersSchema, JSON.parse(fs.readFileSync(path, "utf8")));
+    return success ? output : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Removes what was left by whoever died while a named checkpoint was written. */

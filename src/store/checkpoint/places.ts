@@ -40,6 +40,11 @@ export function declinedFile(directory: string): string {
   return join(directory, "declined");
 }
 
+/** Beside a named checkpoint: what its pane had handed out at its end. */
+export function numbersFile(pane: number): string {
+  return `p${pane}.numbers`;
+}
+
 export function lockFile(part: Part): string {
   return `${part}.lock`;
 }

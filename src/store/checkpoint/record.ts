@@ -45,6 +45,10 @@ const ForegroundSchema = v.object({
 });
 export type Foreground = v.InferOutput<typeof ForegroundSchema>;
 
+/** The newest output cursor and command id that a pane has handed out. */
+export const PaneNumbersSchema = v.object({ output_cursor: line, command_id: line });
+export type PaneNumbers = v.InferOutput<typeof PaneNumbersSchema>;
+
 export const PaneRecordSchema = v.object({
   ...written,
   pane: id,
@@ -67,7 +71,7 @@ export const PaneRecordSchema = v.object({
   /** Number of the first line of the screen. */
   screen_line: line,
   /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
-  numbers: v.optional(v.object({ output_cursor: line, command_id: line })),
+  numbers: v.optional(PaneNumbersSchema),
   /** Overlays and panels that asked to be kept, of a pane that is all of its session (session/drawing/kept.ts). */
   elements: v.optional(v.unknown()),
 });

@@ -222,7 +222,7 @@ export function removeSession(directory: string): number {
   for (const name of safely(() => fs.readdirSync(directory)) ?? []) {
     const path = join(directory, name);
     bytes += safely(() => fs.lstatSync(path).size) ?? 0;
-    if (partFile(name.replace(/\.new$/, "")) !== null || /^((p\d+|layout)\.lock|declined)$/.test(name))
+    if (partFile(name.replace(/\.new$/, "")) !== null || /^((p\d+|layout)\.lock|p\d+\.numbers|declined)$/.test(name))
       fs.rmSync(path, { force: true });
   }
   safely(() => fs.rmdirSync(directory));

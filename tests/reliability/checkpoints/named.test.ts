@@ -63,6 +63,32 @@ test("a session is saved, shown, compared with what it became, and runs again as
   expect((await named(wsh)).map(({ label }) => label)).toEqual(["late"]);
 });
 
+test("a pane that is back from one gives no number a second time, however far it had come meanwhile", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev");
+  await wsh.ok("checkpoint", "save", "dev", "early");
+  const far = await http.post("/sessions/dev/exec", { command: "head -c 3000000 /dev/zero | tr '\\0' x; echo far" });
+  let { output_cursor: cursor, command_id: id } = far.body as { output_cursor: number; command_id: number };
+  for (const end of ["kill", "lose"]) {
+    if (end === "kill") await wsh.ok("kill", "dev");
+    else {
+      await wsh.ok("exec", "dev", "--", "echo written");
+      await written(wsh, "written");
+      await kill(wsh);
+      await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+    }
+    await wsh.ok("checkpoint", "restore", "dev", "early");
+    const now = (await http.post("/sessions/dev/exec", { command: "echo now" })).body as typeof far.body;
+    const next = now as { output_cursor: number; command_id: number };
+    expect(next.output_cursor).toBeGreaterThan(cursor + 1e8);
+    expect(next.command_id).toBeGreaterThan(id);
+    expect((await http.get(`/sessions/dev/commands/${id}/output`)).status).toBe(404);
+    ({ output_cursor: cursor, command_id: id } = next);
+  }
+});
+
 test("beside the session that runs it comes back under new ids, with every pane in its place", async () => {
   await using wsh = new Wsh();
   await wsh.server();
