@@ -8,6 +8,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { paintEcho, paintFlood } from "./attach-paint.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { commandEnds } from "./commands.ts";
 import { cost } from "./cost.ts";
 import { echo } from "./echo.ts";
@@ -48,6 +49,7 @@ const measures: readonly Measure[] = [
   panesFlood,
   panesChange,
   panesMemory,
+  checkpoint,
 ];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");

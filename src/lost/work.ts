@@ -1,4 +1,5 @@
 /** Lists, restores and forgets lost sessions: for the server, and for the command line, which needs none. */
+import os from "node:os";
 import type { Instance } from "../instance/paths.ts";
 import { processState } from "../instance/registry/liveness.ts";
 import { listSessions, lookUp } from "../instance/registry/registry.ts";
@@ -26,6 +27,8 @@ import { listed } from "./named/shown.ts";
 import { restoreNamed } from "./named/work.ts";
 import { restoreSession } from "./restore.ts";
 
+/** Sessions that are restored at a time: each keeps a processor busy while it takes its lines in. */
+const AT_ONCE = 4;
 /** Longest wait for killed processes to let go of their locks, in ms: the kernel takes some 20 to free one's memory. */
 const RELEASE_MS = 250;
 const RELEASE_POLL_MS = 20;
@@ -89,15 +92,26 @@ export async function restoreAsked(
   const failed: { session: string; code: string; message: string }[] = [];
   const left_out: OperationOutput<"checkpoint.restore">["left_out"] = [];
   await untilReleased(instance);
-  for (const lost of allLost(instance)) {
-    try {
-      restored.push(await restoreSession(instance, lost, undefined, restorer));
-      left_out.push(...leftOut(lost, lost.session.name));
-    } catch (thrown) {
-      const { code, message } = WshError.from(thrown);
-      failed.push({ session: lost.session.name, code, message });
+  const every = allLost(instance);
+  const done: ((() => void) | undefined)[] = [];
+  const work = every.entries();
+  const next = async (): Promise<void> => {
+    for (const [at, lost] of work) {
+      done[at] = await restoreSession(instance, lost, undefined, restorer).then(
+        (info) => () => {
+          restored.push(info);
+          left_out.push(...leftOut(lost, lost.session.name));
+        },
+        (thrown) => () => {
+          const { code, message } = WshError.from(thrown);
+          failed.push({ session: lost.session.name, code, message });
+        },
+      );
     }
-  }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism()) }, next));
+  // In the order in which they were lost, whatever came back first.
+  for (const told of done) told?.();
   return { restored, left_out, failed };
 }
 

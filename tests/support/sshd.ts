@@ -37,9 +37,14 @@ export class Sshd implements AsyncDisposable {
   }
 
   command(remote: string): string {
+    return `${this.login("-tt ")} '${remote}'`;
+  }
+
+  /** The line that logs in, without a command. */
+  login(flags = ""): string {
     const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"];
     const given = options.map((option) => `-o ${option}`).join(" ");
-    return `ssh -tt -F none -i ${this.dir}/user -p ${this.port} ${given} 127.0.0.1 '${remote}'`;
+    return `ssh ${flags}-F none -i ${this.dir}/user -p ${this.port} ${given} 127.0.0.1`;
   }
 
   /** A configuration of ssh in which this server is the host `name`, which asks nobody anything. */

@@ -1,0 +1,270 @@
+/**
+ * Every process killed at random points of a random walk: what was so for 31 s is so again after a restore, whatever was
+ * done at that moment. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how long it goes on; a round takes 40 s, since
+ * a pane that prints without a pause is written every 30.
+ */
+import { expect, test } from "bun:test";
+import { Http } from "../../support/http.ts";
+import { seededRandom } from "../../support/terminals/outer-screen.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 400 : 1));
+const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
+/** What is promised, and what a machine that is busy with other tests may take longer, in ms. */
+const OLD_MS = 31_000 + 4_000;
+/** Longest round until the kill, in ms, and the longest pause between two kills. */
+const ROUND_MS = 38_000;
+const APART_MS = 30;
+/** Panes beyond which the walk only closes some. */
+const MANY = 5;
+/** Prints the time without ever coming to rest, or with pauses in which it seems to. */
+const TICKS = (pause: number): string => `while :; do echo tick-$\{EPOCHREALTIME%.*}; sleep ${pause}; done`;
+const MARK = /^mark-\d+$/;
+
+interface Mark {
+  readonly text: string;
+  readonly at: number;
+}
+
+interface Version {
+  readonly at: number;
+  readonly state: string;
+}
+
+/** What the walk knows: marks of each pane, and how the session looked since when. */
+class Known {
+  readonly marks = new Map<string, Mark[]>();
+  readonly versions: Version[] = [];
+
+  saw(state: string): void {
+    if (this.versions.at(-1)?.state !== state) this.versions.push({ at: Date.now(), state });
+  }
+
+  /** The states that may come back: that of 31 s ago, and all since. */
+  possible(now: number): string[] {
+    const old = this.versions.findLastIndex(({ at }) => at <= now - OLD_MS);
+    return this.versions.slice(Math.max(0, old)).map(({ state }) => state);
+  }
+}
+
+interface Placed {
+  readonly id: string;
+  readonly row: number;
+  readonly col: number;
+  readonly rows: number;
+  readonly cols: number;
+}
+
+class Walk implements AsyncDisposable {
+  readonly wsh = new Wsh({ config: 'checkpoint = "history"\nspare_pane = false\n' });
+  readonly http = new Http({ unix: this.wsh.instance.httpSocket });
+  readonly log: string[] = [];
+  readonly known = new Known();
+  private readonly random = seededRandom(SEED);
+  private marks = 0;
+  /** Marks that may or may not have been printed: their caller had no answer. */
+  private readonly unanswered = new Set<string>();
+
+  below(n: number): number {
+    return Math.floor(this.random() * n);
+  }
+
+  private pick<T>(list: readonly T[]): T {
+    const chosen = list[this.below(list.length)];
+    if (chosen === undefined) throw new Error("nothing to choose from");
+    return chosen;
+  }
+
+  async begin(): Promise<void> {
+    await this.wsh.server();
+    await this.wsh.session("dev");
+    await this.wsh.session("busy", "--", TICKS(0.1));
+    await this.wsh.session("bursts", "--", TICKS(1.3));
+    this.known.marks.set("@1", []);
+    this.known.saw(await this.state());
+  }
+
+  /** Name, tags, and of each window its panes with their places, as a text. */
+  async state(): Promise<string> {
+    const { body } = await this.http.get("/sessions/@s1");
+    const { name, tags } = body as { name: string; tags: string[] };
+    const windows = (await this.http.get("/sessions/@s1/windows")).body as { id: string; zoomed?: boolean }[];
+    const panes = (await this.http.get("/sessions/@s1/panes")).body as Placed[];
+    const placed = panes.map(({ id, row, col, rows, cols }) => `${id} ${row},${col} ${cols}x${rows}`);
+    return [name, tags.join(" "), ...windows.map(({ id, zoomed }) => `${id} ${zoomed === true}`), ...placed].join("\n");
+  }
+
+  private readonly steps: readonly [weight: number, name: string, run: () => Promise<unknown>][] = [
+    [8, "mark", () => this.mark(this.pick([...this.known.marks.keys()]))],
+    [2, "lines", () => this.http.post(`/sessions/${this.anyPane()}/exec`, { command: "seq 1 200" })],
+    [2, "split", () => this.split()],
+    [1, "window", () => this.window()],
+    [1, "close", () => this.close()],
+    [1, "zoom", () => this.http.post(`/sessions/${this.anyPane()}/pane/zoom`, {})],
+    [2, "resize", () => this.http.post(`/sessions/${this.anyPane()}/pane/resize`, { direction: "right", by: 3 })],
+    [1, "rename", () => this.http.send("PATCH", "/sessions/@s1", json({ name: `dev${this.below(100)}` }))],
+    [1, "tag", () => this.http.send("PATCH", "/sessions/@s1", json({ add_tags: [`t${this.below(100)}`] }))],
+    [2, "nothing", () => Bun.sleep(this.below(1_500))],
+  ];
+
+  private anyPane(): string {
+    return this.pick([...this.known.marks.keys()]);
+  }
+
+  private async mark(pane: string): Promise<void> {
+    const text = `mark-${++this.marks}`;
+    this.unanswered.add(text);
+    const { status } = await this.http.post(`/sessions/${pane}/exec`, { command: `echo ${text}` });
+    if (status === 200) this.known.marks.get(pane)?.push({ text, at: Date.now() });
+    else this.log.push(`(${text} at ${pane}: ${status})`);
+    if (status === 200) this.unanswered.delete(text);
+  }
+
+  private async split(): Promise<void> {
+    if (this.known.marks.size >= MANY) return;
+    const { body } = await this.http.post(`/sessions/${this.anyPane()}/panes`, {
+      direction: this.pick(["right", "down"]),
+    });
+    const made = (body as { pane?: string }).pane;
+    if (made !== undefined) this.known.marks.set(made, []);
+  }
+
+  private async window(): Promise<void> {
+    if (this.known.marks.size >= MANY) return;
+    const { body } = await this.http.post("/sessions/@s1/windows", {});
+    const made = (body as { pane?: string }).pane;
+    if (made !== undefined) this.known.marks.set(made, []);
+  }
+
+  private async close(): Promise<void> {
+    if (this.known.marks.size < 3) return;
+    const pane = this.anyPane();
+    this.known.marks.delete(pane);
+    await this.http.send("DELETE", `/sessions/${pane}/pane`);
+  }
+
+  async step(): Promise<void> {
+    const [, name, run] = this.pick(this.steps.flatMap((one) => Array(one[0]).fill(one) as (typeof one)[]));
+    this.log.push(name);
+    await run();
+    this.known.saw(await this.state());
+  }
+
+  /** Kills every process, one after the other, in any order, while a step is under way. */
+  async killAll(): Promise<number> {
+    const under = this.step().catch(() => {});
+    await Bun.sleep(this.below(200));
+    const at = Date.now();
+    const all = this.wsh.processes().filter(({ command }) => / (host|layout-process)$| server /.test(command));
+    for (const { pid } of all.sort(() => this.random() - 0.5)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It ended with another one.
+      }
+      await Bun.sleep(this.below(APART_MS));
+    }
+    await until("all to be gone", () => {
+      const left = this.wsh.processes().filter(({ command }) => / (host|layout-process)$/.test(command));
+      for (const { pid } of left) process.kill(pid, "SIGKILL");
+      return left.length === 0;
+    });
+    await under;
+    this.log.push("kill");
+    return at;
+  }
+
+  /** Restores, and compares with what is known. */
+  async restore(killedAt: number): Promise<void> {
+    const { stderr, stdout } = await this.wsh.run("restore", "--all");
+    expect([stdout, stderr].join("")).toContain("Session 'busy' is restored");
+    await this.wsh.server();
+    const state = await this.state();
+    // A pane that was made just now may be missing, and one that was closed just now may be back.
+    const possible = this.known.possible(killedAt);
+    const sure = new Set(possible.map((each) => idsIn(each)).reduce((a, b) => a.filter((id) => b.includes(id))));
+    const ever = new Set(possible.flatMap(idsIn));
+    const back = idsIn(state);
+    expect([...sure].filter((id) => !back.includes(id))).toEqual([]);
+    expect(back.filter((id) => !ever.has(id))).toEqual([]);
+    const [name, tags] = state.split("\n");
+    expect(possible.map((each) => each.split("\n")[0])).toContain(name);
+    expect(possible.map((each) => each.split("\n")[1])).toContain(tags);
+    // Where nothing was changed for long enough, every cell is where it was.
+    if (new Set(possible).size === 1) expect(state).toBe(possible[0] ?? "");
+    for (const pane of back) await this.checkMarks(pane, killedAt);
+    for (const pane of [...this.known.marks.keys()]) if (!back.includes(pane)) this.known.marks.delete(pane);
+    for (const name of ["busy", "bursts"]) await this.checkTicks(name, killedAt);
+    this.known.versions.length = 0;
+    this.known.saw(state);
+  }
+
+  private async linesOf(target: string): Promise<string[]> {
+    const { body } = await this.http.get(`/sessions/${target}/scrollback?format=plain&limit=10000`);
+    return (body as { lines: string[] }).lines;
+  }
+
+  /** The marks that are back are the first of all, in order; none that is old is missing. */
+  private async checkMarks(pane: string, killedAt: number): Promise<void> {
+    const wanted = this.known.marks.get(pane) ?? [];
+    const shown = (await this.linesOf(pane)).filter((line) => MARK.test(line));
+    const old = wanted.filter(({ at }) => at <= killedAt - OLD_MS).map(({ text }) => text);
+    expect(shown.slice(0, old.length), `old marks of ${pane}`).toEqual(old);
+    const all = wanted.map(({ text }) => text);
+    const answered = shown.filter((text) => !this.unanswered.has(text));
+    expect(answered, `marks of ${pane}`).toEqual(all.filter((text) => answered.includes(text)));
+    expect(answered, `marks of ${pane} without gaps`).toEqual(
+      all.filter((text) => !this.unanswered.has(text)).slice(0, answered.length),
+    );
+    this.known.marks.set(
+      pane,
+      shown.map((text) => wanted.find((mark) => mark.text === text) ?? { text, at: killedAt }),
+    );
+  }
+
+  /** What prints without a pause was written at most 30 s ago. It goes on then. */
+  private async checkTicks(name: string, killedAt: number): Promise<void> {
+    const ticks = (await this.linesOf(name)).flatMap((line) => /^tick-(\d+)$/.exec(line)?.[1] ?? []);
+    const newest = Number(ticks.at(-1)) * 1_000;
+    expect(newest, `newest of '${name}', killed at ${killedAt}`).toBeGreaterThanOrEqual(killedAt - OLD_MS);
+    await this.wsh.shows(name, /\$ while /);
+    await this.wsh.ok("send", name, "--keys", "Enter");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.wsh[Symbol.asyncDispose]();
+  }
+}
+
+function idsIn(state: string): string[] {
+  return [...state.matchAll(/^(@\d+) /gm)].map(([, id]) => id ?? "");
+}
+
+function json(body: object): RequestInit {
+  return { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+test(
+  "what was so for 31 s is so again, whatever was done when everything was killed",
+  async () => {
+    console.log(`kills: WSH_WALK_SEED=${SEED} WSH_WALK_SECONDS=${SECONDS}`);
+    await using walk = new Walk();
+    await walk.begin();
+    const deadline = performance.now() + SECONDS * 1_000;
+    try {
+      do {
+        // Most rounds outlast what is promised; some are killed early, or twice in a row.
+        const ms = walk.below(4) === 0 && walk.log.includes("kill") ? walk.below(5_000) : ROUND_MS;
+        const end = performance.now() + ms;
+        while (performance.now() < end) await walk.step();
+        await walk.restore(await walk.killAll());
+      } while (performance.now() < deadline);
+    } catch (error) {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      throw new Error(`WSH_WALK_SEED=${SEED}, after ${walk.log.slice(-25).join(", ")}:\n${reason}`);
+    }
+    expect(walk.log.filter((name) => name === "kill").length).toBeGreaterThan(0);
+  },
+  (SECONDS + 180) * 1_000,
+);

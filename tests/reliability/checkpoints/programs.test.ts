@@ -1,0 +1,136 @@
+/** Real programs whose session was lost: those that are safe to run again run, each where it was; others wait for Enter. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { testWith } from "../../support/programs.ts";
+import { Sshd } from "../../support/sshd.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { kill, stored, written } from "./lost-sessions.ts";
+
+/** Starts a program in a session by typing its line, waits until it is written down, and loses the session. */
+async function lose(wsh: Wsh, line: string, shown: string | RegExp, then: () => Promise<unknown> = async () => {}) {
+  const { id, pane_id } = await wsh.session("dev", "--cwd", wsh.dir);
+  const [session, pane] = [Number(id.slice(2)), Number(pane_id.slice(1))];
+  await wsh.shows("dev", "$");
+  await wsh.ok("send", "dev", "--enter", line);
+  await wsh.shows("dev", shown);
+  await then();
+  await until("its line to be written", () => stored(wsh, pane, session)?.record.foreground?.line === line);
+  await kill(wsh);
+}
+
+async function programOf(wsh: Wsh): Promise<string> {
+  const [info] = await wsh.list();
+  return info?.windows[0]?.panes[0]?.program ?? "";
+}
+
+testWith("vim")("vim runs again with its file", async () => {
+  await using wsh = new Wsh();
+  fs.writeFileSync(join(wsh.dir, "poem.txt"), "first line\nsecond line\n");
+  await lose(wsh, "vim -n poem.txt", /second line\n~/);
+  await wsh.ok("restore", "dev");
+  const screen = await wsh.shows("dev", /^first line\nsecond line\n~/);
+  expect(screen).not.toContain("restored:");
+  await until("vim in front", async () => (await programOf(wsh)) === "vim");
+  // It is the person's again: typed, saved, and the shell with the history is below.
+  await wsh.ok("send", "dev", "Gothird line", "--keys", "Escape");
+  await wsh.ok("send", "dev", "--enter", ":wq");
+  await wsh.shows("dev", /── restored: .*\n\$ vim -n poem\.txt\n\$$/m);
+  expect(fs.readFileSync(join(wsh.dir, "poem.txt"), "utf8")).toBe("first line\nsecond line\nthird line\n");
+});
+
+testWith("vim")("vim with a command in its line is only offered", async () => {
+  await using wsh = new Wsh();
+  fs.writeFileSync(join(wsh.dir, "a"), "text\n");
+  const line = "vim -n -c 'normal x' a";
+  await lose(wsh, line, /^ext\n~/);
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /─\n\$ vim -n -c 'normal x' a$/m);
+  expect((await wsh.list())[0]?.state).toBe("prompt");
+  await wsh.ok("send", "dev", "--keys", "Enter");
+  await wsh.shows("dev", /^ext\n~/);
+});
+
+testWith("less")("less runs again over what it showed", async () => {
+  await using wsh = new Wsh();
+  fs.writeFileSync(join(wsh.dir, "long"), Array.from({ length: 200 }, (_, at) => `row ${at + 1}\n`).join(""));
+  await lose(wsh, "less long", "row 23\n", () => wsh.ok("send", "dev", "--keys", "G"));
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /^row 1\nrow 2\n/);
+  await wsh.ok("send", "dev", "q");
+  // What it showed last is above the rule.
+  await wsh.shows("dev", /row 200\n(.*\n)?── restored: .*\n\$ less long\n\$$/m);
+});
+
+testWith(
+  "ssh",
+  "sshd",
+  "ssh-keygen",
+)("ssh logs in again; a command at the other end is only offered", async () => {
+  await using sshd = await Sshd.start();
+  await using wsh = new Wsh();
+  const line = sshd.login();
+  await lose(wsh, line, "$", async () => {
+    await until("ssh in front", async () => (await programOf(wsh)) === "ssh");
+    await wsh.ok("send", "dev", "--enter", "echo far$((40+2))");
+    await wsh.shows("dev", "far42");
+    await written(wsh, "far42");
+  });
+  await wsh.ok("restore", "dev");
+  await until("ssh in front", async () => (await programOf(wsh)) === "ssh");
+  await wsh.ok("send", "dev", "--enter", "echo again$((40+2))");
+  expect(await wsh.shows("dev", "again42")).toContain("far42");
+  await wsh.ok("kill", "dev");
+  await lose(wsh, sshd.command("echo there; sleep 1000"), "there");
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /sleep 1000'$/m);
+  expect((await wsh.list())[0]?.state).toBe("prompt");
+});
+
+testWith("python3")("a REPL waits for Enter, and what was typed into it is above", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh, "python3 -q", ">>>", async () => {
+    await wsh.ok("send", "dev", "--enter", "print(6 * 7)");
+    await wsh.shows("dev", "42");
+  });
+  await wsh.ok("restore", "dev");
+  const screen = await wsh.shows("dev", /─\n\$ python3 -q$/m);
+  expect(screen).toContain(">>> print(6 * 7)\n42\n");
+  expect((await wsh.list())[0]?.state).toBe("prompt");
+  await wsh.ok("send", "dev", "--keys", "Enter");
+  await wsh.shows("dev", /\$ python3 -q\n>>>/);
+});
+
+/** An agent: it says what it was called with, and stays. */
+const AGENT = `#!/bin/sh\necho "agent called with [$*]"\nexec 3<&0\nwhile read -r line; do echo "agent heard $line"; done\n`;
+
+test("an agent without a task goes on with its own conversation; with one it is only offered", async () => {
+  await using wsh = new Wsh({ env: { PATH: `${import.meta.dir}/none:${process.env.PATH}` } });
+  const bin = join(wsh.dir, "bin");
+  fs.mkdirSync(bin);
+  fs.writeFileSync(join(bin, "claude"), AGENT, { mode: 0o755 });
+  fs.appendFileSync(`${wsh.env.HOME}/.bashrc`, `PATH=${bin}:$PATH\n`);
+  await lose(wsh, "claude", "agent called with []");
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", "agent called with [--continue]");
+  await wsh.ok("kill", "dev");
+  await lose(wsh, "claude 'delete everything'", "agent called with [delete everything]");
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /─\n\$ claude 'delete everything'$/m);
+  expect((await wsh.list())[0]?.state).toBe("prompt");
+});
+
+test("what a program left behind in the environment resumes nothing: only what is in front counts", async () => {
+  await using wsh = new Wsh();
+  const bin = join(wsh.dir, "bin");
+  fs.mkdirSync(bin);
+  fs.writeFileSync(join(bin, "claude"), "#!/bin/sh\nexec sh\n", { mode: 0o755 });
+  fs.appendFileSync(`${wsh.env.HOME}/.bashrc`, `PATH=${bin}:$PATH\nexport CLAUDECODE=1 CLAUDE_SESSION=7\n`);
+  await wsh.session("dev");
+  await wsh.ok("send", "dev", "--enter", "sleep 1000");
+  await until("its line to be written", () => stored(wsh)?.record.foreground?.line === "sleep 1000");
+  await kill(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /─\n\$ sleep 1000$/m);
+});
