@@ -7,7 +7,7 @@ import type { OperationOutput, ParsedInput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
-import { namedFolders } from "../store/checkpoint/named.ts";
+import { namedFolders, removeNamed } from "../store/checkpoint/named.ts";
 import { sessionDir } from "../store/checkpoint/places.ts";
 import {
   areHeld,
@@ -159,7 +159,7 @@ export async function forgetAsked(
     for (const { pane } of known?.panes ?? []) await makeRoom(instance, pane);
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
-    for (const { directory } of folders) bytes += removeSession(directory);
+    for (const { label } of folders) bytes += removeNamed(instance, number, label);
     const name = (known ?? named[0]?.kept)?.session.name ?? null;
     forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
   }

@@ -1,15 +1,14 @@
 /** Named checkpoints: saved, listed, shown, compared, restored and deleted, for the server and for the command line. */
-import fs from "node:fs";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { notedNumbers } from "../../store/checkpoint/named.ts";
+import { notedNumbers, removeNamed } from "../../store/checkpoint/named.ts";
 import { removePart } from "../../store/checkpoint/part-writer.ts";
 import { panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import type { PaneNumbers } from "../../store/checkpoint/record.ts";
-import { findLost, type LostSession, partsIn, readSession, removeSession } from "../../store/checkpoint/sessions.ts";
+import { findLost, type LostSession, partsIn, readSession } from "../../store/checkpoint/sessions.ts";
 import type { Restorer } from "../launch.ts";
 import { restoreSession } from "../restore.ts";
 import { compare } from "./compare.ts";
@@ -66,14 +65,7 @@ export function deleteAsked(
   { session, label }: ParsedInput<"checkpoint.delete">,
 ): OperationOutput<"checkpoint.delete"> {
   const { folder } = findNamed(instance, session, label);
-  removeNamed(folder.directory);
-  return { session, label, bytes: folder.bytes };
-}
-
-/** @throws WshError unsafe_path when something of others is in the folder */
-export function removeNamed(directory: string): void {
-  removeSession(directory);
-  if (fs.existsSync(directory)) throw new WshError("unsafe_path", `${directory} holds files that are not of wsh`);
+  return { session, label, bytes: removeNamed(instance, folder.number, label) };
 }
 
 /**

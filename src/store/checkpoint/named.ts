@@ -1,7 +1,8 @@
 /**
  * Named checkpoints: a folder each beside those that are written all the time (`s3.before` beside `s3`), with the same
  * files, none of which changes after it has its name. They outlive their session, and nothing removes them by itself.
- * One that is being written is `s3~RANDOM`.
+ * One that is being written is `s3~RANDOM`; one that has replaced another is `s3.before~2`, so that at every moment one of
+ * the two is whole and has the label: of several the highest counts.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,7 +22,7 @@ export const MAX_NAMED = 200;
 const RANDOM_LENGTH = 10;
 /** Age of a folder without a name, in ms, at which whoever wrote it has died. */
 const UNNAMED_MS = 3_600_000;
-const namedPattern = /^s([1-9]\d{0,8})\.(.+)$/;
+const namedPattern = /^s([1-9]\d{0,8})\.([^~]+)(?:~([1-9]\d{0,8}))?$/;
 const unnamedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
 
 /** What the process of a pane or layout is told: the folder that it writes into. */
@@ -35,8 +36,8 @@ export interface NamedFolder {
   readonly bytes: number;
 }
 
-/** Folder of a named checkpoint; it need not exist. */
-export function namedDir(instance: Instance, number: number, label: string): string {
+/** Folder of a named checkpoint that has replaced none; it need not exist. */
+function namedDir(instance: Instance, number: number, label: string): string {
   return join(checkpointsDir(instance), `s${number}.${encodeName(label, platform().foldsFileNames)}`);
 }
 
@@ -48,18 +49,37 @@ export function unnamedDir(instance: Instance, folder: string): string {
 
 /** Those of one session, or all: by session, then by label. */
 export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
+  return everyFolder(instance, only).filter(
+    ({ number, label }, at, all) => all[at + 1]?.number !== number || all[at + 1]?.label !== label,
+  );
+}
+
+/** As namedFolders, with what was replaced and is not removed yet, in front of what has replaced it. */
+function everyFolder(instance: Instance, only?: number): (NamedFolder & { readonly replaced: number })[] {
   if (!checkOwnDir(checkpointsDir(instance))) return [];
-  const found = fs.readdirSync(checkpointsDir(instance)).flatMap((name): NamedFolder[] => {
-    const [, session, encoded] = namedPattern.exec(name) ?? [];
+  const found = fs.readdirSync(checkpointsDir(instance)).flatMap((name) => {
+    const [, session, encoded, replaced = 0] = namedPattern.exec(name) ?? [];
     const number = Number(session);
     if (encoded === undefined || (only !== undefined && number !== only)) return [];
     const label = decodeName(encoded);
     const directory = join(checkpointsDir(instance), name);
-    if (label === null || !isLabel(label) || fs.lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
-      return [];
-    return [{ number, label, directory, bytes: bytesIn(directory) }];
+    if (label === null || !isLabel(label)) return [];
+    if (fs.lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+    return [{ number, label, directory, bytes: bytesIn(directory), replaced: Number(replaced) }];
   });
-  return found.sort((a, b) => a.number - b.number || (a.label < b.label ? -1 : 1));
+  return found.sort(
+    (a, b) => a.number - b.number || (a.label === b.label ? a.replaced - b.replaced : a.label < b.label ? -1 : 1),
+  );
+}
+
+/** Deletes what has the label. @returns bytes that it had @throws WshError unsafe_path when something of others is in it */
+export function removeNamed(instance: Instance, number: number, label: string): number {
+  let bytes = 0;
+  for (const { directory } of everyFolder(instance, number).filter((each) => each.label === label)) {
+    bytes += removeSession(directory);
+    if (fs.existsSync(directory)) throw new WshError("unsafe_path", `${directory} cannot be deleted`);
+  }
+  return bytes;
 }
 
 /**
@@ -73,9 +93,11 @@ export async function makeNamed(
   maxBytes: number,
   write: (folder: string, directory: string) => Promise<void>,
 ): Promise<NamedFolder> {
-  const wanted = namedDir(instance, number, label);
-  const others = namedFolders(instance).filter(({ directory }) => directory !== wanted);
-  refuseTaken(wanted, label, replace);
+  const all = everyFolder(instance);
+  const before = all.filter((each) => each.number === number && each.label === label);
+  const others = namedFolders(instance).filter((each) => !before.some(({ directory }) => directory === each.directory));
+  const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || before.length > 0;
+  if (isTaken() && !replace) throw taken(label);
   if (others.length >= MAX_NAMED) {
     throw new WshError("resource_limit_reached", `there are ${others.length} of ${MAX_NAMED} named checkpoints`);
   }
@@ -87,10 +109,17 @@ export async function makeNamed(
       const message = `named checkpoints would have ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
       throw new WshError("resource_limit_reached", message);
     }
-    refuseTaken(wanted, label, replace);
-    putInPlace(directory, wanted, unnamedDir(instance, unnamed(number)));
-    return { number, label, directory: wanted, bytes };
+    if (isTaken() && !replace) throw taken(label);
+    const newest = Math.max(...before.map(({ replaced }) => replaced));
+    const path = namedDir(instance, number, label) + (before.length === 0 ? "" : `~${newest + 1}`);
+    fs.renameSync(directory, path);
+    for (const each of before) removeSession(each.directory);
+    return { number, label, directory: path, bytes };
   });
+}
+
+function taken(label: string): WshError {
+  return new WshError("checkpoint_exists", `the session has a checkpoint '${label}' already`);
 }
 
 /** Runs with a folder that is gone afterwards, unless it has got a name. @throws WshError unsafe_path, and of `use` */
@@ -112,26 +141,6 @@ export async function withUnnamed<T>(
 
 function unnamed(number: number): string {
   return `s${number}~${randomToken(RANDOM_LENGTH)}`;
-}
-
-/** What has the name so far is kept until the other has it. */
-function putInPlace(made: string, wanted: string, aside: string): void {
-  const isThere = fs.existsSync(wanted);
-  if (isThere) fs.renameSync(wanted, aside);
-  try {
-    fs.renameSync(made, wanted);
-  } catch (error) {
-    if (isThere) fs.renameSync(aside, wanted);
-    throw error;
-  }
-  if (isThere) removeSession(aside);
-}
-
-/** @throws WshError checkpoint_exists, unsafe_path */
-function refuseTaken(directory: string, label: string, replace: boolean): void {
-  // Neither a link nor a folder that is open to others is written over.
-  if (!checkOwnDir(directory) || replace) return;
-  throw new WshError("checkpoint_exists", `the session has a checkpoint '${label}' already`);
 }
 
 /**

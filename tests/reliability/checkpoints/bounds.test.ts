@@ -47,10 +47,16 @@ test("lost sessions go when they are too old; running ones and those with labels
   await wsh.ok("kill", "labelled");
   await lose(wsh, "old", "young");
   age(folderOf(wsh, 2), 4);
+  // Of one whose saving was cut off.
+  const half = join(folderOf(wsh), "..", "s1~halfwritten");
+  fs.mkdirSync(half, { mode: 0o700 });
+  fs.writeFileSync(join(half, "p1.1.state"), "half", { mode: 0o600 });
+  fs.utimesSync(half, Date.now() / 1_000 - DAY_S, Date.now() / 1_000 - DAY_S);
   age(folderOf(wsh, 3), 2);
   age(join(folderOf(wsh), "..", "s1.kept"), 400);
   await look(wsh);
   await until("the old one to be gone", () => !fs.existsSync(folderOf(wsh, 2)));
+  await until("the half one to be gone", () => !fs.existsSync(half));
   expect((await namesOf(wsh)).sort()).toEqual(["looks", "young"]);
   expect(await wsh.ok("checkpoint", "list", "labelled")).toContain("kept");
 });

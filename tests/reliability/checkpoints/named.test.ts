@@ -198,6 +198,26 @@ test("their number of bytes is bounded, and links and foreign folders are not fo
   expect(fs.readFileSync(join(elsewhere, "p1.1.state"), "utf8")).toBe("precious");
 });
 
+test("whenever one that replaces another is cut off, one of the two is there, whole", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  await wsh.ok("checkpoint", "save", "dev", "a");
+  for (let round = 0; round < 8; round++) {
+    await wsh.ok("exec", "dev", "--", `echo round ${round}`);
+    const child = wsh.spawn(["checkpoint", "save", "dev", "a", "--replace"]);
+    // Somewhere between its start and its end.
+    await Promise.race([child.exited, Bun.sleep(round * 25)]);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(await wsh.ok("checkpoint", "show", "dev", "a")).toContain("@1 in ");
+    expect(await named(wsh)).toHaveLength(1);
+  }
+  await wsh.ok("checkpoint", "save", "dev", "a", "--replace");
+  expect(await wsh.ok("checkpoint", "show", "dev", "a")).toContain("round 7");
+  await wsh.ok("checkpoint", "delete", "dev", "a");
+  expect(await named(wsh)).toEqual([]);
+});
+
 test("forget deletes those of the session, too, and says which", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
