@@ -241,9 +241,9 @@ describe.skipIf(isMissing("sshd", "ssh", "ssh-keygen"))("behind ssh", () => {
     await api.until({ type: "regex", pattern: "[$#] $" }, { since: 0, max_wait_ms: 20_000 });
     const far = new Nested(api, "sh");
     await SessionApi.shell(http, "near");
-    await http.type("near", `${remote.command("sh -i")}\r`);
+    await http.type("near", `${remote.command("PS1='far$ ' sh -i")}\r`);
     const near = new SessionApi(http, "near");
-    await near.until({ type: "regex", pattern: "^[$#]" }, { since: 0, max_wait_ms: 20_000 });
+    await near.until({ type: "regex", pattern: "^far\\$" }, { since: 0, max_wait_ms: 20_000 });
     const { body } = await http.post("/sessions/near/exec", { command: "true", max_wait_ms: 0 });
     expect(body).toMatchObject(failure("not_at_prompt", /./, { hint: expect.stringContaining("typed") }));
     expect(await near.exec("id -u", { typed: "sh" })).toMatchObject({ exit_code: 0, typed: true });
