@@ -149,6 +149,29 @@ test("MCP: the name or server leads there, and four tools tell of machines", asy
   expect(refused).toMatchObject({ isError: true, value: { code: "invalid_address" } });
 });
 
+test("a wait over sessions of several machines ends with the first that decides, and says where", async () => {
+  await near.ok("new", "one", "--tag", "job");
+  await far.ok("new", "two", "--tag", "job");
+  for (const who of ["one", "m1/two"]) await json(`/sessions/${encodeURIComponent(who)}/wait`, { any_of: ["prompt"] });
+  const any_of = [{ type: "text", text: "done-42" }];
+  for (const which of [{ sessions: ["one", "m1/two"] }, { tag: ["job"] }]) {
+    const cursors = (await json("/wait", { any_of, ...which, max_wait_ms: 1 })).body;
+    expect(cursors).toMatchObject({ session: null, decided_by: "timeout" });
+    expect(Object.keys(cursors.output_cursors).sort()).toEqual(["m1/two", "one"]);
+    const waited = json("/wait", { any_of, ...which, since: cursors.output_cursors, max_wait_ms: 60_000 });
+    await far.ok("send", "two", "--enter", "echo done-$((40+2))");
+    expect((await waited).body).toMatchObject({ session: "m1/two", decided_by: "text" });
+  }
+  const there = (await json("/wait", { any_of, sessions: ["m1/two"], max_wait_ms: 1 })).body;
+  expect(there).toMatchObject({ session: "m1/two", decided_by: "timeout" });
+  const nobody = await json("/wait", { any_of, sessions: ["one", "m1/nobody"], max_wait_ms: 60_000 });
+  expect(nobody.body.error).toMatchObject({ code: "session_not_found", machine: "m1" });
+  expect((await json("/wait", { any_of, sessions: ["m9/x"], max_wait_ms: 1 })).body.error.code).toBe(
+    "machine_not_found",
+  );
+  for (const who of ["one", "m1%2Ftwo"]) await json(`/sessions/${who}`, undefined, "DELETE");
+});
+
 test("a caller that may only look adds no machine", async () => {
   const client = await near.client({ args: ["--read-only"] });
   const served = (await client.listTools()).tools.map(({ name }) => name);

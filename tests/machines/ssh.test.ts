@@ -244,6 +244,39 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   expect(await near.ok("screen", "m1/dev")).not.toContain("late");
 });
 
+withSsh(
+  "what was sent to a server that is killed meanwhile was done once, and its outcome is said to be unknown",
+  async () => {
+    await using machines = await (await TwoMachines.start()).add();
+    const { near, far } = machines;
+    await near.ok("new", "m1/dev");
+    await near.server();
+    const log = join(far.dir, "runs");
+    const command = `echo run >>${log}; until [ -e ${log}.end ]; do sleep 0.1; done`;
+    const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) };
+    for (let round = 1; round <= 3; round++) {
+      fs.rmSync(`${log}.end`, { force: true });
+      // So that the connection of the next request was used before.
+      expect((await near.fetch("/sessions/m1%2Fdev")).status).toBe(200);
+      const asked = near.fetch("/sessions/m1%2Fdev/exec", init);
+      await until("the command to run", () => fs.existsSync(log) && lines(log) === round);
+      await far.killServer();
+      const answer = await asked;
+      expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+        status: 504,
+        body: { error: { code: "outcome_unknown", machine: "m1" } },
+      });
+      fs.writeFileSync(`${log}.end`, "");
+      await far.ok("wait", "dev", "prompt");
+      expect(lines(log)).toBe(round);
+    }
+  },
+);
+
+function lines(path: string): number {
+  return fs.readFileSync(path, "utf8").trim().split("\n").length;
+}
+
 test.each([
   "ssh://-oProxyCommand=touch%20x",
   "ssh://-oProxyCommand=touch@host",

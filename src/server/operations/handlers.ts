@@ -11,7 +11,7 @@ import { VERSION } from "../../protocol/version.ts";
 import { askWorker } from "../../store/history/start-worker.ts";
 import type { HistoryWork } from "../../store/history/worker.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import { hasTag, idleAny, waitAny } from "./any-session.ts";
+import { hasTag, idleAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
 import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
@@ -19,6 +19,7 @@ import { execFresh } from "./exec/fresh.ts";
 import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";
+import { waitEverywhere } from "./wait-everywhere.ts";
 
 export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachines): ServerHandlers {
   const create = (
@@ -61,7 +62,7 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
     },
     "server.stop": async () => ({ sessions: await state.stop() }),
     "idle.any": (input, context) => idleAny(hosts, input, context),
-    "wait.any": (input, context) => waitAny(hosts, input, context),
+    "wait.any": (input, context) => waitEverywhere(hosts, far, state, input, context),
     "ask.any": (input, context) => askAny(hosts, input, context),
     "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
     "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),

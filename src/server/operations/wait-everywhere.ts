@@ -1,0 +1,115 @@
+/**
+ * A wait over sessions of several machines: each machine waits for its own, the first answer that decides wins, and the
+ * others are cancelled. Sessions that are named must be there, wherever; with tags, a machine that has none of them, or
+ * does not answer, decides nothing.
+ */
+import { addressedAnswer } from "../../machines/addressed.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { localMachine } from "../../protocol/machines.ts";
+import { parsePlace } from "../../protocol/names.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { waitAny } from "./any-session.ts";
+import type { ServerState } from "./server-state.ts";
+import type { FarMachines } from "./servers.ts";
+
+type Input = ParsedInput<"wait.any">;
+type Result = OperationOutput<"wait.any">;
+
+/** What one machine is asked; null: this one. */
+interface Part {
+  readonly machine: string | null;
+  readonly input: Input;
+}
+
+export async function waitEverywhere(
+  hosts: Hosts,
+  { machines }: FarMachines,
+  { hostname }: Pick<ServerState, "hostname">,
+  input: Input,
+  context: CallContext,
+): Promise<Result> {
+  const parts = partsOf(input, [hostname, localMachine], context.only === undefined ? machines.all : []);
+  const [only] = parts;
+  if (parts.length === 1 && only?.machine === null) return waitAny(hosts, only.input, context);
+  const losers = new AbortController();
+  const race = { ...context, signal: AbortSignal.any([context.signal, losers.signal]) };
+  const wait = async ({ machine, input: own }: Part): Promise<Result> => {
+    if (machine === null) return waitAny(hosts, own, race);
+    const { caller, signal } = race;
+    const answer = await machines.link(machine).call("wait.any", own, { caller, signal });
+    return addressedResult(machine, answer);
+  };
+  try {
+    return await first(parts.map(wait), input.sessions !== undefined);
+  } finally {
+    losers.abort();
+  }
+}
+
+/** What each machine waits for. Without names and tags, this machine's sessions alone are meant. */
+function partsOf(input: Input, own: readonly string[], added: readonly { readonly name: string }[]): Part[] {
+  const { sessions, since, ...rest } = input;
+  if (sessions === undefined) {
+    const far = input.tag.length === 0 ? [] : added.map(({ name }) => part(name, rest, since));
+    return [{ machine: null, input }, ...far];
+  }
+  const byMachine = Map.groupBy(sessions, (place) => {
+    const { machine } = parsePlace(place);
+    return machine === null || own.includes(machine) ? null : machine;
+  });
+  return [...byMachine].map(([machine, places]) =>
+    part(machine, { ...rest, sessions: places.map((place) => parsePlace(place).target) }, since),
+  );
+}
+
+/** Cursors are given by the names that this machine's callers use. */
+function part(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): Part {
+  if (since === undefined) return { machine, input: rest };
+  if (typeof since !== "object") return { machine, input: { ...rest, since } };
+  const theirs = Object.entries(since).flatMap(([place, cursor]) => {
+    const { machine: named, target } = parsePlace(place);
+    return named === machine ? [[target, cursor] as const] : [];
+  });
+  return { machine, input: { ...rest, since: Object.fromEntries(theirs) } };
+}
+
+function addressedResult(machine: string, answer: Result): Result {
+  const named = addressedAnswer(machine, "wait.any", answer) as Result;
+  if (!("output_cursors" in named) || named.output_cursors === undefined) return named;
+  const cursors = Object.entries(named.output_cursors).map(([name, cursor]) => [`${machine}/${name}`, cursor] as const);
+  return { ...named, output_cursors: Object.fromEntries(cursors) };
+}
+
+/** The first that decides; when none does, one timeout with the cursors of all. @param strict a failure is everybody's */
+async function first(waits: readonly Promise<Result>[], strict: boolean): Promise<Result> {
+  const failed = Promise.withResolvers<never>();
+  const undecided: Result[] = [];
+  const decided = waits.map(async (wait) => {
+    let result: Result;
+    try {
+      result = await wait;
+    } catch (thrown) {
+      if (strict) failed.reject(thrown);
+      throw thrown;
+    }
+    if (result.decided_by !== "timeout") return result;
+    undecided.push(result);
+    throw new WshError("idle_timeout", "nothing was decided there");
+  });
+  try {
+    return await Promise.race([Promise.any(decided), failed.promise]);
+  } catch (thrown) {
+    if (undecided.length === 0) throw thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+    if (!(thrown instanceof AggregateError)) throw thrown;
+    const [single] = undecided;
+    if (waits.length === 1 && single !== undefined) return single;
+    return { session: null, decided_by: "timeout", output_cursors: Object.assign({}, ...undecided.map(cursorsOf)) };
+  }
+}
+
+function cursorsOf({ session, output_cursor, output_cursors }: Result): Record<string, number> {
+  if (output_cursors !== undefined) return { ...output_cursors };
+  return typeof session === "string" && output_cursor !== undefined ? { [session]: output_cursor } : {};
+}
