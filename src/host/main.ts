@@ -136,9 +136,10 @@ async function begin(): Promise<{
   const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
   let checkpoints: Checkpoints | null = null;
   server.serve(servedPane(session, { instance, membership, promotion, recovery, checkpoints: () => checkpoints }));
-  if (settings.values.status === "on") {
+  if (isWatched(settings.values)) {
     const { StatusLine } = await import("../endpoint/status/status-line.ts");
     const status = new StatusLine(session, settings.values, () => !membership.isMember);
+    session.pane.events.on("chunk", () => status.painted(session.pane.id));
     session.events.on("destroyed", () => status[Symbol.dispose]());
   }
   const { warnings } = settings;
@@ -156,6 +157,11 @@ async function begin(): Promise<{
   const common = { session, instance, membership, logger: named, foreground };
   checkpoints = spec.restored?.run === false ? null : keepCheckpoints(spec, settings.values, ids, common);
   return { session, server, instance, ids, life, membership, logger: named, warnings, history, checkpoints };
+}
+
+/** Whether a session of one pane has a status line, or its people are told of more than bells, which ring anyway. */
+function isWatched({ status, alert, alert_for }: Settings): boolean {
+  return status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
 }
 
 function keepCheckpoints(

@@ -27,6 +27,7 @@ export function shownPane(session: Session): Shown {
       return frameModes(terminal.modes, terminal.alternate);
     },
     shows: (id) => id === pane.id,
+    rings: (id) => id === pane.id,
     get title() {
       return terminal.title;
     },

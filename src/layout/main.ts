@@ -217,7 +217,7 @@ async function begin() {
         nofile: start.nofile,
       },
     });
-    if (settings.status !== "off") {
+    if (settings.status !== "off" || settings.alert !== "off") {
       const status = new StatusLine(session, settings);
       arrangement.events.on("rang", (pane) => status.rang(pane));
       arrangement.events.on("painted", (pane) => status.painted(pane));

@@ -167,6 +167,8 @@ export class PaneLink {
     return {
       ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
       ...(own?.program === undefined ? {} : { program: own.program }),
+      ...(own?.last_exit_code === undefined ? {} : { last_exit_code: own.last_exit_code }),
+      ...(own?.typed_by === undefined ? {} : { typed_by: own.typed_by }),
       ...(agent === undefined ? {} : { agent }),
     };
   }

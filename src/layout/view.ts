@@ -76,7 +76,7 @@ export class WindowView implements Shown {
       events.on("painted", (pane) => this.painted(pane)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
       events.on("placed", () => this.arranged()),
-      events.on("rang", (pane) => this.sees(pane) && this.each((listener) => listener.bell())),
+      events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
       events.on("copied", ({ selection, base64 }) =>
         this.each((listener) => listener.clipboard({ selection, base64 })),
       ),
@@ -289,7 +289,7 @@ export class WindowView implements Shown {
     return this.placement.boxes.has(pane);
   }
 
-  private sees(pane: string): boolean {
+  rings(pane: string): boolean {
     return panesIn(this.window).includes(pane);
   }
 

@@ -19,6 +19,7 @@ import type { Mark, TerminalModel } from "../terminal/model.ts";
 import { Activity } from "./activity.ts";
 import type { AgentWatch } from "./agent/agent-watch.ts";
 import { agentOf } from "./agent/pane-agent.ts";
+import { lastExit } from "./commands/command-records.ts";
 import { Commands, type CommandsPort } from "./commands/commands.ts";
 import { execTargetOf } from "./exec-target.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
@@ -54,7 +55,6 @@ export class Pane {
   private readonly answers: QueryAnswers;
   private readonly childNonces = new Set<string>();
   private typedAt = Number.NEGATIVE_INFINITY;
-  /** When an API last sent input. */
   sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: PaneOptions) {
@@ -172,12 +172,12 @@ export class Pane {
   info(state: SessionState = this.state()): Omit<PaneInfo, "index" | "active"> {
     const { id, pid, command, cwd } = this;
     const { rows, cols, title } = this.terminal;
-    const agent = this.agent.info;
     const program = this.exit === null ? foregroundName(this.program.pty?.foreground() ?? null) : null;
     return {
       ...{ id, pid, command, rows, cols, cwd, title, state },
       ...(program === null ? {} : { program }),
-      ...(agent === null ? {} : { agent }),
+      ...lastExit(this.commands.log.last()),
+      ...(this.agent.info === null ? {} : { agent: this.agent.info }),
     };
   }
 

@@ -40,6 +40,8 @@ export const PaneInfoSchema = v.object({
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
+  last_exit_code: v.optional(v.pipe(v.number(), v.description("of the last command at the prompt; absent: not known"))),
+  typed_by: v.optional(v.pipe(v.string(), v.description("the caller that types there now; absent: none"))),
   agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;

@@ -23,6 +23,7 @@ import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
+import { Typist } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
 
@@ -40,6 +41,8 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly buffers = new PasteBuffers();
   /** Whose key started what runs in a pane. */
   readonly entered = new EnteredLines();
+  /** Which caller types here. */
+  readonly typist: Typist;
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
@@ -75,6 +78,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.questions = this.asking(clock);
+    this.typist = new Typist(clock, () => events.emit("listed", undefined));
     this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
       { id: windowId(options.windowId), pane, place: (outer) => this.placed(outer) },
@@ -247,7 +251,8 @@ export class Session<P extends PaneRef = PaneRef> {
 
   info(asked?: SessionState): SessionInfo {
     const { rows, cols } = this.size;
-    const pane = this.pane.info(asked);
+    const { current: typist } = this.typist;
+    const pane = { ...this.pane.info(asked), ...(typist === null ? {} : { typed_by: typist }) };
     const { id, pid, command, state, cwd, title, agent } = pane;
     const idle = this.pane.activity.idleMs();
     return {

@@ -17,6 +17,16 @@ export interface SessionPlace {
   readonly session: string;
 }
 
+/** What can be told of the person at a terminal. */
+export interface Presence {
+  /** Whether they look at a pane there. */
+  looksAt(pane: string): boolean;
+  /** When they were last there while it shows a pane, in ms as performance.now counts; before all time: never. */
+  seen(pane: string): number;
+  /** Whether a pane's bell rings there by itself. */
+  rings(pane: string): boolean;
+}
+
 export interface Viewer {
   readonly id: number;
   readonly size: Size;
@@ -29,8 +39,7 @@ export interface Viewer {
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
-  /** Whether the person looks at a pane there, as far as can be told. */
-  looksAt(pane: string): boolean;
+  readonly presence: Presence;
   /** Rings or notifies there. @param text what the terminal is sent */
   alert(text: string): void;
   /** The session ends this terminal's stream. */

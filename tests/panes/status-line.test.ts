@@ -72,6 +72,7 @@ describe("the line", () => {
     windows: [window(0), window(1, { zoomed: true }), window(2)],
     marks: (id) => ({ bell: id === "@w0", activity: id === "@w2", finished: id === "@w2" }),
     people: 2,
+    devices: [],
     command: "\x1b[31mred\x07",
     now: new Date(2026, 0, 1, 9, 5),
   };

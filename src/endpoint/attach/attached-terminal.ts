@@ -65,7 +65,7 @@ export class TerminalStream implements Viewer {
   readonly mouse: TakenMouse;
   private readonly sized: OuterSize;
   private readonly inPage: Page | null;
-  private readonly presence = new Presence();
+  readonly presence: Presence;
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   private readonly own: OwnView;
@@ -95,6 +95,7 @@ export class TerminalStream implements Viewer {
     private readonly policy: AttachPolicy & { readonly known: KnownTerminals; readonly taken: TakenInput },
   ) {
     const attach = v.parse(AttachSchema, input);
+    this.presence = new Presence(shown);
     this.readOnly = attach.read_only;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
@@ -291,10 +292,6 @@ export class TerminalStream implements Viewer {
   /** The page has the focus, or lost it: programs that asked are told. */
   focused(input: unknown): void {
     this.typing.focused(v.parse(FocusSchema, input).on);
-  }
-
-  looksAt(pane: string): boolean {
-    return this.shown.shows(pane) && this.presence.isRecent;
   }
 
   alert(text: string): void {

@@ -1,13 +1,18 @@
-/** Whether a person looks at a terminal, as far as what it sends tells. */
+/** Whether a person looks at a terminal, as far as what it sends tells, and at which panes. */
+import type { Presence as Looks } from "../../session/viewers.ts";
+import type { Shown } from "./shown.ts";
 
 /** How long after a key or a click the person counts as looking at what the terminal shows, in ms. */
 const LOOKING_MS = 30_000;
 
-export class Presence {
+export class Presence implements Looks {
   /** When the person attached or typed last, or clicked; never, once the terminal has told that it lost the focus. */
   private actedAt: number;
 
-  constructor(private readonly now: () => number = () => performance.now()) {
+  constructor(
+    private readonly shown: Pick<Shown, "shows" | "rings">,
+    private readonly now: () => number = () => performance.now(),
+  ) {
     this.actedAt = now();
   }
 
@@ -21,8 +26,16 @@ export class Presence {
     this.actedAt = on ? this.now() : Number.NEGATIVE_INFINITY;
   }
 
-  get isRecent(): boolean {
-    return this.now() < this.actedAt + LOOKING_MS;
+  looksAt(pane: string): boolean {
+    return this.shown.shows(pane) && this.now() < this.actedAt + LOOKING_MS;
+  }
+
+  seen(pane: string): number {
+    return this.shown.shows(pane) ? this.actedAt : Number.NEGATIVE_INFINITY;
+  }
+
+  rings(pane: string): boolean {
+    return this.shown.rings(pane);
   }
 }
 

@@ -61,6 +61,8 @@ export interface Shown {
   readonly modes: FrameModes;
   /** Whether a pane is in the picture. */
   shows(pane: string): boolean;
+  /** Whether a pane's bell is told to listeners. */
+  rings(pane: string): boolean;
   /** Empty when there is none. */
   readonly title: string;
   /** In the middle of a synchronized update. */

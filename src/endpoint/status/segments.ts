@@ -6,10 +6,12 @@ import type { ThemeRole } from "../../protocol/theme.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 /** In the order of the default line; what stands behind `gap` is on the right. */
-export const segmentNames = ["session", "windows", "gap", "agents", "people", "command", "time"] as const;
+export const segmentNames = [
+  ...(["session", "windows", "gap", "exit", "typing", "agents", "people", "command", "time"] as const),
+] as const;
 export type SegmentName = (typeof segmentNames)[number];
 /** What is shown unless the settings say otherwise: the time would wake a session that is at rest. */
-export const defaultSegments: readonly SegmentName[] = ["session", "windows", "gap", "agents", "people", "command"];
+export const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time");
 
 /** Cells of a session's, window's or agent's name. */
 const LONGEST_NAME = 20;
@@ -27,8 +29,9 @@ export interface StatusFacts {
   readonly session: string;
   readonly windows: readonly WindowInfo[];
   readonly marks: (window: string) => Marks;
-  /** People who can type here. */
+  /** People who can type here, and what those call their devices who look at a page. */
   readonly people: number;
+  readonly devices: readonly string[];
   /** What the command of the settings printed last. */
   readonly command: string;
   readonly now: Date;
@@ -86,6 +89,25 @@ function agentPieces({ windows }: StatusFacts): Piece[] {
   });
 }
 
+/** How the last command in the pane with the focus ended, where it failed. */
+function exitPieces({ windows }: StatusFacts): Piece[] {
+  const pane = windows.find(({ active }) => active)?.panes.find(({ active }) => active);
+  const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
+  return code === undefined || code === null || code === 0 ? [] : [{ text: ` exit ${code} `, role: "status_alert" }];
+}
+
+/** Callers that type now, and where. */
+function typingPieces({ windows }: StatusFacts): Piece[] {
+  const several = windows.length > 1;
+  return windows.flatMap(({ index, panes }) =>
+    panes.flatMap(({ typed_by: name, index: at }) => {
+      if (name === undefined) return [];
+      const place = several ? ` in ${index}${panes.length > 1 ? `.${at}` : ""}` : panes.length > 1 ? ` in ${at}` : "";
+      return [plain(` ${short(name)} types${place} `)];
+    }),
+  );
+}
+
 function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piece[] {
   switch (name) {
     case "session":
@@ -94,8 +116,14 @@ function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piec
       return [...windowPieces(facts, isShort), plain(" ")];
     case "agents":
       return agentPieces(facts);
-    case "people":
-      return facts.people > 1 ? [plain(` ${facts.people} attached `)] : [];
+    case "exit":
+      return exitPieces(facts);
+    case "typing":
+      return typingPieces(facts);
+    case "people": {
+      const named = facts.devices.length === 0 ? "" : ` (${facts.devices.map(short).join(", ")})`;
+      return facts.people > 1 ? [plain(` ${facts.people} attached${named} `)] : [];
+    }
     case "command":
       return facts.command === "" ? [] : [plain(` ${cleanText(facts.command)} `)];
     case "time":

@@ -1,5 +1,6 @@
 /**
- * The status line of a session: a row of the outer screen that says which windows there are and what happens in them.
+ * What happens in a session's windows, as people are told of it: by marks in the status line, a row of the outer screen
+ * that says which windows there are, and by alerts of their terminals (attention.ts).
  * There is none while it has nothing to say: under `auto` it needs several windows or panes, and under any setting
  * somebody who is attached.
  *
@@ -7,9 +8,11 @@
  * while it runs; all end with `dispose`. Changes are shown at most every UPDATE_MS.
  */
 import type { Settings } from "../../instance/settings/table.ts";
+import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
 import type { Panel } from "../../protocol/drawing.ts";
-import type { PaneInfo } from "../../protocol/session.ts";
+import { automaticName, type PaneInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
+import { Attention } from "./attention.ts";
 import {
   defaultSegments,
   type Marks,
@@ -30,22 +33,30 @@ const MINUTE_MS = 60_000;
 
 export type StatusSettings = Pick<
   Settings,
-  "status" | "status_position" | "status_segments" | "status_command" | "status_seconds" | "long_command_seconds"
+  | "status"
+  | "status_position"
+  | "status_segments"
+  | "status_command"
+  | "status_seconds"
+  | "long_command_seconds"
+  | "alert"
+  | "alert_for"
 >;
 
 const none: Marks = { bell: false, activity: false, finished: false };
 
 export class StatusLine implements Disposable {
   private readonly marks = new Map<string, Marks>();
-  /** When a pane printed last, and since when its command runs, in ms. */
+  /** When a pane printed last, and what runs in it since when, in ms. */
   private readonly printedAt = new Map<string, number>();
-  private readonly runsSince = new Map<string, number>();
+  private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
   private shown = "";
   private timer: Timer | null = null;
   private commandTimer: Timer | null = null;
   private command = "";
   private isRunning = false;
   private over = false;
+  private readonly attention: Attention;
   private readonly segments: readonly SegmentName[];
   private readonly ends: (() => void)[];
 
@@ -58,9 +69,16 @@ export class StatusLine implements Disposable {
     const named = settings.status_segments.filter(isSegment);
     this.segments = named.length === 0 ? defaultSegments : named;
     const { events } = session;
+    const kinds = settings.alert_for.filter(isNewsKind);
+    this.attention = new Attention({
+      way: settings.alert,
+      kinds: new Set(kinds.length === 0 ? ["bell"] : kinds),
+      name: () => session.name,
+      viewers: () => session.viewers.all,
+    });
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
-    if (settings.status !== "off") this.soon();
+    this.soon();
   }
 
   [Symbol.dispose](): void {
@@ -72,7 +90,7 @@ export class StatusLine implements Disposable {
 
   /** A pane's bell rang. */
   rang(pane: string): void {
-    this.mark(pane, { bell: true });
+    this.mark(pane, "bell", "a bell");
   }
 
   /** A pane's picture has changed. Runs per picture. */
@@ -80,19 +98,22 @@ export class StatusLine implements Disposable {
     const now = performance.now();
     const last = this.printedAt.get(pane);
     this.printedAt.set(pane, now);
-    if (last !== undefined && now - last > SILENCE_MS) this.mark(pane, { activity: true });
+    if (last !== undefined && now - last > SILENCE_MS) this.mark(pane, "activity", "output after silence");
   }
 
-  private mark(pane: string, news: Partial<Marks>): void {
-    if (this.settings.status === "off") return;
+  private mark(pane: string, kind: NewsKind, text: string): void {
     const window = this.session.info().windows.find(({ panes }) => panes.some(({ id }) => id === pane));
-    if (window === undefined || window.active) return;
-    this.marks.set(window.id, { ...(this.marks.get(window.id) ?? none), ...news });
+    if (window === undefined) return;
+    const place = window.active ? "" : ` in window ${window.index}`;
+    this.attention.happened(kind, pane, `${text}${place}`);
+    const marks = this.marks.get(window.id) ?? none;
+    if (window.active || marks[kind]) return;
+    this.marks.set(window.id, { ...marks, [kind]: true });
     this.soon();
   }
 
   private soon(): void {
-    if (this.over || this.settings.status === "off") return;
+    if (this.over) return;
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.update();
@@ -107,9 +128,11 @@ export class StatusLine implements Disposable {
     for (const { pane } of panes) this.follow(pane);
     for (const { id, active } of windows) if (active) this.marks.delete(id);
     for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
-    for (const known of [this.printedAt, this.runsSince])
+    for (const known of [this.printedAt, this.runs])
       for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
-    const isShown = (settings.status === "on" || panes.length > 1) && session.viewers.terminals > 0;
+    this.attention.look(new Set(panes.map(({ pane }) => pane.id)));
+    const isMeant = settings.status === "on" || (settings.status === "auto" && panes.length > 1);
+    const isShown = isMeant && session.viewers.terminals > 0;
     if (!isShown) {
       this.put(null);
       return;
@@ -119,6 +142,7 @@ export class StatusLine implements Disposable {
       windows,
       marks: (window: string) => this.marks.get(window) ?? none,
       people: session.viewers.people,
+      devices: session.viewers.all.flatMap(({ page }) => page ?? []),
       command: this.command,
       now: new Date(),
     };
@@ -137,17 +161,20 @@ export class StatusLine implements Disposable {
   }
 
   /** Notes when a pane's command began, and that a long one has ended. */
-  private follow({ id, state }: PaneInfo): void {
+  private follow(pane: PaneInfo): void {
+    const { id, state } = pane;
     const now = performance.now();
     const isBusy = state === "running" || state === "fullscreen" || state === "waiting_for_input";
-    const since = this.runsSince.get(id);
+    const run = this.runs.get(id);
     if (isBusy) {
-      if (since === undefined) this.runsSince.set(id, now);
+      this.runs.set(id, { since: run?.since ?? now, program: automaticName(pane) });
       return;
     }
-    this.runsSince.delete(id);
-    if (since === undefined || now - since < this.settings.long_command_seconds * 1000) return;
-    this.mark(id, { finished: true });
+    this.runs.delete(id);
+    if (run === undefined || now - run.since < this.settings.long_command_seconds * 1000) return;
+    const code = state === "exited" ? pane.exit_code : pane.last_exit_code;
+    const failed = code === undefined || code === null || code === 0 ? "" : ` with exit code ${code}`;
+    this.mark(id, "finished", `'${run.program}' has ended${failed} after ${durationOf(now - run.since)}`);
   }
 
   private put(panel: Panel | null, targetAt?: StatusText["targetAt"]): void {
@@ -196,4 +223,9 @@ export class StatusLine implements Disposable {
 
 function isSegment(name: string): name is SegmentName {
   return (segmentNames as readonly string[]).includes(name);
+}
+
+function durationOf(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }

@@ -10,6 +10,7 @@ import { parseInput, requireAccess } from "../../operations/call.ts";
 import { isForPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
+import { callerLabel } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { Membership } from "../membership.ts";
@@ -24,6 +25,9 @@ type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, conte
 const ofPane = paneHandlers as unknown as AnyHandlers<Pane>;
 const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
 const ofOnePane = onePaneHandlers as unknown as AnyHandlers<Session>;
+
+/** Operations by which a caller types into a pane. */
+const typing: ReadonlySet<string> = new Set(["input.send", "exec", "run"]);
 
 /** @throws WshError unknown_method, access_denied, invalid_request, and the operation's own errors */
 export async function operate(
@@ -57,6 +61,8 @@ export async function operate(
         ? ofSession[request.op]?.bind(null, session)
         : ofOnePane[request.op]?.bind(null, session);
   if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
+  // Who uses the command line may be the person.
+  if (typing.has(operation.name) && caller.kind !== "cli") session.typist.typed(callerLabel(caller));
   return handler(input, {
     signal,
     caller,

@@ -7,6 +7,7 @@
 
 import * as v from "valibot";
 import { agentAlerts } from "../../protocol/agent.ts";
+import { alertWays } from "../../protocol/attention.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /** How a setting's text (environment, flag) becomes its value. */
@@ -112,8 +113,8 @@ export const settingsSchema = v.object({
   ),
   status_position: choice(["bottom", "top"], "bottom", "Where the status line stands."),
   status_segments: list(
-    /^(session|windows|gap|agents|people|command|time)$/,
-    "names out of session, windows, gap, agents, people, command, time",
+    /^(session|windows|gap|exit|typing|agents|people|command|time)$/,
+    "names out of session, windows, gap, exit, typing, agents, people, command, time",
     "Parts of the status line in their order; what stands behind gap is on the right. Empty: all but time.",
   ),
   status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is the segment command."),
@@ -124,6 +125,16 @@ export const settingsSchema = v.object({
     86_400,
     "How long a command in a window that nobody looks at runs until its end is marked.",
     { unit: "seconds" },
+  ),
+  alert: choice(
+    alertWays,
+    "bell",
+    "How attached terminals are told of what alert_for names: a bell, or a notification (OSC 9 or OSC 777). Once, until the person has been there, and not where they look at that pane and typed within 30 s.",
+  ),
+  alert_for: list(
+    /^(bell|activity|finished)$/,
+    "names out of bell, activity, finished",
+    "What they are told of: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
   ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
   mouse: choice(

@@ -92,3 +92,8 @@ export class CommandRecords {
     }
   }
 }
+
+/** What lists say of the newest command that has ended. */
+export function lastExit(last: CommandRecord | null): { readonly last_exit_code?: number } {
+  return last === null || last.exit_code === null ? {} : { last_exit_code: last.exit_code };
+}

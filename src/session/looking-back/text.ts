@@ -5,7 +5,7 @@
  * is what is copied, whatever the program prints meanwhile. Lines above are read as they are needed; the newest are
  * kept. A line is its cells as they were printed; a place in it is a cell. Lines wrap at the width that is shown.
  */
-import type { Row } from "../../protocol/grid.ts";
+import { plainStyle, type Row, sameStyle } from "../../protocol/grid.ts";
 
 /** Lines above the screen whose cells are kept: some screens. */
 const MAX_KEPT = 1024;
@@ -75,7 +75,7 @@ export class LookText {
       this.from = top.col > 0 ? top.line + 1 : top.line;
       this.began = { line: this.from, col: 0 };
       this.end = this.from + alternateRows.length - 1;
-      this.frozen = new Map(alternateRows.map((row, index) => [this.from + index, trimmed(row)]));
+      this.frozen = new Map(alternateRows.map((row, index) => [this.from + index, printed(row)]));
     }
   }
 
@@ -147,6 +147,12 @@ export class LookText {
     const inside = Math.max(0, Math.min(col, cells.length - 1));
     return { line, col: cells[inside]?.width === 0 ? Math.max(0, inside - 1) : inside };
   }
+}
+
+/** A full-screen program's row without what it left plain at the end; blanks of another look are seen. */
+function printed(cells: Row): Row {
+  const last = cells.findLastIndex((cell, at) => !isBlank(cells, at) || !sameStyle(cell.style, plainStyle));
+  return cells.slice(0, last + 1);
 }
 
 function trimmed(cells: Row): Row {

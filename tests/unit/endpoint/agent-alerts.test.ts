@@ -12,8 +12,8 @@ const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentI
 
 function viewer(looksAt: readonly string[] = []) {
   const rung: string[] = [];
-  const each: Pick<Viewer, "looksAt" | "alert"> = {
-    looksAt: (pane) => looksAt.includes(pane),
+  const each: Pick<Viewer, "presence" | "alert"> = {
+    presence: { looksAt: (pane) => looksAt.includes(pane), seen: () => 0, rings: () => false },
     alert: (text) => void rung.push(text),
   };
   return { rung, viewer: each as Viewer };
@@ -48,14 +48,14 @@ test("nothing is told unless the setting says how", () => {
 
 test("a person looks for half a minute after a key, and no longer once the terminal has lost the focus", () => {
   let now = 0;
-  const presence = new Presence(() => now);
-  expect(presence.isRecent).toBe(true);
+  const presence = new Presence({ shows: (pane) => pane === "@1", rings: () => true }, () => now);
+  expect(presence.looksAt("@1")).toBe(true);
   now = 30_000;
-  expect(presence.isRecent).toBe(false);
+  expect(presence.looksAt("@1")).toBe(false);
   presence.typed(Buffer.from("a"));
-  expect(presence.isRecent).toBe(true);
+  expect(presence.looksAt("@1")).toBe(true);
   presence.typed(Buffer.from("\x1b[O"));
-  expect(presence.isRecent).toBe(false);
+  expect(presence.looksAt("@1")).toBe(false);
   presence.typed(Buffer.from("\x1b[I"));
-  expect(presence.isRecent).toBe(true);
+  expect(presence.looksAt("@1")).toBe(true);
 });

@@ -1,0 +1,46 @@
+/**
+ * Passes what happens in panes on to the attached terminals, as the settings `alert` and `alert_for` say: once, until the
+ * person has been there, and not where they look at that very pane.
+ */
+import { type AlertWay, attentionFor, type NewsKind } from "../../protocol/attention.ts";
+import type { Viewer } from "../../session/viewers.ts";
+
+export interface AttentionPort {
+  readonly way: AlertWay;
+  readonly kinds: ReadonlySet<NewsKind>;
+  name(): string;
+  viewers(): readonly Viewer[];
+}
+
+export class Attention {
+  /** When the terminals were told of each pane and kind of news. */
+  private readonly told = new Map<string, number>();
+
+  constructor(private readonly port: AttentionPort) {}
+
+  /** @param text what has happened, in words */
+  happened(kind: NewsKind, pane: string, text: string): void {
+    const { way, kinds, name } = this.port;
+    if (way === "off" || !kinds.has(kind)) return;
+    const viewers = this.port.viewers();
+    const key = `${kind} ${pane}`;
+    this.look();
+    if (this.told.has(key)) return;
+    // A bell of a pane that is shown rings at that terminal by itself.
+    const away = viewers.filter(
+      ({ presence }) => !presence.looksAt(pane) && !(kind === "bell" && presence.rings(pane)),
+    );
+    if (away.length === 0) return;
+    this.told.set(key, performance.now());
+    for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
+  }
+
+  /** Forgets what people have seen meanwhile, and, where `panes` says which there are, panes that are gone. */
+  look(panes?: ReadonlySet<string>): void {
+    for (const [key, when] of this.told) {
+      const pane = key.slice(key.indexOf(" ") + 1);
+      const isSeen = this.port.viewers().some(({ presence }) => presence.seen(pane) > when);
+      if (isSeen || panes?.has(pane) === false) this.told.delete(key);
+    }
+  }
+}
