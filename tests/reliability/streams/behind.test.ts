@@ -17,6 +17,9 @@ const COLS = 80;
 const LABEL = /\d+ of \d+ lines up/;
 const PREFIX = "\x1c";
 
+/** On the normal screen the colour of blanks behind a line's last letter is not kept for looking back: only text is the same. */
+const coloredEnds: ReadonlySet<string> = new Set(["dialog", "dialog-gauge"]);
+
 /** The picture that the program's bytes make by themselves. */
 async function alone(path: string): Promise<string[]> {
   using terminal = quietTerminal({ rows: ROWS, cols: COLS });
@@ -51,7 +54,8 @@ describe("recorded programs behind a status line and a look back", () => {
       await person.sees(LABEL);
       const looked = await picture();
       // The label covers a part of one row, and nothing else is another.
-      const others = looked.flatMap((row, at) => (row === wanted[at] ? [] : [at]));
+      const said = (row = ""): string => (coloredEnds.has(name) ? row.replace(/ +\d+:\[.*$/s, "").trimEnd() : row);
+      const others = looked.flatMap((row, at) => (said(row) === said(wanted[at]) ? [] : [at]));
       expect(others.length).toBeLessThanOrEqual(1);
       person.type("q");
       await same("the program's cells again");
