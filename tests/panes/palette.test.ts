@@ -60,6 +60,7 @@ describe("the palette", () => {
       ['pane.split command="x', 'a quotation mark " is not closed'],
       ["view.keys x=1", "view.keys takes no parameters"],
       ["status.get session=nowhere", "no session 'nowhere'"],
+      ["view.go session=nowhere", "no session 'nowhere'"],
       ["pane.split cwd=/nowhere/at/all", "directory '/nowhere/at/all'"],
     ] as const) {
       // Escape drops the suggestion that is meant: what is typed is what is called.
@@ -110,6 +111,28 @@ describe("the palette", () => {
     person.type("echo still typed\r");
     await person.sees(/^still typed$/m);
     expect(await wsh.screen("nightly")).toContain("still typed");
+  });
+
+  test("takes clicks and the wheel; a long answer is scrolled and does not run away", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await opened(wsh, "dev");
+    const rowOf = (text: string, wanted: RegExp) => text.split("\n").findIndex((line) => wanted.test(line));
+    const click = (row: number) => `\x1b[<0;5;${row + 1}M\x1b[<0;5;${row + 1}m`;
+    const row = rowOf(await person.sees(/^ view\.keys/m), /^ view\.keys/);
+    person.type(click(row));
+    const chosen = rowOf(await person.sees(/^>view\.keys/m), /^>view\.keys/);
+    person.type(click(chosen));
+    await person.sees("Keys after Ctrl+\\");
+    person.type("\x1b");
+    await until("the table to go", async () => !(await person.text()).includes("Keys after"));
+    person.type(`${PREFIX}:status.get\r`);
+    await person.sees(/^ alive: true$/m);
+    person.type(`\x1b[<65;5;20M`.repeat(200));
+    await until("the end of it", async () => !(await person.text()).includes("alive: true"));
+    // As many steps back as there are lines above, not as many as there were turns.
+    person.type(`\x1b[<64;5;20M`.repeat(60));
+    await person.sees(/^ alive: true$/m);
   });
 
   test("what takes its time is given up by Escape, and output goes on meanwhile", async () => {

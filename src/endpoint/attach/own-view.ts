@@ -241,8 +241,11 @@ export class OwnView {
 
   /** A line of the palette that another process has passed on: it goes on where it was. */
   private async passedOn(line: string): Promise<void> {
+    const { bindingOfPaletteLine } = await loadCalls();
     try {
-      await this.runLine(line, new AbortController().signal);
+      await this.bound.during(`:${line}`, () =>
+        this.carryOut(bindingOfPaletteLine(line), new AbortController().signal),
+      );
     } catch (thrown) {
       await this.showPalette({ line, error: WshError.from(thrown) });
     }
@@ -252,15 +255,23 @@ export class OwnView {
   private async runLine(line: string, signal: AbortSignal): Promise<unknown> {
     const { bindingOfPaletteLine, forReading } = await loadCalls();
     const binding = bindingOfPaletteLine(line);
-    const answer = await this.bound.during(`:${line}`, () => this.carryOut(binding, signal));
-    return forReading(binding, answer);
+    try {
+      const answer = await this.bound.during(`:${line}`, () => this.carryOut(binding, signal));
+      return forReading(binding, answer);
+    } catch (thrown) {
+      // Nothing is open in which it could be said.
+      if (this.own.dialog !== null || this.port.isOver) throw thrown;
+      this.refused(thrown);
+      return null;
+    }
   }
 
   private async carryOut(binding: Binding, signal: AbortSignal): Promise<unknown> {
     const { port, own } = this;
     const { operation, target } = binding;
     if (isViewOperation(operation)) {
-      own.hide();
+      // Where to go is looked up first.
+      if (operation !== "view.go") own.hide();
       if (operation === "view.paste" || !port.wanted(operation)) await this.ofView(operation, target);
       return null;
     }

@@ -11,6 +11,7 @@ import { visibleInput, wrap } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import { wordsOf } from "../../keys/line.ts";
+import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { MAX_LINE } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -36,6 +37,8 @@ const RESULT_ROWS = 20;
 const MOST_SAID = 3;
 /** Cells of the widest column of names. */
 const WIDEST_NAME = 26;
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
 /** Lines that a page key moves. */
 const PAGE = 8;
 
@@ -63,6 +66,8 @@ export class Palette implements OwnDialog {
   private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
   private running: AbortController | null = null;
   private over = false;
+  /** Where the list lies on the terminal, and how many of its items are above. */
+  private drawn = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {
     if (port.failed === undefined) return;
@@ -77,6 +82,7 @@ export class Palette implements OwnDialog {
 
   pressed(event: InputEvent): "open" | "closed" {
     if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
+    if (event.kind === "mouse") this.clicked(parseMouse(event.raw));
     if (event.kind !== "key" || event.parsed === null) return "open";
     const name = [...event.parsed.modifiers, event.parsed.key].join("+");
     const isEscape = name === "Escape" || name === "ctrl+c" || name === "ctrl+g";
@@ -99,6 +105,21 @@ export class Palette implements OwnDialog {
     return "open";
   }
 
+  /** A click chooses, and takes what was chosen; the wheel moves. */
+  private clicked(report: MouseReport | null): void {
+    if (report === null || report.release || this.running !== null) return;
+    const { row, first, height } = this.drawn;
+    const at = report.row - 1 - row;
+    if (report.button === WHEEL_UP || report.button === WHEEL_DOWN) this.move(report.button === WHEEL_UP ? -1 : 1);
+    else if (report.button === 0 && at >= 0 && at < height && this.answer === null) {
+      const { offer } = this;
+      const index = first + at;
+      if (index >= offer.items.length) return;
+      if (index === this.indexIn(offer)) this.enter();
+      else this.chosen = index;
+    }
+  }
+
   private edit(line: EditedLine | null): void {
     if (line === null || this.running !== null) return;
     this.line = line;
@@ -119,7 +140,8 @@ export class Palette implements OwnDialog {
   private move(by: number): void {
     const { answer } = this;
     if (answer !== null) {
-      const from = Math.max(0, Math.min(answer.lines.length - 1, answer.from + by));
+      const last = answer.lines.length - this.drawn.height;
+      const from = Math.max(0, Math.min(last, answer.from + by));
       this.answer = { ...answer, from };
       return;
     }
@@ -229,6 +251,7 @@ export class Palette implements OwnDialog {
     for (const [at, line] of said.entries())
       text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
     const list: Box = { row: inputRow + 1, col: 0, height: room, width: cols };
+    this.drawn = { row: list.row, first: 0, height: room };
     if (this.answer !== null) {
       const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
       for (const [at, line] of this.answer.lines.slice(from, from + room).entries())
@@ -244,6 +267,7 @@ export class Palette implements OwnDialog {
   private drawItems(canvas: Canvas, list: Box, offer: Offer, sign: (text: string) => string): void {
     const index = this.indexIn(offer);
     const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
+    this.drawn = { ...this.drawn, first };
     const shown = offer.items.slice(first, first + list.height);
     const widest = Math.max(0, ...shown.map(({ label, says }) => (says === "" ? 0 : clusters(label).length)));
     const column = Math.min(WIDEST_NAME, widest);
