@@ -152,6 +152,15 @@ describe("wsh share", () => {
     expect(read(picture)).toBe(address);
   });
 
+  test("is counted by the doctor, who says when the server knows nothing of its address", async () => {
+    await using other = await Gateway.start({ config: 'public_url = "https://box.example.net"\n' });
+    await other.create({ name: "x" });
+    await other.ok("share", "x", "--write");
+    expect((await other.run("doctor")).stdout).toMatch(/browsers +logged in: 0; links that count: 1 \(1 may type\)/);
+    await Bun.write(other.instance.configFile, 'public_url = "https://other.example.net"\n');
+    expect((await other.run("doctor")).stdout).toContain("does not answer to public_url");
+  });
+
   test("is reached by its public name, and by no other", async () => {
     const ask = async (Host: string): Promise<number> => (await gateway.tcp("/sessions", { headers: { Host } })).status;
     expect([await ask("box.example.net"), await ask("other.example.net")]).toEqual([200, 403]);

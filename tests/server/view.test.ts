@@ -35,6 +35,7 @@ describe("a session in a page", () => {
     await view.shows("$");
     const [first] = view.socket.messages.filter(({ type }) => type === "frame");
     expect(first).toMatchObject({ n: 1, full: true });
+    expect(view.socket.socket.extensions).toContain("permessage-deflate");
     expect(view.opened).toMatchObject({ name, access: "admin", took: 0 });
     const number = view.type("echo page-$((40 + 2))\r");
     await view.took(number);

@@ -9,7 +9,8 @@ import { errorCode } from "../../base/errno.ts";
 import { readKept } from "../../instance/launch/login-path.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
-import { tokensFile } from "../../instance/secrets/named-tokens.ts";
+import { devices } from "../../instance/secrets/devices.ts";
+import { hasExpired, readTokens, tokensFile } from "../../instance/secrets/named-tokens.ts";
 import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { isServerAlive, serverState } from "../../instance/single-server.ts";
@@ -39,6 +40,7 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["settings", settings],
   ["sockets", sockets],
   ["server", server],
+  ["browsers", browsers],
   ["shells", shells],
   ["startup files", startupFiles],
   ["session's shell", sessionShells],
@@ -109,7 +111,7 @@ function isWritable(path: string): boolean {
 }
 
 function files(instance: Instance): Finding[] {
-  return [instance.tokenFile, tokensFile(instance)].flatMap((path): Finding[] => {
+  return [instance.tokenFile, tokensFile(instance), devices.path(instance)].flatMap((path): Finding[] => {
     const stat = lstat(path);
     if (stat === null) return [];
     if (!stat.isFile()) return [wrong("token", `${path} is not a file`, "Move it away; a new one is made.")];
@@ -160,6 +162,24 @@ function server(instance: Instance): Finding[] {
   }
   const where = [instance.httpSocket, ...(info?.addresses ?? [])].join(", ");
   return [ok("server", `process ${info?.pid ?? "unknown"} at ${where}; ${sessions}`)];
+}
+
+/** Who is let in by browsers and links, and where links lead. */
+function browsers(instance: Instance): Finding[] {
+  const now = Date.now();
+  const links = readTokens(instance).filter((token) => token.share === true && !hasExpired(token, now));
+  const writing = links.filter(({ access }) => access !== "observe").length;
+  const may = writing === 0 ? "" : ` (${writing} may type)`;
+  const findings = [
+    ok("browsers", `logged in: ${devices.read(instance).length}; links that count: ${links.length}${may}`),
+  ];
+  const { public_url } = loadSettings(instance, { env: process.env }).values;
+  const info = isServerAlive(instance) ? readServerInfo(instance) : null;
+  if (public_url !== "" && info !== null && info.public_url !== new URL(public_url).origin) {
+    const text = `the running server does not answer to public_url (${public_url})`;
+    findings.push(note("browsers", text, "Restart it (kill it and start it again): sessions go on."));
+  }
+  return findings;
 }
 
 function sessionCount(instance: Instance): string {
