@@ -12,8 +12,8 @@ import { until } from "./until.ts";
 
 /** Ten lines a second, as of a build. */
 const ACTIVE = 'while :; do echo "line of an active session $RANDOM"; sleep 0.1; done';
-/** How long it is watched, in ms: twice the longest time between two checkpoints. */
-const WATCHED_MS = 65_000;
+/** How long it is watched, in ms: longer than the longest time between two checkpoints. */
+const WATCHED_MS = 35_000;
 /** From a start until code is compiled and its memory given back, in ms. */
 const SETTLE_MS = 5_000;
 /** A quiet session is watched from then on, in ms: its checkpoint has been written. */
@@ -50,7 +50,7 @@ export const checkpoint: Measure = {
         "≤ 1 % of a processor and ≤ 1 MB more in an active session; a quiet one writes nothing; a flood writes no more " +
         "than the newest 1,000 lines; 50 sessions restored in ≤ 5 s",
       meaning:
-        "An active session prints ten lines a second; processor time and memory of its process over a minute. The flood " +
+        "An active session prints ten lines a second; processor time and memory of its process over half a minute. The flood " +
         "is `seq 1 3000000`; counted are the bytes of its checkpoint's files, and those that its process handed to " +
         "write(2) for files. The sessions keep their whole history, are killed with SIGKILL and restored by " +
         "`wsh restore --all`; the time is that of the command.",
