@@ -6,6 +6,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { memberSockets } from "../../instance/registry/members.ts";
+import { listProcesses, lookUp } from "../../instance/registry/registry.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget, sessionId } from "../../protocol/names.ts";
@@ -74,6 +76,11 @@ function sourceOf(instance: Instance, target: string): Source {
     return { number, directory, socket: null };
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+    // Its layout process was lost a moment ago, and another is being started.
+    const session = lookUp(listProcesses(instance), parseTarget(target))?.session ?? null;
+    if (session !== null && memberSockets(instance, session).length > 0) {
+      throw new WshError("host_unavailable", `the layout process of session '${target}' is being started again`);
+    }
     throw new WshError("session_not_found", `no session '${target}' in instance '${instance.name}'`);
   }
 }

@@ -198,6 +198,19 @@ test("their number of bytes is bounded, and links and foreign folders are not fo
   expect(fs.readFileSync(join(elsewhere, "p1.1.state"), "utf8")).toBe("precious");
 });
 
+test("while the layout process is started again, saving says so, or waits no longer than that", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const [layout] = wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
+  process.kill(layout?.pid ?? 0, "SIGKILL");
+  const first = await wsh.run("checkpoint", "save", "dev", "a");
+  if (first.code !== 0)
+    expect(first.stderr).toMatch(/is being started again|does not answer|nothing listens|gone|ended/);
+  await until("it to be saved", async () => (await wsh.run("checkpoint", "save", "dev", "a", "--replace")).code === 0);
+  expect((await named(wsh))[0]).toMatchObject({ label: "a", panes: 2 });
+});
+
 test("whenever one that replaces another is cut off, one of the two is there, whole", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
