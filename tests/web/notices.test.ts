@@ -1,0 +1,75 @@
+/** What a page does for a person who is elsewhere, and under a flood: one notice, keys that are answered. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { Gateway, TOKEN } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, TestBrowser } from "./support/browser.ts";
+import { open } from "./support/shown.ts";
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!isCompiled) return;
+  gateway = await Gateway.start();
+  browser = await TestBrowser.start();
+});
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await gateway?.[Symbol.asyncDispose]();
+});
+
+browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
+  await gateway.create({ name: "slow", shell: undefined });
+  const { page, faults } = await browser.page();
+  await page.browserContext().overridePermissions(gateway.origin, ["notifications"]);
+  await page.evaluateOnNewDocument(() => {
+    localStorage.setItem("wsh.settings", JSON.stringify({ notices: true, noticeAfterS: 0 }));
+  });
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=slow`);
+  await page.waitForSelector(".terminal.focused");
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  const notices = () =>
+    page.evaluate(async () => {
+      const registration = await navigator.serviceWorker.getRegistration();
+      return (await registration?.getNotifications())?.map(({ title, body }) => `${title} ${body}`) ?? [];
+    });
+  const run = (command: string) => gateway.unix("/sessions/slow/exec", { json: { command } });
+  await page.waitForSelector("[data-session=slow]");
+  await run("echo seen");
+  await page.waitForFunction(() => document.querySelector(".session .command code")?.textContent === "echo seen");
+  expect(await notices()).toEqual([]);
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { value: true, configurable: true });
+    Object.defineProperty(document, "hasFocus", { value: () => false, configurable: true });
+  });
+  await run("echo unseen");
+  await until("the notice", async () => (await notices()).length > 0);
+  expect(await notices()).toEqual(["wsh: slow echo unseen has ended"]);
+  expect(faults).toEqual([]);
+});
+
+/** Sessions that print: as many as a full size has; few where other tests need the processors. */
+const NOISY = process.env.WSH_TEST_FULL === undefined ? 3 : 16;
+
+browserTest("sessions that print without end, one in sight: keys are answered", async () => {
+  await gateway.create({ name: "in-sight" });
+  for (let index = 0; index < NOISY; index++)
+    await gateway.create({ name: `noisy${index}`, command: "yes a line of a flood" });
+  const { page, shows, faults } = await open(browser, gateway, "in-sight");
+  await shows(/^\$/m);
+  await page.keyboard.type("echo answered-$((40+2))\r");
+  await shows("answered-42");
+  await page.waitForSelector("[data-session=noisy1] .miniature:not(:empty)");
+  await page.click("[data-session=noisy1] .choose");
+  await shows("a line of a flood");
+  await page.keyboard.down("Control");
+  await page.keyboard.press("c");
+  await page.keyboard.up("Control");
+  // Ctrl+C ends `yes`, and with it the session.
+  await until("the session's end", async () => {
+    const response = await gateway.unix("/sessions/noisy1");
+    return response.status === 404 || ((await response.json()) as { running: boolean }).running === false;
+  });
+  for (let index = 0; index < NOISY; index++) await gateway.unix(`/sessions/noisy${index}`, { method: "DELETE" });
+  expect(faults).toEqual([]);
+});
