@@ -25,6 +25,7 @@ import { scale } from "./scale.ts";
 import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
+import { web } from "./web.ts";
 
 const measures: readonly Measure[] = [
   echo,
@@ -50,6 +51,7 @@ const measures: readonly Measure[] = [
   panesChange,
   panesMemory,
   checkpoint,
+  web,
 ];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");

@@ -34,7 +34,8 @@ function widthProvider(): WidthProvider {
   if (loaded !== undefined) return loaded;
   const registered: unknown[] = [];
   const unicode = { register: (provider: unknown) => registered.push(provider), versions: [], activeVersion: "" };
-  new UnicodeGraphemesAddon().activate({ unicode });
+  const addon: { activate(terminal: { readonly unicode: object }): void } = new UnicodeGraphemesAddon();
+  addon.activate({ unicode });
   const found = registered.filter(isWidthProvider).find((provider) => provider.version === PROVIDER);
   if (found === undefined) throw new Error(`the graphemes addon registers no provider ${PROVIDER}`);
   loaded = found;
