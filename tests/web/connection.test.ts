@@ -217,6 +217,7 @@ browserTest("on a phone: the key bar types, Ctrl holds for the next key, the lis
   await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
   await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=phone`);
   await page.waitForSelector(".tile .dot.live");
+  await page.waitForSelector(".pane .row");
   await page.tap(".pane");
   await page.waitForSelector(".terminal.focused");
   for (const label of ["Escape", "Up"]) await page.tap(`.key-bar [aria-label='${label}']`);
