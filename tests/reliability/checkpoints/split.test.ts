@@ -6,7 +6,7 @@ import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, textOf, written } from "./lost-sessions.ts";
+import { folderOf, kill, stored, textOf, written } from "./lost-sessions.ts";
 
 interface PaneOf {
   readonly id: string;
@@ -146,3 +146,45 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   const { stderr } = await wsh.run("attach", "dev");
   expect(stderr).toContain("no session 'dev'");
 }, 60_000);
+
+test("several windows and a zoomed pane: told apart while it is lost, and there again", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { direction: "right" });
+  await http.post("/sessions/dev/windows", { name: "logs" });
+  await http.post("/sessions/@1/pane/zoom", {});
+  const windowsOf = async () => {
+    const [info] = await wsh.list();
+    return info?.windows.map(({ id, name, index, active, panes }) => {
+      return { id, index, active, isLogs: name === "logs", panes: panes.map((pane) => pane.id) };
+    });
+  };
+  const before = await windowsOf();
+  expect(before).toHaveLength(2);
+  const zoomedOf = async () => {
+    const listed = (await http.get("/sessions/dev/windows")).body as { zoomed?: boolean }[];
+    return listed.map(({ zoomed }) => zoomed === true);
+  };
+  expect(await zoomedOf()).toEqual([true, false]);
+  await wsh.ok("exec", "@1", "--", "echo here");
+  await written(wsh, "here");
+  await until("the zoom to be written", () => {
+    try {
+      const { record } = readLayout(folderOf(wsh));
+      return record.windows.length === 2 && JSON.stringify(record.tree).includes('"zoomed":true');
+    } catch {
+      return false;
+    }
+  });
+  const panes = before?.flatMap((window) => window.panes) ?? [];
+  for (const pane of panes) await until(`${pane} to be written`, () => stored(wsh, Number(pane.slice(1))) !== null);
+  await kill(wsh);
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  expect(await windowsOf()).toEqual(before);
+  await wsh.ok("restore", "dev");
+  await until("it to run", async () => (await wsh.list())[0]?.running === true);
+  expect(await windowsOf()).toEqual(before);
+  expect(await zoomedOf()).toEqual([true, false]);
+});
