@@ -22,6 +22,8 @@ export interface ViewTerminal {
     readonly pending: number;
   };
   readonly size: Size;
+  /** Calls `resized` when the size changes; absent where it never does. */
+  watchSize?(resized: () => void): void;
   /** Changes by relayed programs that no reset of modes undoes. */
   readonly lastingChanges: ReadonlySet<LastingChange>;
 }
@@ -42,7 +44,10 @@ export class SessionView {
   constructor(
     private readonly terminal: ViewTerminal,
     private caps: OuterCaps,
-  ) {}
+  ) {
+    // It has cut or wrapped what it showed, also where it has its size again before anything was painted.
+    terminal.watchSize?.(() => this.forget());
+  }
 
   /** The terminal has reported more about itself: the screen, and what is painted from now on, follow it. */
   learn(caps: Partial<OuterCaps>): void {

@@ -2,7 +2,7 @@
  * Finds input fields that the schema does not know. They are ignored, and named in the answer: a misspelt option must
  * not seem to have worked. Pure; walks the input once, beside the schema.
  */
-import type * as v from "valibot";
+import * as v from "valibot";
 
 /** Most names in one answer. */
 const MAX_NAMED = 8;
@@ -24,6 +24,8 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
   if (typeof input !== "object" || input === null) return [];
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
   if ("wrapped" in schema && isSchema(schema.wrapped)) return unknownFields(schema.wrapped, input, path);
+  const meant = alternativeOf(schema, input);
+  if (meant !== null) return unknownFields(meant, input, path);
   if (Array.isArray(input)) {
     if (!("item" in schema) || !isSchema(schema.item)) return [];
     const { item } = schema;
@@ -37,6 +39,16 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
     const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
     return entry === undefined ? [at(key)] : unknownFields(entry, value, at(key));
   });
+}
+
+/** The schema that a union, or one that is made late (a tree's), applies to the input; null for any other schema. */
+function alternativeOf(schema: v.GenericSchema, input: unknown): v.GenericSchema | null {
+  if (schema.type === "lazy" && "getter" in schema && typeof schema.getter === "function") {
+    const made: unknown = schema.getter(input);
+    return isSchema(made) ? made : null;
+  }
+  if (schema.type !== "union" || !("options" in schema) || !Array.isArray(schema.options)) return null;
+  return schema.options.filter(isSchema).find((option) => v.is(option, input)) ?? null;
 }
 
 /** One sentence per field; after the first few, the number of others. Safe to print: names are the caller's text. */

@@ -36,7 +36,10 @@ export const ProgramSchema = v.object(ProgramFields);
 /** What to start in a new pane. */
 export type PaneProgram = v.InferOutput<typeof ProgramSchema>;
 
-const WeightField = v.optional(v.pipe(v.number(), v.minValue(1e-6), v.maxValue(1e9)), 1);
+/** Weights are shares: these leave room for any share of any screen, and for arithmetic with them. */
+export const MIN_WEIGHT = 1e-6;
+export const MAX_WEIGHT = 1e9;
+const WeightField = v.optional(v.pipe(v.number(), v.minValue(MIN_WEIGHT), v.maxValue(MAX_WEIGHT)), 1);
 
 /** A node of a layout: an existing pane, a program to start, or a row or column of nodes with shares of the room. */
 export type LayoutTree =

@@ -266,7 +266,11 @@ command = "sleep 100"
     ["wrong.toml", "command = 'cat'\ncwd = 'none'\n", /wrong\.toml:2: 'cwd' is no directory: '.*none'/],
     ["wrong.toml", "command = 'cat'\n= 1\n", /wrong\.toml:2:1: not valid TOML/],
     ["wrong.toml", "row = []\n", /wrong\.toml:1: 'row' must be a list of panes/],
-    ["wrong.toml", "row = [{}, { weight = -1 }]\n", /'row\.1\.weight' must be a number above 0/],
+    ["wrong.toml", "row = [{}, { weight = -1 }]\n", /'row\.1\.weight' must be a number from/],
+    ["wrong.toml", "row = [{}, { weight = 1e308 }]\n", /wrong\.toml:1: 'row\.1\.weight' must be a number from/],
+    ["wrong.toml", `row = [${"{row=[".repeat(40)}{}${"]}".repeat(40)}]\n`, /is too deep or has too many panes/],
+    ["wrong.json", `${'{"row":['.repeat(20_000)}{}${"]}".repeat(20_000)}`, /is nested too deep/],
+    ["80x24,0,0{40x24,0,0,0,39x24,41,0,1}", null, /begins with a checksum of four hexadecimal digits/],
     ["wrong.toml", "row = [{ focus = true }, { focus = true }]\n", /2 panes have 'focus'/],
     ["wrong.toml", "view = 'dev'\ncommand = 'cat'\n", /'view' starts no program/],
     ["wrong.toml", "tmux = '0000,80x24,0,0,1'\n", /wrong\.toml:1: 'tmux' .*checksum/],
@@ -300,5 +304,34 @@ command = "sleep 100"
       stderr: expect.stringContaining("/no/shell"),
     });
     await until("nothing to be left", async () => (await wsh.list()).length === 0);
+  });
+});
+
+describe("wsh exec", () => {
+  test("--show: in a pane beside, whose output and exit code come; the focus stays", async () => {
+    await using all = await instance();
+    const { wsh, windows } = all;
+    await wsh.session("dev");
+    expect(await wsh.run("exec", "--show", "dev", "--", "echo shown; exit 3")).toMatchObject({
+      code: 3,
+      stdout: "shown\n",
+    });
+    const kept = await wsh.run("exec", "--show", "--keep", "failed", "dev", "--", "echo bad; exit 4");
+    expect(kept).toMatchObject({ code: 4, stdout: "bad\n" });
+    expect((await wsh.run("exec", "--show", "--keep", "failed", "dev", "--", "echo good")).code).toBe(0);
+    await until("the failed one beside the first", async () => (await windows("dev"))[0]?.panes.length === 2);
+    expect((await windows("dev"))[0]?.panes.map(({ active }) => active)).toEqual([true, false]);
+    expect(await wsh.run("exec", "--show", "--", "true")).toMatchObject({ code: 2 });
+    expect(await wsh.run("exec", "--keep", "all", "dev", "--", "true")).toMatchObject({ code: 2 });
+  });
+
+  test("--pipeline: each command reads what the one before printed; one that fails ends them", async () => {
+    await using all = await instance();
+    const { wsh } = all;
+    const sorted = await wsh.run("exec", "--pipeline", "printf 'b\\na\\n'", "sort", "tr a-z A-Z");
+    expect(sorted).toMatchObject({ code: 0, stdout: "A\nB\n" });
+    const failed = await wsh.run("exec", "--pipeline", "--", "echo x; exit 5", "cat");
+    expect(failed).toMatchObject({ code: 5, stdout: "x\n", stderr: expect.stringContaining("was not run") });
+    expect(await wsh.run("exec", "--pipeline", "true")).toMatchObject({ code: 2 });
   });
 });

@@ -33,6 +33,33 @@ test("over HTTP in a header, in bodies and queries, and the request is carried o
   expect((await http.get("/sessions/s/screen?format=plain")).headers.has(header)).toBe(false);
 });
 
+test("on the routes of panes, windows and layouts, also within a tree", async () => {
+  await gateway.create({ name: "p" });
+  const split = await http.post("/sessions/p/panes", { comand: "cat", command: "cat" });
+  expect(split.headers.get(header)).toBe("unknown field 'comand' was ignored");
+  const { pane } = split.body as { pane: string };
+  for (const [method, path, given, name] of [
+    ["POST", "/sessions/p:0.0/pane/swap", { with: pane, wiht: 1 }, "wiht"],
+    ["POST", "/sessions/p:0.1/pane/resize", { direction: "left", byy: 2 }, "byy"],
+    ["PATCH", "/sessions/p:0.1/pane", { titel: "x" }, "titel"],
+    ["POST", "/sessions/p/windows", { nmae: "x", command: "cat" }, "nmae"],
+    ["POST", "/sessions/p/layout/preset", { preset: "tiled", presett: "x" }, "presett"],
+    [
+      "PUT",
+      "/sessions/p/layout",
+      { close_others: true, tree: { row: [{ pane }, { command: "cat", cwdd: "/" }], wait: 1 } },
+      "tree.row.1.cwdd",
+    ],
+  ] as const) {
+    const { headers, status } = await http.json(method, path, given);
+    expect([path, status < 300, headers.get(header)?.startsWith(`unknown field '${name}' was ignored`)]).toEqual([
+      path,
+      true,
+      true,
+    ]);
+  }
+});
+
 test("a name that is no text for a header is shown as what it is", async () => {
   const { headers, status } = await http.post("/sessions/s/panel", {
     ...{ position: "top", height: 1 },

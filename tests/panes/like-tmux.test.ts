@@ -1,14 +1,15 @@
 /**
- * Programs in four panes show what they show in tmux's panes of the same cells: vim, a pager, a flood and a shell, driven
- * by keys and calls. The layout is tmux's own text, so that the places are the same; borders are left out.
+ * Programs in four panes show what they show in tmux's panes of the same cells: vim, htop or a pager, a flood and a shell,
+ * driven by keys and calls. The layout is tmux's own text, so that the places are the same; borders are left out.
  */
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { columns, type Pane, splitServer } from "../support/panes.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
+import type { Wsh } from "../support/wsh.ts";
 
 /** Four panes in two rows and two columns, at 80×24. */
 const tmux = (...args: readonly string[]): string => {
@@ -23,96 +24,155 @@ function boxOf(text: string, { row = 0, col = 0, rows, cols }: Pane): string {
   return columns(lines.join("\n"), col, col + cols).trimEnd();
 }
 
-describe("beside tmux", () => {
-  testWith(
-    "tmux",
-    "vim",
-    "less",
-  )("vim, a finished flood, a pager and a shell look as they do there, at 80×24, at 60×15 and back", async () => {
-    await using all = await splitServer();
-    const { wsh, http, panes } = all;
-    const file = join(wsh.dir, "text");
-    fs.writeFileSync(file, Array.from({ length: 60 }, (_, at) => `line ${at} ${"word ".repeat(at % 30)}`).join("\n"));
-    const commands = [
-      `vim -u NONE -i NONE -n ${file}`,
-      "seq 1 30000; exec sleep 100000",
-      `less -P page ${file}`,
-      "PS1='$ ' exec bash --norc --noprofile",
-    ];
-    const socket = join(wsh.dir, "tmux");
-    const env = ["-S", socket, "-f", "/dev/null"];
-    try {
-      const [first = "", ...rest] = commands;
-      tmux(...env, "new-session", "-d", "-s", "t", "-x", "80", "-y", "24", first);
-      tmux(...env, "set", "-g", "status", "off");
-      tmux(...env, "resize-window", "-t", "t", "-x", "80", "-y", "24");
-      for (const command of rest) {
-        tmux(...env, "split-window", "-t", "t", command);
-        tmux(...env, "select-layout", "-t", "t", "tiled");
-      }
-      const layoutOf = () => tmux(...env, "display-message", "-p", "-t", "t", "#{window_layout}").trim();
-      const theirs = (index: number): string =>
-        tmux(...env, "capture-pane", "-p", "-t", `t.${index}`)
-          .split("\n")
-          .map((line) => line.trimEnd())
-          .join("\n")
-          .trimEnd();
+/** What stands in the third pane, and keys that change what it shows. */
+interface Third {
+  readonly program: "htop" | "less";
+  command(wsh: Wsh, file: string): string;
+  readonly keys: string;
+  /** After it was small. */
+  readonly home: string;
+}
 
-      await wsh.session("t", "--", first);
-      let last = "t";
-      for (const command of rest) {
-        last = ((await http.post(`/sessions/${last}/panes`, { command })).body as { pane: string }).pane;
-      }
-      const set = await http.json("PUT", "/sessions/t/layout", { tmux: layoutOf() });
-      expect(set.status).toBe(200);
-      await using person = await EmulatorTerminal.attach(wsh, "t", { seen: /[│┃]/ });
-      const same = async (what: string): Promise<void> => {
-        const places = await panes("t");
-        let difference = "";
-        await until(`the same picture ${what}`, async () => {
-          const text = await person.text();
-          const differing = places.find((place, index) => boxOf(text, place) !== theirs(index));
-          difference = differing === undefined ? "" : `${boxOf(text, differing)}\n-----\n${theirs(differing.index)}`;
-          return differing === undefined;
-        }).catch((error) => {
-          throw new Error(`${error.message}:\n${difference}`);
-        });
-      };
-      const { windows } = (await http.get("/sessions/t/layout")).body as { windows: { tmux: string }[] };
-      const shape = (text: string) => text.replace(/^[0-9a-f]+,/, "").replace(/(\d+x\d+,\d+,\d+),\d+/g, "$1");
-      expect(shape(windows[0]?.tmux ?? "")).toBe(shape(layoutOf()));
-      await same("at first");
-      // By a call, and by keys at the terminal.
-      const both = async (pane: number, keys: string) => {
-        tmux(...env, "send-keys", "-t", `t.${pane}`, "-l", keys);
-        await http.send("POST", `/sessions/t:0.${pane}/input`, { body: keys });
-      };
-      await both(0, "20Gdwihello \x1b");
-      await both(2, "/line 33\r");
-      await both(3, "printf '%s\\n' one two; stty size\r");
-      await same("after calls");
-      await http.post("/sessions/t:0.3/pane/select", {});
-      person.type("echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
-      tmux(...env, "send-keys", "-t", "t.3", "-l", "echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
-      await same("after keys");
-      const before = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
-      // The shares stay: there and back, every pane has its cells again, and the same picture as before.
-      person.resize(15, 60);
-      await until("the smaller size", async () => (await panes("t")).every(({ rows }) => rows <= 7));
-      person.resize(24, 80);
-      await until("the size before", async () => {
-        const now = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
-        return JSON.stringify(now) === JSON.stringify(before);
-      });
-      // What a program keeps in view while it is small is its own affair: each is told where to look.
-      await both(0, "20Gzt");
-      await both(2, "g");
-      await both(3, "clear; echo after\r");
-      await same("at the size before");
-    } finally {
-      Bun.spawnSync(["tmux", ...env, "kill-server"]);
-    }
-  });
+/** Two processes and nothing that changes by itself: no meters, no times. */
+const HTOPRC = `htop_version=3.2.2
+config_reader_min_version=3
+hide_kernel_threads=1
+hide_userland_threads=1
+header_margin=0
+screen_tabs=0
+enable_mouse=0
+delay=10
+header_layout=two_50_50
+column_meters_0=Hostname
+column_meter_modes_0=2
+column_meters_1=
+column_meter_modes_1=
+screen:Main=PID USER Command
+.sort_key=PID
+.sort_direction=1
+.tree_view=0
+`;
+
+/** What htop lists. */
+const listed = [Bun.spawn(["sleep", "1000"]), Bun.spawn(["sleep", "1001"])];
+afterAll(() => {
+  for (const each of listed) each.kill();
+});
+
+const thirds: readonly Third[] = [
+  { program: "less", command: (_, file) => `less -P page ${file}`, keys: "/line 33\r", home: "g" },
+  {
+    program: "htop",
+    command(wsh) {
+      // Each has a file of its own, since htop writes it at its end.
+      const rc = join(wsh.dir, `htoprc.${Math.random()}`);
+      fs.writeFileSync(rc, HTOPRC);
+      return `HTOPRC=${rc} exec htop -p ${listed.map(({ pid }) => pid).join(",")}`;
+    },
+    // The order of the list, turned round and back.
+    keys: "I",
+    home: "I",
+  },
+];
+
+describe("beside tmux", () => {
+  for (const third of thirds)
+    testWith(
+      "tmux",
+      "vim",
+      third.program,
+    )(
+      `vim, a finished flood, ${third.program} and a shell look as they do there, at 80×24, at 60×15 and back`,
+      async () => {
+        await using all = await splitServer();
+        const { wsh, http, panes } = all;
+        const file = join(wsh.dir, "text");
+        fs.writeFileSync(
+          file,
+          Array.from({ length: 60 }, (_, at) => `line ${at} ${"word ".repeat(at % 30)}`).join("\n"),
+        );
+        const commands = [
+          `vim -u NONE -i NONE -n ${file}`,
+          "seq 1 30000; exec sleep 100000",
+          third.command(wsh, file),
+          "PS1='$ ' exec bash --norc --noprofile",
+        ];
+        const socket = join(wsh.dir, "tmux");
+        const env = ["-S", socket, "-f", "/dev/null"];
+        try {
+          const [first = "", ...rest] = commands;
+          tmux(...env, "new-session", "-d", "-s", "t", "-x", "80", "-y", "24", first);
+          tmux(...env, "set", "-g", "status", "off");
+          tmux(...env, "resize-window", "-t", "t", "-x", "80", "-y", "24");
+          for (const command of rest) {
+            tmux(...env, "split-window", "-t", "t", command);
+            tmux(...env, "select-layout", "-t", "t", "tiled");
+          }
+          const layoutOf = () => tmux(...env, "display-message", "-p", "-t", "t", "#{window_layout}").trim();
+          const theirs = (index: number): string =>
+            tmux(...env, "capture-pane", "-p", "-t", `t.${index}`)
+              .split("\n")
+              .map((line) => line.trimEnd())
+              .join("\n")
+              .trimEnd();
+
+          await wsh.session("t", "--", first);
+          let last = "t";
+          for (const command of rest) {
+            last = ((await http.post(`/sessions/${last}/panes`, { command })).body as { pane: string }).pane;
+          }
+          const set = await http.json("PUT", "/sessions/t/layout", { tmux: layoutOf() });
+          expect(set.status).toBe(200);
+          await using person = await EmulatorTerminal.attach(wsh, "t", { seen: /[│┃]/ });
+          const same = async (what: string): Promise<void> => {
+            const places = await panes("t");
+            let difference = "";
+            await until(`the same picture ${what}`, async () => {
+              const text = await person.text();
+              const differing = places.find((place, index) => boxOf(text, place) !== theirs(index));
+              difference =
+                differing === undefined ? "" : `${boxOf(text, differing)}\n-----\n${theirs(differing.index)}`;
+              return differing === undefined;
+            }).catch((error) => {
+              throw new Error(`${error.message}:\n${difference}`);
+            });
+          };
+          const { windows } = (await http.get("/sessions/t/layout")).body as { windows: { tmux: string }[] };
+          const shape = (text: string) => text.replace(/^[0-9a-f]+,/, "").replace(/(\d+x\d+,\d+,\d+),\d+/g, "$1");
+          expect(shape(windows[0]?.tmux ?? "")).toBe(shape(layoutOf()));
+          await same("at first");
+          // By a call, and by keys at the terminal.
+          const both = async (pane: number, keys: string) => {
+            tmux(...env, "send-keys", "-t", `t.${pane}`, "-l", keys);
+            await http.send("POST", `/sessions/t:0.${pane}/input`, { body: keys });
+          };
+          await both(0, "20Gdwihello \x1b");
+          await both(2, third.keys);
+          await both(3, "printf '%s\\n' one two; stty size\r");
+          await same("after calls");
+          await http.post("/sessions/t:0.3/pane/select", {});
+          person.type("echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
+          tmux(...env, "send-keys", "-t", "t.3", "-l", "echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
+          await same("after keys");
+          const before = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
+          // The shares stay: there and back, every pane has its cells again, and the same picture as before.
+          person.resize(15, 60);
+          await until("the smaller size", async () => (await panes("t")).every(({ rows }) => rows <= 7));
+          person.resize(24, 80);
+          await until("the size before", async () => {
+            const now = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
+            return JSON.stringify(now) === JSON.stringify(before);
+          });
+          // What a program keeps in view while it is small is its own affair: each is told where to look.
+          await both(0, "20Gzt");
+          await both(2, third.home);
+          await both(3, "clear; echo after\r");
+          await same("at the size before");
+        } finally {
+          Bun.spawnSync(["tmux", ...env, "kill-server"]);
+        }
+      },
+    );
 });
 
 describe("what people complain about", () => {

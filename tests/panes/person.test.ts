@@ -208,3 +208,22 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   person.type("echo mine\r");
   await until("the person's pane", async () => /^mine/m.test(columns(await person.text(), 0, 40)));
 });
+
+test("a terminal that was small for a moment, before anybody could paint it, is painted whole", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("dev", "--", "seq 1 40; for i in 1 2 3; do echo a line that reaches over most of it; done; cat");
+  await http.post("/sessions/dev/panes", { direction: "down", command: "printf '%070d' 7; cat" });
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /over most[\s\S]*0007/ });
+  const before = await person.text();
+  const layout = wsh.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? 0;
+  process.kill(layout, "SIGSTOP");
+  try {
+    person.resize(10, 30);
+    await until("the small size", async () => (await person.text()) !== before);
+    person.resize(24, 80);
+  } finally {
+    process.kill(layout, "SIGCONT");
+  }
+  await until("the picture before", async () => (await person.text()) === before);
+});

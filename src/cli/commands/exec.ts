@@ -7,18 +7,22 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
-import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { type CommandRecord, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
+import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import type { ExecOptions } from "../session/exec-options.ts";
+import { resultOf } from "../session/exec-result.ts";
+import { abortAfter, onEndSignal, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
-import { checkFilter, type FilterOptions, filteredOutput, incompleteText } from "../session/filtered-output.ts";
-import { openOrCreate, type Place } from "../session/open-or-create.ts";
+import { checkFilter, filteredOutput, incompleteText } from "../session/filtered-output.ts";
+import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 
@@ -30,27 +34,10 @@ const NOT_READY = 1;
 /** The second Ctrl+C ended the wait. */
 const INTERRUPTED = 130;
 
-type Ready = OperationOutput<"exec">;
+/** Longest title that a command gives its pane, in characters. */
+const TITLE_LENGTH = 60;
 
-interface ExecOptions extends FilterOptions {
-  /** The output is printed at the end, as filtered. */
-  readonly isFiltered?: boolean;
-  readonly timeout?: number;
-  readonly onTimeout: "leave" | "interrupt" | "kill";
-  readonly background?: boolean;
-  readonly until?: readonly ConditionInput[];
-  readonly create?: boolean;
-  readonly typed?: "sh" | "fish";
-  readonly integrate?: "bash" | "zsh" | "fish";
-  readonly clearLine?: boolean;
-  readonly cwd?: string;
-  readonly env?: readonly string[];
-  readonly stdin?: boolean;
-  /** What the command gets as standard input, when it is not read here. */
-  readonly stdinPath?: string | undefined;
-  readonly json?: boolean;
-  readonly place?: Place;
-}
+type Ready = OperationOutput<"exec">;
 
 export function register(program: Command): void {
   program
@@ -63,16 +50,12 @@ export function register(program: Command): void {
     )
     .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
     .addOption(
-      new Option("--on-timeout <what>", "what happens to the command then")
+      new Option("--on-timeout <what>", "what the command gets then")
         .choices(["leave", "interrupt", "kill"])
         .default("leave"),
     )
-    .option("--background", "do not wait: print the command's id; without NAME, its session's name")
-    .option(
-      "--until <condition>",
-      "in the background until port=3000, text=ready, … (repeatable); exit code 1 when it ends first",
-      collectCondition,
-    )
+    .option("--background", "do not wait: print its id, or its session's name")
+    .option("--until <condition>", "in the background until port=3000, text=ready, …", collectCondition)
     .option("--create", "with NAME: make the session if there is none")
     .addOption(
       new Option("--typed <syntax>", "with NAME: type at a nested shell, ssh, a container; prints at its end").choices([
@@ -89,8 +72,11 @@ export function register(program: Command): void {
     )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
     .option("--cwd <dir>", "without NAME or with --create: where to start")
-    .option("--env <name=value>", "without NAME or with --create: a variable (repeatable)", collect)
+    .option("--env <name=value>", "the same: a variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: it reads our standard input")
+    .option("--pipeline", "each word is a command, and reads the last one's")
+    .option("--show", "in a pane beside NAME's, or beside this one")
+    .option("--keep <which>", "with --show: panes that stay: none, failed, all", keptPanes)
     .option("--grep <pattern>", "print only matching lines (RE2) with their numbers")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
     .option("--head <n>", "print only the first N lines, or matches", wholeNumber(1))
@@ -99,8 +85,11 @@ export function register(program: Command): void {
     .option("--json", "print nothing but the result, as JSON")
     .action(async (words: string[], given: ExecOptions, command: Command) => {
       const options = { ...given, isFiltered: await checkFilter(given) };
-      const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
+      if (options.pipeline === true) return execPipeline(instance, words, options);
+      const { name, text } = wordsOf(words);
+      if (options.show === true) return execShown(instance, name, text, options);
+      if (options.keep !== undefined) throw new UsageError("--keep needs --show");
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
       if (name === null && options.typed !== undefined) throw new UsageError("--typed needs the NAME of a session");
       if (name === null && options.integrate !== undefined)
@@ -124,6 +113,12 @@ export function register(program: Command): void {
       using session = open;
       await execAtPrompt(instance, session, text, { ...options, place });
     });
+}
+
+/** @throws UsageError */
+function keptPanes(text: string): ExecOptions["keep"] {
+  if (text === "none" || text === "failed" || text === "all") return text;
+  throw new UsageError(`'${text}' names no panes that stay`, "Known are none, failed and all.");
 }
 
 /** @throws UsageError */
@@ -238,15 +233,78 @@ export async function execFresh(
       tags: ["exec", ...tags],
     },
     "number",
-    { followed: wantsOutput(options), stdinPath: options.stdinPath },
+    { followed: wantsOutput(options), stdinPath: options.stdinPath, stdoutPath: options.stdoutPath },
   );
   // From here on the end of the session is the command's end, whatever caused it.
   const ending = { whatEnds: `session '${info.name}'` };
   return await followFresh(instance, info, options).catch((thrown) => endedUnderIt(ending, thrown));
 }
 
-async function followFresh(instance: Instance, info: SessionInfo, options: ExecOptions): Promise<void> {
+/** One after the other: each reads what the one before wrote to its standard output, and one that fails ends them. */
+async function execPipeline(instance: Instance, words: readonly string[], options: ExecOptions): Promise<void> {
+  const { before, after } = splitAtDashes(words, process.argv);
+  const steps = after ?? before;
+  if (steps.length < 2) throw new UsageError("--pipeline joins at least two commands, each a word of its own");
+  if (after !== null && before.length > 0) throw new UsageError("--pipeline is for commands in sessions of their own");
+  for (const name of ["json", "background", "until", "show", "create", "typed", "integrate", "clearLine"] as const) {
+    if (options[name] !== undefined) throw new UsageError(`--pipeline cannot be used with --${name}`);
+  }
+  const { PipelineFiles } = await import("../../server/operations/exec/pipeline.ts");
+  using files = new PipelineFiles(instance, steps.length);
+  for (const [index, step] of steps.entries()) {
+    const { stdin_path: stdinPath, stdout_path: stdoutPath } = files.of(index);
+    const stdin = index === 0 && options.stdin === true;
+    // What the next one reads is not printed, unless the step fails.
+    const shown = index === steps.length - 1 ? {} : ({ isFiltered: true, output: "on_failure" } as const);
+    await execFresh(instance, step, { ...options, ...shown, stdin, stdinPath, stdoutPath });
+    const fault = files.fault(index);
+    if (fault !== null) complain(fault);
+    if (process.exitCode !== undefined && process.exitCode !== 0) {
+      if (index < steps.length - 1) complain(`'${step}' has failed: what follows it was not run`);
+      return;
+    }
+  }
+}
+
+/** In a pane beside another one, which keeps the focus. */
+async function execShown(
+  instance: Instance,
+  name: string | null,
+  command: string,
+  options: ExecOptions,
+): Promise<void> {
+  for (const other of ["create", "typed", "integrate", "clearLine", "stdin"] as const) {
+    if (options[other] !== undefined) throw new UsageError(`--show cannot be used with --${other}`);
+  }
+  const beside = name ?? paneAround(process.env)?.pane;
+  if (beside === undefined) throw new UsageError("this runs in no session: name the one whose pane it runs beside");
+  const { keep = "none", cwd, env } = options;
+  // What people look at, and not the session's oldest pane.
+  using session = await SessionClient.open(instance, /[:@]/.test(beside) ? beside : `${beside}:`);
+  const { pane } = await session.call("pane.split", {
+    command,
+    direction: "right",
+    title: command.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
+    keep_after_exit: keep !== "none",
+    cwd: cwd ?? process.cwd(),
+    ...(env === undefined ? {} : { env: variables(env) }),
+  });
+  await followFresh(instance, { id: pane, name: pane }, options, "pane.close").catch((thrown) =>
+    endedUnderIt({ whatEnds: `pane '${pane}'` }, thrown),
+  );
+  if (keep !== "failed" || process.exitCode !== 0) return;
+  using made = await SessionClient.open(instance, pane);
+  await made.call("pane.close", {}).catch(() => {});
+}
+
+async function followFresh(
+  instance: Instance,
+  info: Pick<SessionInfo, "id" | "name">,
+  options: ExecOptions,
+  ending: "session.kill" | "pane.close" = "session.kill",
+): Promise<void> {
   using session = await SessionClient.open(instance, info.id);
+  const end = (): Promise<unknown> => session.call(ending, {});
   const [record] = await session.call("commands.list", {});
   if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
   const { until } = options;
@@ -260,9 +318,9 @@ async function followFresh(instance: Instance, info: SessionInfo, options: ExecO
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  using _ended = onEndSignal(() => session.call("session.kill", {}));
+  using _ended = onEndSignal(end);
   // As in a pipe: a program whose reader is gone is ended.
-  using _gone = whenReaderGoes(() => session.call("session.kill", {}));
+  using _gone = whenReaderGoes(end);
   await watch(session, stream, record.id, options);
 }
 
@@ -335,82 +393,6 @@ async function untilFinished(session: SessionClient, id: number, signal: AbortSi
   return session.call("commands.get", { id });
 }
 
-function abortAfter(controller: AbortController, ms: number): Disposable {
-  const timer = setTimeout(() => controller.abort(), ms);
-  return { [Symbol.dispose]: () => clearTimeout(timer) };
-}
-
 function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number {
   return sent !== undefined || state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
-}
-
-/** The first Ctrl+C goes to the command; the next ends the wait for it. */
-function onInterrupt(first: () => void, next: () => void): Disposable {
-  let presses = 0;
-  const press = (): void => (presses++ === 0 ? first() : next());
-  process.on("SIGINT", press);
-  return { [Symbol.dispose]: () => void process.off("SIGINT", press) };
-}
-
-/** In the form that the operation `exec` returns. */
-async function resultOf(
-  session: SessionClient,
-  record: CommandRecord,
-  state: ExecState,
-  options: ExecOptions,
-): Promise<object> {
-  const shown = await filteredOutput(session, record, options);
-  const { incomplete, searched, reason, text, omitted_lines, matches, total_lines } = shown ?? {};
-  const { output_cursor } = shown ?? { output_cursor: record.output_end };
-  const isShort = options.isFiltered === true || (omitted_lines ?? 0) > 0;
-  const { duration_ms, cwd, id } = record;
-  const until = session.info?.tags.includes("exec") === true ? await readableUntil(session, isShort) : undefined;
-  const isOther = record.sent !== undefined;
-  return {
-    ...(incomplete === true ? { incomplete, searched, reason } : {}),
-    session: session.name,
-    state: isOther ? "lost" : state,
-    exit_code: isOther ? null : record.exit_code,
-    signal: isOther ? null : record.signal,
-    output: text ?? "",
-    omitted_lines: omitted_lines ?? 0,
-    ...(matches === undefined ? {} : { matches }),
-    ...(isShort ? { total_lines: total_lines ?? record.output_lines } : {}),
-    duration_ms,
-    cwd,
-    command_id: id,
-    output_cursor,
-    ...(until === undefined ? {} : { readable_until: until }),
-    ...(isOther ? { verified: false, ran: record.command } : {}),
-  };
-}
-
-/** Until when an ended command's own session can be read: for longer where not all of its output is shown. */
-async function readableUntil(session: SessionClient, isShort: boolean): Promise<string | undefined> {
-  const left = isShort ? { output: "none" as const } : { output_limit: MAX_OUTPUT_LIMIT };
-  try {
-    return (await session.call("process.wait", { max_wait_ms: 1, ...left })).readable_until;
-  } catch (thrown) {
-    // Nobody waits for it any more: a session whose time is over has none.
-    if (!(thrown instanceof WshError) || thrown.code !== "host_unavailable") throw thrown;
-    return undefined;
-  }
-}
-
-/** Ends the command first where a signal ends this process, since the command was started for it alone. */
-function onEndSignal(end: () => Promise<unknown>): Disposable {
-  const listeners = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
-    const listener = (): void => {
-      void end()
-        .catch(() => {})
-        .finally(() => process.exit(codeOf(null, signal)));
-    };
-    process.on(signal, listener);
-    return { signal, listener };
-  });
-  return {
-    [Symbol.dispose]: () => {
-      for (const { signal, listener } of listeners) process.off(signal, listener);
-    },
-  };
 }

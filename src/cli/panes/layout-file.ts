@@ -10,13 +10,13 @@ import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
 import { reasonOf } from "../../instance/settings/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { countPanes, type LayoutTree, type PaneProgram } from "../../protocol/layout.ts";
+import { countPanes, type LayoutTree, MAX_WEIGHT, MIN_WEIGHT, type PaneProgram } from "../../protocol/layout.ts";
 import { isWindowName } from "../../protocol/names.ts";
 import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 
-/** A layout as tmux writes it. */
-const tmuxPattern = /^[0-9a-f]{4},\d+x\d+,/;
+/** A layout as tmux writes it; without its checksum, too, which is then what is missed. */
+const tmuxPattern = /^([0-9a-f]{4},)?\d+x\d+,\d+,\d+/;
 /** Largest file that is read, in bytes: far more than any layout. */
 const MAX_FILE_BYTES = 1_048_576;
 
@@ -75,7 +75,7 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   const text = textOf(from);
   if (tmuxPattern.test(text.trim())) return alone(text.trim());
   const isJson = from.endsWith(".json") || text.trimStart().startsWith("{");
-  const { value, lineOf } = isJson ? jsonSource(text, from) : tomlSource(text, from);
+  const { value, lineOf } = notTooDeep(from, () => (isJson ? jsonSource(text, from) : tomlSource(text, from)));
   const place = (path: Path): string => {
     const line = lineOf(path);
     return `${from}${line === null ? "" : `:${line}`}: ${path.length === 0 ? "" : `'${path.join(".")}' `}`;
@@ -86,13 +86,25 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   const warnings: string[] = [];
   const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${place(path)}${message}`) };
   if (!isTable(value)) return fail([], "is no layout: a table is needed");
-  const windows = "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)];
+  const windows = notTooDeep(from, () =>
+    "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)],
+  );
   for (const [index, { tree }] of windows.entries()) {
     if (countPanes(tree as LayoutTree) === null) fail(["windows", index], "is too deep or has too many panes");
   }
   const focused = windows.flatMap(({ tree }) => plannedPanes(tree)).filter(({ focus }) => focus === true);
   if (focused.length > 1) fail([], `${focused.length} panes have 'focus': one can have it`);
   return { windows, warnings };
+}
+
+/** What is nested too deep for the reader of its format is no layout either. */
+function notTooDeep<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new WshError("invalid_layout", `${path}: is nested too deep`, CORRECT, { cause });
+  }
 }
 
 function textOf(path: string): string {
@@ -295,8 +307,8 @@ function directory(text: string, path: Path, { cwd, fail }: Reading): string {
 }
 
 function weightOf({ weight = 1 }: Table, path: Path, { fail }: Reading): number {
-  if (typeof weight === "number" && weight > 0 && Number.isFinite(weight)) return weight;
-  return fail([...path, "weight"], "must be a number above 0");
+  if (typeof weight === "number" && weight >= MIN_WEIGHT && weight <= MAX_WEIGHT) return weight;
+  return fail([...path, "weight"], `must be a number from ${MIN_WEIGHT} to ${MAX_WEIGHT}`);
 }
 
 function known(value: Table, keys: readonly string[], path: Path, { fail }: Reading): void {

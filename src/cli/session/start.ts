@@ -19,8 +19,15 @@ export interface Started {
   readonly socket: string;
 }
 
+interface StartOptions {
+  readonly followed?: boolean;
+  readonly stdinPath?: string | undefined;
+  readonly stdoutPath?: string | undefined;
+}
+
 /**
  * @param options.stdinPath what the program gets as standard input
+ * @param options.stdoutPath where its standard output goes instead of its terminal
  * @param options.followed the program's output is held until it is requested with host.follow
  * @throws WshError of the operation sessions.create
  */
@@ -28,10 +35,19 @@ export async function startSession(
   instance: Instance,
   create: HostSpec["create"],
   naming: HostSpec["naming"],
-  { followed = false, stdinPath }: { readonly followed?: boolean; readonly stdinPath?: string | undefined } = {},
+  { followed = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
   const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
-  const starter = { starter: "cli" as const, naming, followed, ...stdin, env: process.env, cwd: process.cwd() };
+  const stdout = stdoutPath === undefined ? {} : { stdout_path: stdoutPath };
+  const starter = {
+    starter: "cli" as const,
+    naming,
+    followed,
+    ...stdin,
+    ...stdout,
+    env: process.env,
+    cwd: process.cwd(),
+  };
   const spec = hostSpecOf(instance, create, starter);
   const report = v.parse(ReportSchema, await startHost(instance, spec));
   report.warnings.forEach(warn);

@@ -1,0 +1,29 @@
+/** The options of `wsh exec`, as they were given. Types only. */
+import type { ConditionInput } from "../../protocol/conditions.ts";
+import type { FilterOptions } from "./filtered-output.ts";
+import type { Place } from "./open-or-create.ts";
+
+export interface ExecOptions extends FilterOptions {
+  /** The output is printed at the end, as filtered. */
+  readonly isFiltered?: boolean;
+  readonly timeout?: number;
+  readonly onTimeout: "leave" | "interrupt" | "kill";
+  readonly background?: boolean;
+  readonly until?: readonly ConditionInput[];
+  readonly create?: boolean;
+  readonly typed?: "sh" | "fish";
+  readonly integrate?: "bash" | "zsh" | "fish";
+  readonly clearLine?: boolean;
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly stdin?: boolean;
+  /** What the command gets as standard input, when it is not read here. */
+  readonly stdinPath?: string | undefined;
+  /** Where its standard output goes instead of its terminal. */
+  readonly stdoutPath?: string | undefined;
+  readonly pipeline?: boolean;
+  readonly show?: boolean;
+  readonly keep?: "none" | "failed" | "all";
+  readonly json?: boolean;
+  readonly place?: Place;
+}
