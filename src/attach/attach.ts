@@ -168,7 +168,7 @@ class Client {
     process.on("SIGTSTP", this.stop);
     process.on("SIGCONT", () => this.continued());
     this.begin(this.connection, this.options.scrollback);
-    terminal.watchSize(() => this.connection.send(messageTypes.resize, terminal.size));
+    terminal.watchSize(() => this.connection.send(messageTypes.resize, this.view.resized()));
     if (terminal.answers) {
       const widths = terminal.size.rows > 1;
       terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));

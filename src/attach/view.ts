@@ -64,6 +64,12 @@ export class SessionView {
     this.shown = null;
   }
 
+  /** The terminal may have been another size for a moment, and has lost rows by that. @returns its size now */
+  resized(): Size {
+    this.shown = null;
+    return this.terminal.size;
+  }
+
   /** The program's bytes follow, its whole screen first. */
   relayBegins(): void {
     this.paintLatest();

@@ -31,6 +31,20 @@ describe("under auto", () => {
     await until("every row again", async () => (await person.text()).match(/^24 80$/gm)?.length === 2);
   });
 
+  test("stays whole at a terminal that is made tiny and large again at once", async () => {
+    await using all = await personAt({ status: "auto" });
+    const { person } = all;
+    person.type(`${PREFIX}%`);
+    await until("the line", async () => /^ dev /.test(lastRow(await person.text())));
+    for (const [rows, cols] of [
+      [10, 30],
+      [3, 5],
+      [24, 80],
+    ] as const)
+      person.resize(rows, cols);
+    await until("the line again", async () => / 0:\S+\*/.test((await person.text()).split("\n")[23] ?? ""));
+  });
+
   test("messages stand where the line is, for a moment", async () => {
     await using all = await personAt({ status: "auto" });
     const { person } = all;
