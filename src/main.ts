@@ -18,7 +18,7 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
   const { runLayout } = await import("./layout/main.ts");
   await runLayout();
 } else if (first === "proxy" && rest.length <= 1) {
-  const { runProxy } = await import("./machines/proxy.ts");
+  const { runProxy } = await import("./cluster/proxy.ts");
   await runProxy(rest[0]);
 } else {
   const { main } = await import("./cli/main.ts");

@@ -36,20 +36,20 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
       "platform",
       "wire",
       "instance",
-      "machines",
+      "cluster",
       "compositor",
       "session",
       "endpoint",
     ],
     ...["store"],
   ],
-  machines: ["protocol", "operations", "wire", "instance"],
+  cluster: ["protocol", "operations", "wire", "instance"],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   web: ["protocol", "keys"],
   client: ["protocol", "operations"],
   lost: ["base", "protocol", "operations", "wire", "instance", "store"],
-  server: ["base", "protocol", "operations", "platform", "wire", "instance", "machines", "store", "lost", "mcp"],
+  server: ["base", "protocol", "operations", "platform", "wire", "instance", "cluster", "store", "lost", "mcp"],
 };
 
 function layerOf(file: string): string {

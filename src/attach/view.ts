@@ -22,8 +22,6 @@ export interface ViewTerminal {
     readonly pending: number;
   };
   readonly size: Size;
-  /** Calls `resized` when the size changes; absent where it never does. */
-  watchSize?(resized: () => void): void;
   /** Changes by relayed programs that no reset of modes undoes. */
   readonly lastingChanges: ReadonlySet<LastingChange>;
 }
@@ -44,10 +42,7 @@ export class SessionView {
   constructor(
     private readonly terminal: ViewTerminal,
     private caps: OuterCaps,
-  ) {
-    // It has cut or wrapped what it showed, also where it has its size again before anything was painted.
-    terminal.watchSize?.(() => this.forget());
-  }
+  ) {}
 
   /** The terminal has reported more about itself: the screen, and what is painted from now on, follow it. */
   learn(caps: Partial<OuterCaps>): void {
@@ -64,9 +59,12 @@ export class SessionView {
     this.shown = null;
   }
 
-  /** The terminal may have been another size for a moment, and has lost rows by that. @returns its size now */
+  /**
+   * The terminal has cut or wrapped what it showed, also where it has its size again before anything was painted.
+   * @returns its size now
+   */
   resized(): Size {
-    this.shown = null;
+    this.forget();
     return this.terminal.size;
   }
 

@@ -2,9 +2,10 @@
  * A view of another machine's session: a pane whose program is a terminal attached there, which is back by itself after
  * the way was lost. Its keys are the pane's: it has no prefix key of its own.
  */
+
+import { readMachines } from "../cluster/remembered.ts";
 import { selfCommand } from "../instance/launch/launch.ts";
 import type { Instance } from "../instance/paths.ts";
-import { readMachines } from "../machines/remembered.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PaneProgram } from "../protocol/layout.ts";
 import { parsePlace, parseTarget } from "../protocol/names.ts";

@@ -3,10 +3,11 @@
  * listens and no session process is asked before `main.ts` says so. Parts that depend on each other in a circle (an
  * ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere else.
  */
+
+import { Machines } from "../cluster/machines.ts";
 import { auditLog } from "../instance/audit/audit-log.ts";
 import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
-import { Machines } from "../machines/machines.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { GiveBack } from "../platform/memory-release.ts";

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { HttpLink } from "../../src/machines/http-link.ts";
-import { TcpWay } from "../../src/machines/tcp-way.ts";
+import { HttpLink } from "../../src/cluster/http-link.ts";
+import { TcpWay } from "../../src/cluster/tcp-way.ts";
 import { operations } from "../../src/operations/table.ts";
 import { accessCovers } from "../../src/protocol/caller.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";

@@ -89,7 +89,7 @@ async function newThere(
 ): Promise<void> {
   const [{ linkOf }, { addressedSession }, { cliCaller }] = await Promise.all([
     import("../session/machines.ts"),
-    import("../../machines/addressed.ts"),
+    import("../../cluster/addressed.ts"),
     import("../session/client.ts"),
   ]);
   const { name, ...rest } = create;

@@ -3,11 +3,11 @@
  * operation table; the session process validates them.
  */
 import * as v from "valibot";
+import { addressedAnswer, addressedSession } from "../../cluster/addressed.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
-import { addressedAnswer, addressedSession } from "../../machines/addressed.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";

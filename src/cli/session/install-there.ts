@@ -1,8 +1,8 @@
 /** Copies this program to a machine that has none, when the person says so: the same system and processor only. */
 import fs from "node:fs";
 import os from "node:os";
-import { installScript, said } from "../../machines/ssh/command.ts";
-import type { SshWay } from "../../machines/ssh/ssh-way.ts";
+import { installScript, said } from "../../cluster/ssh/command.ts";
+import type { SshWay } from "../../cluster/ssh/ssh-way.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { confirmed } from "../confirm.ts";

@@ -1,7 +1,8 @@
 /** Other machines, as the command line reaches them: by itself, and asking the person where ssh or a copy needs it. */
+
+import type { Link } from "../../cluster/link.ts";
+import { Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
-import type { Link } from "../../machines/link.ts";
-import { Machines } from "../../machines/machines.ts";
 import { settingsOf } from "../instance.ts";
 
 const known = new Map<string, Machines>();

@@ -1,9 +1,9 @@
 /** The added machines with what they answer now, each asked by this process itself, so that ssh can ask the person. */
 import { orUntil } from "../../base/deadline.ts";
+import { addressedSession } from "../../cluster/addressed.ts";
+import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
+import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { addressedSession } from "../../machines/addressed.ts";
-import { keepKnown, lastKnown } from "../../machines/last-known.ts";
-import type { Link } from "../../machines/link.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ServerEntry } from "../../protocol/machines.ts";
 import type { SessionInfo } from "../../protocol/session.ts";

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { addressedJson } from "../../machines/addressed.ts";
+import { addressedJson } from "../../cluster/addressed.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";

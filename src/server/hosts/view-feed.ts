@@ -4,7 +4,7 @@
  * number was taken, and is sent again where the session goes on; the session takes no number twice.
  */
 import * as v from "valibot";
-import { addressedJson } from "../../machines/addressed.ts";
+import { addressedJson } from "../../cluster/addressed.ts";
 import { type Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -3,7 +3,7 @@
  * when another takes over (its first split) or the process was lost. Events keep their order and count across that.
  */
 import * as v from "valibot";
-import { addressedJson } from "../../machines/addressed.ts";
+import { addressedJson } from "../../cluster/addressed.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";

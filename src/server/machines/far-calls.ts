@@ -2,8 +2,8 @@
  * Calls that concern another machine: found by the target (`m1/dev`), by `server`, or by the caller's own choice, and
  * asked there over its link. Answers name sessions as this machine's callers must. A bare name never comes here.
  */
-import { addressedAnswer } from "../../machines/addressed.ts";
-import type { Machines } from "../../machines/machines.ts";
+import { addressedAnswer } from "../../cluster/addressed.ts";
+import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -4,11 +4,11 @@
  * vanishes because the way to it did.
  */
 import { orUntil } from "../../base/deadline.ts";
+import { addressedSession } from "../../cluster/addressed.ts";
+import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
+import type { Link } from "../../cluster/link.ts";
+import type { Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { addressedSession } from "../../machines/addressed.ts";
-import { keepKnown, type LastKnown, lastKnown } from "../../machines/last-known.ts";
-import type { Link } from "../../machines/link.ts";
-import type { Machines } from "../../machines/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ServerEntry } from "../../protocol/machines.ts";

@@ -1,7 +1,7 @@
 /** Finds the processes that streams connect to: here by the registry, on another machine by asking over its link. */
 import * as v from "valibot";
-import { addressedSession } from "../../machines/addressed.ts";
-import type { Machines } from "../../machines/machines.ts";
+import { addressedSession } from "../../cluster/addressed.ts";
+import type { Machines } from "../../cluster/machines.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";

@@ -1,5 +1,5 @@
 /** Operations on the servers that this one reaches: itself, and the machines that were added. */
-import type { Machines } from "../../machines/machines.ts";
+import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";

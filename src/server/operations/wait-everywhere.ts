@@ -3,7 +3,7 @@
  * others are cancelled. Sessions that are named must be there, wherever; with tags, a machine that has none of them, or
  * does not answer, decides nothing.
  */
-import { addressedAnswer } from "../../machines/addressed.ts";
+import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
