@@ -19,6 +19,13 @@ export type SessionFeed = (changed: (id: string) => void) => Disposable;
 
 export const SESSIONS_URI = "wsh://sessions";
 
+/** Codes of a session, or a machine, that does not exist. */
+const notThere: ReadonlySet<string> = new Set(["session_not_found", "machine_not_found"]);
+
+export function isNotThere(code: string): boolean {
+  return notThere.has(code);
+}
+
 interface Watch {
   readonly listeners: Set<() => void>;
   readonly stop: Disposable;
@@ -112,7 +119,7 @@ export class Changes {
         if (signal.aborted) return;
         // Permanently gone: reported once, so that a reader notices.
         const { code } = WshError.from(thrown);
-        if (code === "session_not_found") return tell();
+        if (isNotThere(code)) return tell();
         // The name means another pane now.
         if (code === "invalid_cursor") tell();
         since = undefined;

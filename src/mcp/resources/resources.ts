@@ -7,7 +7,7 @@ import type { Call } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { listedSession } from "../tools/shown-session.ts";
 import type { Ask } from "../tools/tool.ts";
-import { type Changes, decoded, SESSIONS_URI, sessionOf } from "./changes.ts";
+import { type Changes, decoded, isNotThere, SESSIONS_URI, sessionOf } from "./changes.ts";
 
 const MIME_TYPE = "application/json";
 /** Lines of the scrollback resource: the newest. */
@@ -43,7 +43,7 @@ export function registerResources(server: McpServer, ask: Ask): void {
     const template = new ResourceTemplate(`${SESSIONS_URI}/{name}/${kind.part}`, {
       list: async () => ({
         resources: (await names()).map((name) => ({
-          uri: `${SESSIONS_URI}/${name}/${kind.part}`,
+          uri: `${SESSIONS_URI}/${encodeURIComponent(name)}/${kind.part}`,
           name: `${kind.described}: ${name}`,
           title: `${kind.described}: ${name}`,
           mimeType: MIME_TYPE,
@@ -68,7 +68,7 @@ async function read(uri: string, value: () => Promise<unknown>) {
   try {
     return { contents: [{ uri, mimeType: MIME_TYPE, text: JSON.stringify(await value()) }] };
   } catch (thrown) {
-    if (WshError.from(thrown).code === "session_not_found") throw new ResourceNotFoundError(uri);
+    if (isNotThere(WshError.from(thrown).code)) throw new ResourceNotFoundError(uri);
     throw thrown;
   }
 }
@@ -116,7 +116,7 @@ export async function mayWatch(uri: string, call: Call, only: string | undefined
     await call("session.get", {}, { signal, session, only, access: "observe", caller });
     return true;
   } catch (thrown) {
-    if (WshError.from(thrown).code === "session_not_found") return false;
+    if (isNotThere(WshError.from(thrown).code)) return false;
     throw thrown;
   }
 }
