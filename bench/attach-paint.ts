@@ -5,10 +5,10 @@
 import { figure, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import type { Stage } from "./stage.ts";
+import { KEYS, turn } from "./typed-turn.ts";
 import type { Window } from "./window.ts";
 
-/** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
-const KEYS = 60;
+/** Turns of each peer. */
 const TURNS = 10;
 /** A person's pause, shortened, and longer than a frame: every key is painted by itself. */
 const PAUSE_MS = 20;
@@ -63,11 +63,11 @@ export const paintEcho: Measure = {
     await Bun.sleep(SETTLE_MS);
     const times = peers.map((): number[] => []);
     const bytes = peers.map((): number[] => []);
-    for (const { window } of peers) await turn(window);
+    for (const { window } of peers) await turn(window, PAUSE_MS);
     for (let at = 0; at < TURNS; at++) {
       for (const [row, { window }] of peers.entries()) {
         const before = window.received;
-        times[row]?.push(...(await turn(window)));
+        times[row]?.push(...(await turn(window, PAUSE_MS)));
         bytes[row]?.push((window.received - before) / KEYS);
       }
     }
@@ -123,20 +123,3 @@ export const paintFlood: Measure = {
     };
   },
 };
-
-async function turn(window: Window): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < KEYS; at++) {
-    // Capital letters: a status line that is drawn in between has none alone.
-    const key = String.fromCharCode(65 + (at % 26));
-    const seen = window.next(key);
-    const typed = performance.now();
-    window.type(key);
-    times.push((await seen) - typed);
-    await Bun.sleep(PAUSE_MS);
-  }
-  // People's lines have ends.
-  window.type("\r\n");
-  await Bun.sleep(PAUSE_MS);
-  return times;
-}

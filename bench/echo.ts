@@ -2,10 +2,10 @@
 import { figure, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import { installed, type Stage } from "./stage.ts";
+import { KEYS, turn } from "./typed-turn.ts";
 import type { Window } from "./window.ts";
 
-/** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
-const KEYS = 60;
+/** Turns of each peer. */
 const TURNS = 15;
 /**
  * Turns before those, shown apart: the first keys of a host find code that was never run, and that is compiled while they
@@ -35,7 +35,7 @@ export const echo: Measure = {
     try {
       for (let at = 0; at < EARLY_TURNS + TURNS; at++) {
         for (const { window, p50, all, first } of peers) {
-          const times = await turn(window);
+          const times = await turn(window, PAUSE_MS);
           if (at < FIRST_TURNS) first.push(...times);
           if (at < EARLY_TURNS) continue;
           p50.push(percentile(times, 0.5));
@@ -87,21 +87,4 @@ async function open(stage: Stage): Promise<Peer[]> {
 function slowest(times: readonly number[]) {
   const p99 = percentile(times, 0.99);
   return { median: p99, low: p99, high: p99 };
-}
-
-async function turn(window: Window): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < KEYS; at++) {
-    // Capital letters: a status line that is drawn in between has none alone.
-    const key = String.fromCharCode(65 + (at % 26));
-    const seen = window.next(key);
-    const typed = performance.now();
-    window.type(key);
-    times.push((await seen) - typed);
-    await Bun.sleep(PAUSE_MS);
-  }
-  // People's lines have ends.
-  window.type("\r\n");
-  await Bun.sleep(PAUSE_MS);
-  return times;
 }

@@ -7,11 +7,11 @@ import type { Line, Measure } from "./measure.ts";
 import { tmuxPid } from "./memory.ts";
 import { pss } from "./process.ts";
 import type { Stage } from "./stage.ts";
+import { KEYS, turn } from "./typed-turn.ts";
 import { until } from "./until.ts";
 import type { Window } from "./window.ts";
 
-/** Keys of one turn, and turns of each peer, after some in which code is compiled. */
-const KEYS = 60;
+/** Turns of each peer, after some in which code is compiled. */
 const TURNS = 8;
 const EARLY_TURNS = 6;
 /** A person's pause, shortened. */
@@ -101,11 +101,11 @@ export const panesEcho: Measure = {
         const window = windows.get(who);
         if (window === undefined) continue;
         await others(stage, who, "SIGSTOP");
-        for (let at = 0; at < EARLY_TURNS; at++) await turn(window);
+        for (let at = 0; at < EARLY_TURNS; at++) await turn(window, PAUSE_MS);
         const times: number[] = [];
         const p50: number[] = [];
         for (let at = 0; at < TURNS; at++) {
-          const some = await turn(window);
+          const some = await turn(window, PAUSE_MS);
           times.push(...some);
           p50.push(percentile(some, 0.5));
         }
@@ -176,22 +176,6 @@ function ancestors(pid: number): number[] {
     found.push(at);
   }
   return found;
-}
-
-async function turn(window: Window): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < KEYS; at++) {
-    // Capital letters: floods print digits, and status lines have no capital alone.
-    const key = String.fromCharCode(65 + (at % 26));
-    const seen = window.next(key);
-    const typed = performance.now();
-    window.type(key);
-    times.push((await seen) - typed);
-    await Bun.sleep(PAUSE_MS);
-  }
-  window.type("\r\n");
-  await Bun.sleep(PAUSE_MS);
-  return times;
 }
 
 async function callTimes(stage: Stage, name: string): Promise<number[]> {

@@ -19,7 +19,7 @@ import { type Binding, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type LookInput, type ScrollbackChoice } from "../protocol/attach.ts";
-import { StreamEndSchema } from "../protocol/control.ts";
+import { REPLACED_MS, StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
@@ -37,8 +37,7 @@ const OUTPUT_LIMIT = 256 * 1024;
 const INPUT_LIMIT = 1024 * 1024;
 /** Longest wait for the session process's goodbye, in ms: more than a busy one needs, less than a person notices. */
 const GOODBYE_MS = 300;
-/** Longest time until a lost layout process serves its session again, in ms, and the interval between two tries. */
-const AGAIN_MS = 3_000;
+/** Interval between two tries to reach the successor of a lost layout process, in ms. */
 const AGAIN_POLL_MS = 20;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
@@ -238,7 +237,7 @@ class Client {
   private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
     const early: Uint8Array[] = [];
     this.early = early;
-    const until = performance.now() + AGAIN_MS;
+    const until = performance.now() + REPLACED_MS;
     for (;;) {
       const socket = await find();
       const opened = socket === null ? null : await Connection.open(socket, "attach").catch(() => null);

@@ -86,3 +86,6 @@ export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
 
 /** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
 export const PEER_TIMEOUT_MS = 5_000;
+
+/** Longest time until a lost layout process is replaced by a pane of its session, in ms: who talked to it waits so long. */
+export const REPLACED_MS = 3_000;

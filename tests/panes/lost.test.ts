@@ -44,6 +44,25 @@ test("kill -9 of the layout process ends no program; who is attached goes on, an
   expect(await wsh.ok("exec", "dev:logs.0", "--", "echo there")).toBe("there\n");
 });
 
+test("calls of the command line right after kill -9 of the layout process are answered by its successor", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = async () => JSON.parse(await wsh.ok("pane", "list", "dev", "--json")) as Pane[];
+  const before = (await panes()).map(({ id, pid }) => [id, pid]);
+  // By the session's name, by a place in it, and by a pane, whose own process lives and asks the lost one.
+  for (const target of ["dev", "dev:0.1", String(before[1]?.[0])]) {
+    process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+    const listed = JSON.parse(await wsh.ok("pane", "list", target, "--json")) as Pane[];
+    expect(listed.map(({ id, pid }) => [id, pid])).toEqual(before);
+  }
+  process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+  expect(await wsh.ok("exec", "dev:0.1", "--", "echo there")).toBe("there\n");
+  // What is not there is still said at once, and as before.
+  const missing = await wsh.run("pane", "list", "dev:0.7");
+  expect(missing.stderr).toContain("no pane 'dev:0.7'");
+});
+
 test("kill -9 of a pane's process costs that pane; the others take its room", async () => {
   await using wsh = new Wsh();
   await wsh.server();

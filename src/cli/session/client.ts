@@ -7,9 +7,10 @@ import { addressedAnswer, addressedSession } from "../../cluster/addressed.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, findSession } from "../../instance/registry/registry.ts";
+import { cleanStale, findSession, isServedAgain } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
+import { REPLACED_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
@@ -18,7 +19,15 @@ import { Connection, type ConnectionEvents, type Dial } from "../../wire/connect
 /** How the command line introduces itself to a session process. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
 
+/** What is said of a process that is gone, or goes while it is asked. */
+const unreached: ReadonlySet<string> = new Set(["session_not_found", "host_unavailable"]);
+/** Interval between two looks for the successor of a lost layout process, in ms. */
+const REPLACED_POLL_MS = 20;
+
 export class SessionClient implements Disposable {
+  /** To the process that serves the session: asked for once, by however many calls at the same time. */
+  private asked: Promise<Connection> | null = null;
+
   private constructor(
     readonly name: string,
     /** To the process of the pane that the target means. */
@@ -28,8 +37,8 @@ export class SessionClient implements Disposable {
     /** The session as its pane's process had it when the connection opened. */
     readonly info: SessionInfo | null,
     private readonly target: string,
-    /** Socket of that process, while another one serves the session and has not been asked yet. */
-    private servedAt: string | Dial | null = null,
+    /** Where that process is, when it is another one than the pane's. */
+    private readonly servedAt: (() => Promise<Where>) | null = null,
     /** The machine that has it; null: this one. */
     readonly machine: string | null = null,
   ) {}
@@ -38,13 +47,10 @@ export class SessionClient implements Disposable {
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
     const parsed = parseTarget(target);
-    const where = machine === null ? await placeHere(instance, target) : await placeThere(instance, machine, target);
-    let client: SessionClient;
-    try {
-      client = await SessionClient.connect(where, target, events);
-    } catch (thrown) {
-      throw where.failure(thrown);
-    }
+    const client = await whileReplaced(
+      () => (machine === null ? placeHere(instance, target) : placeThere(instance, machine, target)),
+      (where) => SessionClient.connect(where, target, events),
+    );
     try {
       // Of several panes the layout process has found the one that is meant; a pane's own process knows no other window.
       if (client.info !== null && client.whole === client.connection) requirePane(client.info, parsed);
@@ -62,7 +68,7 @@ export class SessionClient implements Disposable {
     if (hello.role === "layout") return SessionClient.ofPane(where, name, connection, info, target, events);
     // What ends a pane is asked of another process than the pane's; a lost one has no other.
     const isServed = hello.member === true && info !== null && info.state !== "lost";
-    const servedAt = isServed ? where.at(info.id) : null;
+    const servedAt = isServed ? () => where.at(info.id) : null;
     return new SessionClient(name, connection, connection, info, target, servedAt);
   }
 
@@ -120,10 +126,16 @@ export class SessionClient implements Disposable {
       : `session '${this.name}'`;
   }
 
-  private async serving(): Promise<Connection> {
+  private serving(): Promise<Connection> {
+    this.asked ??= this.reachServing();
+    return this.asked;
+  }
+
+  private async reachServing(): Promise<Connection> {
     const { servedAt } = this;
-    this.servedAt = null;
-    if (servedAt !== null) this.whole = (await Connection.open(servedAt, "cli")).connection;
+    if (servedAt !== null) {
+      this.whole = (await whileReplaced(servedAt, ({ first }) => Connection.open(first, "cli"))).connection;
+    }
     return this.whole;
   }
 
@@ -158,11 +170,30 @@ interface Where {
   /** What messages call the session until its process says its name. */
   readonly called: string;
   readonly first: string | Dial;
-  /** The process that serves a session's id. */
-  at(id: string): string | Dial;
+  /** The same of the process that serves a session's id. */
+  at(id: string): Promise<Where>;
   pane(resolved: v.InferOutput<typeof ResolvedSchema>): string | Dial;
   /** Why it could not be reached. */
   failure(thrown: unknown): WshError;
+  /** Whether it is a layout process that is lost, and a pane of its session starts another. */
+  isReplaced(): Promise<boolean>;
+}
+
+/**
+ * Asks a process; while that is a layout process that was lost, its successor.
+ * @throws WshError of `find` and `ask`
+ */
+async function whileReplaced<T>(find: () => Promise<Where>, ask: (where: Where) => Promise<T>): Promise<T> {
+  const until = performance.now() + REPLACED_MS;
+  for (;;) {
+    const where = await find();
+    try {
+      return await ask(where);
+    } catch (thrown) {
+      const isGone = unreached.has(WshError.from(thrown).code);
+      if (!isGone || performance.now() > until || !(await where.isReplaced())) throw where.failure(thrown);
+    }
+  }
 }
 
 async function placeHere(instance: Instance, target: string): Promise<Where> {
@@ -171,8 +202,14 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
   return {
     called,
     first: entry.socket,
-    at: (id) => findSession(instance, parseTarget(id)).socket,
+    at: (id) => placeHere(instance, id),
     pane: ({ socket }) => socket,
+    async isReplaced() {
+      if (!isServedAgain(instance, entry)) return false;
+      // One that dies lets its socket go before its lock.
+      await Bun.sleep(REPLACED_POLL_MS);
+      return processState(entry.socket) !== "alive";
+    },
     failure(thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") return error;
@@ -183,13 +220,18 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
 
 async function placeThere(instance: Instance, machine: string, target: string): Promise<Where> {
   const { linkOf } = await import("./machines.ts");
-  const link = await linkOf(instance, machine);
+  return atLink(await linkOf(instance, machine), target);
+}
+
+function atLink(link: { dial(target: string): Dial }, target: string): Where {
   return {
     called: target,
     first: link.dial(target),
-    at: (id) => link.dial(id),
+    at: async (id) => atLink(link, id),
     pane: ({ pane }) => link.dial(pane),
     failure: (thrown) => WshError.from(thrown),
+    // The other machine's server waits itself.
+    isReplaced: async () => false,
   };
 }
 

@@ -133,7 +133,7 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const { entries } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
   const dead = candidates.filter(
-    (entry) => processState(entry.socket) === "dead" && !isServedAgain(instance, current, entry),
+    (entry) => processState(entry.socket) === "dead" && !isServedAgain(instance, entry, current),
   );
   for (const entry of dead) removeEntry(instance, entry.id, current);
   if (ids === undefined) {
@@ -152,7 +152,11 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
 }
 
 /** Whether panes of a session live whose layout process is dead: they start another in a moment (members.ts). */
-function isServedAgain(instance: Instance, { members }: Snapshot, { session, isMember }: SessionEntry): boolean {
+export function isServedAgain(
+  instance: Instance,
+  { session, isMember }: SessionEntry,
+  { members }: Pick<Snapshot, "members"> = snapshot(instance),
+): boolean {
   if (session === null || isMember) return false;
   const panes = members.filter((member) => member.session === session);
   return panes.some(({ host }) => host !== null && processState(hostSocket(instance, host)) === "alive");
@@ -280,7 +284,7 @@ function removeNamed(instance: Instance, name: string): void {
   if (host !== null && processState(hostSocket(instance, host)) === "dead") {
     const current = snapshot(instance);
     const entry = current.entries.find(({ id }) => id === host);
-    if (entry === undefined || !isServedAgain(instance, current, entry)) removeEntry(instance, host, current);
+    if (entry === undefined || !isServedAgain(instance, entry, current)) removeEntry(instance, host, current);
   }
   if (isOrphan(instance, file, host)) unlinkName(instance, file);
 }

@@ -10,7 +10,7 @@ import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
-import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
+import { EventSchema, PEER_TIMEOUT_MS, REPLACED_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { formatTarget, notFound, parseTarget, type Target, windowId } from "../../protocol/names.ts";
@@ -26,8 +26,7 @@ const NOTICE_MS = 30;
 const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
-/** Longest time until a lost layout process is replaced, in ms, and the interval between two looks. */
-export const REPLACED_MS = 3_000;
+/** Interval between two looks for the successor of a lost layout process, in ms. */
 export const REPLACED_POLL_MS = 100;
 
 export interface HostsListener {

@@ -6,13 +6,13 @@
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
 import { type Attach, AttachEventSchema } from "../../protocol/attach.ts";
-import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { REPLACED_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import { REPLACED_POLL_MS } from "./session-hosts.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 export interface ViewFeedEvents {

@@ -4,13 +4,13 @@
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
-import { StreamEndSchema } from "../../protocol/control.ts";
+import { REPLACED_MS, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { WindowMovedSchema, type WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+import { REPLACED_POLL_MS } from "./session-hosts.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 const MOVED = '{"event":"moved"';
