@@ -1,14 +1,16 @@
 /**
- * A window as one grid: its panes, which run elsewhere, beside each other, and the lines between them.
+ * A window as one grid: its panes, which run elsewhere, beside each other, and the lines between them,
+ * which say what lies below them.
  *
  * What must stay true: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or
  * filled up, never moved; a row of which nothing changed is the same object as before, so that two pictures are
- * compared quickly. `place` runs when the layout or the active pane changes, `grid` once per picture.
+ * compared quickly. `place` runs when the layout, the active pane or a label changes, `grid` once per picture.
  */
 import type { Cell, Grid, GridCursor, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
+import { borderTitle, type PaneLabel } from "./border-titles.ts";
 import { borderGlyph, plainBorderGlyph } from "./borders.ts";
-import { blankRow, sliceRow } from "./canvas.ts";
+import { blankRow, Canvas, sliceRow } from "./canvas.ts";
 import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
@@ -20,6 +22,8 @@ interface Place extends Size {
 export interface PlacedPane {
   readonly id: string;
   readonly box: Place;
+  /** Said in the line above it, where there is one; absent: nothing. */
+  readonly label?: PaneLabel;
 }
 
 export interface WindowPlaces {
@@ -50,7 +54,7 @@ export class WindowCanvas {
     this.places = places;
     this.made = [];
     const { size, panes } = places;
-    const cells = lineCells(places, this.ascii);
+    const cells = titledLines(places, this.ascii);
     this.rows = Array.from({ length: size.rows }, (_, row) => {
       const across = panes.filter(({ box }) => row >= box.row && row < box.row + box.rows);
       const parts: Part[] = [];
@@ -105,6 +109,27 @@ function cursorIn(box: Place, picture: Grid | null): GridCursor {
   const inside = cursor.row < box.rows && cursor.col < box.cols;
   const row = box.row + Math.min(cursor.row, box.rows - 1);
   return { ...cursor, row, col: box.col + Math.min(cursor.col, box.cols - 1), visible: cursor.visible && inside };
+}
+
+/** The same as lineCells, with what the lines say. */
+function titledLines(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
+  const cells = lineCells(places, ascii);
+  const titled = places.panes.flatMap(({ box, label }) =>
+    label === undefined || box.row === 0 ? [] : [{ box, label }],
+  );
+  return (row, from, to) => {
+    const own = titled.filter(({ box }) => box.row === row + 1 && box.col >= from && box.col + box.cols <= to);
+    const line = cells(row, from, to);
+    if (own.length === 0) return line;
+    const canvas = new Canvas(1, to - from);
+    canvas.putRow(0, line);
+    for (const { box, label } of own) {
+      const at = box.col - from;
+      const within = { row: 0, col: at, height: 1, width: box.cols };
+      canvas.text(0, at + 1, borderTitle(label, box.cols, ascii), theme.title, within);
+    }
+    return canvas.finish()[0] ?? line;
+  };
 }
 
 /** Returns what gives the cells of lines in part of a row. */

@@ -6,6 +6,7 @@
 import * as v from "valibot";
 import { orUntil } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
+import type { PaneLabel } from "../compositor/border-titles.ts";
 import { urgencyOf } from "../protocol/agent.ts";
 import { WshError } from "../protocol/errors.ts";
 import { FoundPromptSchema, type SecretInputSchema, type SecretPrompt, SecretTakenSchema } from "../protocol/secret.ts";
@@ -21,6 +22,7 @@ import type { PaneRef } from "../session/types.ts";
 import { show } from "../session/windows/changes.ts";
 import { activeWindow, defaultPane, panesIn, type WindowEntry } from "../session/windows/state.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
+import { paneLabel } from "./pane-label.ts";
 import type { WindowView } from "./view.ts";
 
 /** The end of a view, which has no program. */
@@ -50,6 +52,8 @@ export class Content implements PaneRef {
     private readonly view: () => WindowView,
     /** Ends the processes of panes that have left the layout, and resolves when they have ended. */
     private readonly endLeft: () => Promise<void>,
+    /** Whether the lines above panes say what they are. */
+    private readonly titled: boolean,
   ) {
     arrangement.events.on("over", (exit) => {
       this.exit = exit;
@@ -179,6 +183,11 @@ export class Content implements PaneRef {
 
   nameOf(window: WindowEntry): string {
     return window.name ?? automaticName(this.paneInfo(window.active));
+  }
+
+  /** What the line above a pane says; null: nothing. */
+  labelOf(pane: string): PaneLabel | null {
+    return this.titled ? paneLabel(this.paneInfo(pane)) : null;
   }
 
   /** Asks a pane's process. @throws WshError pane_not_found, host_unavailable, and what it answers */

@@ -146,10 +146,11 @@ async function begin() {
     const content = new Content(
       arrangement,
       () => {
-        view ??= new WindowView(arrangement, area, content.activity);
+        view ??= new WindowView(arrangement, area, content);
         return view;
       },
       () => endProcesses(memberSockets(instance, start.session), { reason: "killed" }),
+      settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
     );
     const { session: number, name } = start;
     const session = new Session<Content>(

@@ -214,7 +214,7 @@ export class SplitSession implements Split {
     const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
     if (isIndependent !== true) return this.shared;
     const { rows, cols } = this.shared;
-    const view = new WindowView(this.arrangement, { rows, cols }, this.content.activity, ownFocus(this.arrangement));
+    const view = new WindowView(this.arrangement, { rows, cols }, this.content, ownFocus(this.arrangement));
     this.content.independent.add(view);
     peer.onClosed = () => {
       this.content.independent.delete(view);
@@ -245,7 +245,7 @@ export class SplitSession implements Split {
         { automatic: (each) => content.nameOf(each), id: ({ id }) => windowId(id) },
       )?.window;
     if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
-    const view = new WindowView(arrangement, arrangement.sizeOf(found), content.activity, null, found.id);
+    const view = new WindowView(arrangement, arrangement.sizeOf(found), content, null, found.id);
     return {
       get id() {
         return now().windows.some(({ id }) => id === found.id) ? windowId(found.id) : null;

@@ -5,6 +5,7 @@
  * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
  * longer than SETTLE_MS, so that no half of a change is seen.
  */
+import type { PaneLabel } from "../compositor/border-titles.ts";
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
 import type { Pointed } from "../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
@@ -63,7 +64,7 @@ export class WindowView implements Shown {
   constructor(
     private readonly arrangement: Arrangement,
     private area: Size,
-    private readonly activity: { record(): void },
+    private readonly content: { readonly activity: { record(): void }; labelOf(pane: string): PaneLabel | null },
     readonly own: OwnFocus | null = null,
     private readonly watched: number | null = null,
   ) {
@@ -76,6 +77,7 @@ export class WindowView implements Shown {
       events.on("painted", (pane) => this.painted(pane)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
       events.on("placed", () => this.arranged()),
+      events.on("listed", () => this.labelled()),
       events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
       events.on("copied", ({ selection, base64 }) =>
         this.each((listener) => listener.clipboard({ selection, base64 })),
@@ -242,7 +244,7 @@ export class WindowView implements Shown {
       get id() {
         return self.active;
       },
-      activity: { record: () => self.activity.record() },
+      activity: { record: () => self.content.activity.record() },
       // Each pane's process knows its own; keys of a password are told to nobody there.
       flags: () => null,
       typed(bytes) {
@@ -275,7 +277,9 @@ export class WindowView implements Shown {
     const order = panesIn(window);
     const panes = order.flatMap((id) => {
       const box = placement.boxes.get(id);
-      return box === undefined ? [] : [{ id, box }];
+      if (box === undefined) return [];
+      const label = box.row === 0 ? null : this.content.labelOf(id);
+      return label === null ? [{ id, box }] : [{ id, box, label }];
     });
     const size = { rows: placement.size.rows, cols: placement.size.cols };
     return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
@@ -302,6 +306,18 @@ export class WindowView implements Shown {
     this.epoch++;
     this.hold();
     this.each((listener) => listener.reset());
+  }
+
+  /** What the lines above panes say may have changed. Runs a few times a second for a pane that prints all the time. */
+  private labelled(): void {
+    const isSame = this.places.panes.every(({ id, box, label }) => {
+      const now = box.row === 0 ? null : this.content.labelOf(id);
+      return label?.title === now?.title && label?.says.join("\n") === now?.says.join("\n");
+    });
+    if (isSame) return;
+    this.places = this.placesOf();
+    this.epoch++;
+    if (this.held === null) this.each((listener) => listener.changed(false));
   }
 
   /** Programs that asked are told when they get and lose the keys. */

@@ -111,6 +111,11 @@ export const settingsSchema = v.object({
     "A line with the session's windows and what happens in them; auto: while there are several windows or panes.",
     { env: "WSH_STATUS" },
   ),
+  border_titles: choice(
+    ["auto", "on", "off"],
+    "auto",
+    "Whether the line above a pane says its title, what it waits for or how it ended, and who types there; auto: unless status is off. No row is taken for it: panes at the top have no such line.",
+  ),
   status_position: choice(["bottom", "top"], "bottom", "Where the status line stands."),
   status_segments: list(
     /^(session|windows|gap|exit|typing|agents|people|command|time)$/,

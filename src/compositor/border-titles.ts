@@ -1,0 +1,68 @@
+/**
+ * What the line above a pane says: the pane's title, its state, and who types there. Pure.
+ *
+ * What must stay true: a cell of the line is left on either side, so that the line is seen as one; where there is little
+ * room, the title gives way before what happens in the pane.
+ */
+import { inAscii } from "./ascii.ts";
+import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+
+/** What is known of a pane, for the line above it. */
+export interface PaneLabel {
+  readonly title: string;
+  /** In the order in which they give way to nothing: the last first. */
+  readonly says: readonly string[];
+}
+
+/** Cells of the line on either side, and blanks between it and the text. */
+const BESIDE = 4;
+/** Fewest cells of text that are worth a place. */
+const LEAST = 3;
+const SEPARATOR = " · ";
+/** UTF-16 units of a title that are looked at: more than any terminal is wide. */
+const LONGEST = 4_096;
+
+function widthOf(text: readonly Cluster[]): number {
+  return text.reduce((sum, { width }) => sum + width, 0);
+}
+
+/** Text of at most this many cells, with a sign where something was cut; empty where not even that fits. */
+function cut(text: readonly Cluster[], cells: number): readonly Cluster[] {
+  if (widthOf(text) <= cells) return text;
+  if (cells < LEAST) return [];
+  const kept: Cluster[] = [];
+  let width = 0;
+  for (const cluster of text) {
+    if (width + cluster.width > cells - 1) break;
+    kept.push(cluster);
+    width += cluster.width;
+  }
+  return [...kept, { text: "…", width: 1 }];
+}
+
+function oneLine(text: string): readonly Cluster[] {
+  return clusters(cleanText(text.slice(0, LONGEST)).replace(/\s+/g, " ").trim());
+}
+
+/**
+ * The text in a line over a pane of this width, with a blank on either side; empty where there is no room for any.
+ * It stands one cell from the left.
+ */
+export function borderTitle({ title, says }: PaneLabel, cols: number, ascii: boolean): readonly Cluster[] {
+  const room = cols - BESIDE;
+  if (room < LEAST) return [];
+  const separator = clusters(SEPARATOR);
+  const news = says.filter((each) => each !== "").map(oneLine);
+  const joined = (count: number): Cluster[] =>
+    news.slice(0, count).flatMap((each, at) => (at === 0 ? [...each] : [...separator, ...each]));
+  let count = news.length;
+  while (count > 1 && widthOf(joined(count)) > room) count--;
+  const told = cut(joined(count), room);
+  const between = told.length === 0 ? [] : separator;
+  const name = cut(oneLine(title), room - widthOf(told) - widthOf(between));
+  const text = name.length === 0 || told.length === 0 ? [...name, ...told] : [...name, ...between, ...told];
+  if (text.length === 0) return [];
+  const blank: Cluster = { text: " ", width: 1 };
+  const signs = (cluster: Cluster): Cluster => (ascii ? { ...cluster, text: inAscii(cluster.text) } : cluster);
+  return [blank, ...text.map(signs), blank];
+}

@@ -1,0 +1,71 @@
+/** A window of several panes as one picture: what the lines between panes say. */
+import { describe, expect, test } from "bun:test";
+import type { PaneLabel } from "../../../src/compositor/border-titles.ts";
+import { theme } from "../../../src/compositor/theme.ts";
+import { WindowCanvas, type WindowPlaces } from "../../../src/compositor/window.ts";
+import type { Grid, Row } from "../../../src/protocol/grid.ts";
+import { borderCells, placePanes } from "../../../src/session/layout/cells.ts";
+import type { LayoutNode } from "../../../src/session/layout/tree.ts";
+
+const leaf = (pane: string): LayoutNode => ({ pane, weight: 1 });
+const size = { rows: 5, cols: 30 };
+
+function places(root: LayoutNode, labels: Readonly<Record<string, PaneLabel>>, cols = size.cols): WindowPlaces {
+  const placement = placePanes(root, { ...size, cols });
+  const panes = [...placement.boxes].map(([id, box]) => {
+    const label = labels[id];
+    return label === undefined ? { id, box } : { id, box, label };
+  });
+  return {
+    ...{ size: placement.size, panes, lines: borderCells(placement) },
+    ...{ active: panes[0]?.id ?? "", synchronized: false },
+  };
+}
+
+const textOf = (row: Row | undefined): string => (row ?? []).map(({ text }) => text).join("");
+function drawn(given: WindowPlaces, ascii = false): Grid {
+  const canvas = new WindowCanvas(ascii);
+  canvas.place(given);
+  return canvas.grid(() => null);
+}
+
+const stacked: LayoutNode = { axis: "column", weight: 1, children: [leaf("@1"), leaf("@2")] };
+const quarters: LayoutNode = {
+  ...{ axis: "row", weight: 1 },
+  children: [stacked, { axis: "column", weight: 1, children: [leaf("@3"), leaf("@4")] }],
+};
+
+describe("the line above a pane", () => {
+  const label = (title: string, ...says: string[]): PaneLabel => ({ title, says });
+
+  test("says its title, who types and its state, in the look of titles; a pane at the top has none", () => {
+    const grid = drawn(places(stacked, { "@1": label("top"), "@2": label("make", "claude types", "lost") }, 40));
+    expect(textOf(grid.lines[2])).toBe("━ make · claude types · lost ───────────");
+    expect(textOf(grid.lines[0]).trim()).toBe("");
+    const styles = grid.lines[2]?.map(({ style }) => style) ?? [];
+    expect(styles.map((style) => style === theme.title)).toEqual(styles.map((_, at) => at >= 1 && at <= 28));
+  });
+
+  test("keeps to its pane's columns, and to ASCII where the terminal shows no more", () => {
+    const labels = { "@2": label("left", "x"), "@4": label("a title that is too long") };
+    expect(textOf(drawn(places(quarters, labels)).lines[2])).toBe("━ left · x ━━━━╃─ a title t… ─");
+    expect(textOf(drawn(places(quarters, labels), true).lines[2])).toBe("- left - x ----+- a title t. -");
+  });
+
+  test("gives up its title before what happens there, and says nothing where there is no room", () => {
+    const at = (cols: number): string =>
+      textOf(drawn(places(stacked, { "@2": label("a long title", "claude types", "lost") }, cols)).lines[2]);
+    expect(at(30)).toMatch(/^━ a l… · claude types · lost ─$/);
+    expect(at(20)).toMatch(/^━ claude types ━*─+$/);
+    expect(at(10)).toMatch(/^━ claud… ─$/);
+    expect(at(6)).toMatch(/^[━╾─]{6}$/);
+  });
+
+  test("keeps wide characters whole, and takes nothing of a title but text", () => {
+    const at = (title: string, cols: number): string =>
+      textOf(drawn(places(stacked, { "@2": label(title) }, cols)).lines[2]);
+    expect(at("日本語の題", 11)).toBe("━ 日本語… ─");
+    expect(at("日本語の題", 12)).toBe("━ 日本語… ──");
+    expect(at("a\x1b[31m\n\tb", 20)).not.toMatch(/[\x00-\x1f]/);
+  });
+});
