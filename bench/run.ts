@@ -25,6 +25,7 @@ import { scale } from "./scale.ts";
 import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
+import { statusLine } from "./status-line.ts";
 import { web } from "./web.ts";
 
 const measures: readonly Measure[] = [
@@ -33,6 +34,7 @@ const measures: readonly Measure[] = [
   floodAttached,
   paintEcho,
   paintFlood,
+  statusLine,
   cost,
   latency,
   commandEnds,
