@@ -334,4 +334,27 @@ describe("wsh exec", () => {
     expect(failed).toMatchObject({ code: 5, stdout: "x\n", stderr: expect.stringContaining("was not run") });
     expect(await wsh.run("exec", "--pipeline", "true")).toMatchObject({ code: 2 });
   });
+
+  test("--pipeline --json: the result of each command, with its own output and exit code", async () => {
+    await using all = await instance();
+    const { wsh } = all;
+    const steps = (stdout: string) =>
+      (JSON.parse(stdout).steps as { state: string; exit_code: number | null; output: string }[]).map(
+        ({ state, exit_code, output }) => [state, exit_code, output],
+      );
+    const sorted = await wsh.run("exec", "--pipeline", "--json", "printf 'b\\na\\n'", "sort", "tr a-z A-Z");
+    expect(sorted).toMatchObject({ code: 0, stderr: "" });
+    expect(steps(sorted.stdout)).toEqual([
+      ["finished", 0, "b\na"],
+      ["finished", 0, "a\nb"],
+      ["finished", 0, "A\nB"],
+    ]);
+    const failed = await wsh.run("exec", "--pipeline", "--json", "--", "echo x", "cat; exit 5", "cat");
+    expect(failed.code).toBe(5);
+    expect(steps(failed.stdout)).toEqual([
+      ["finished", 0, "x"],
+      ["finished", 5, "x"],
+      ["skipped", null, ""],
+    ]);
+  });
 });

@@ -7,7 +7,7 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { type CommandRecord, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
+import { type CommandRecord, MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -17,7 +17,7 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
-import type { ExecOptions } from "../session/exec-options.ts";
+import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, onEndSignal, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
@@ -246,24 +246,35 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   const steps = after ?? before;
   if (steps.length < 2) throw new UsageError("--pipeline joins at least two commands, each a word of its own");
   if (after !== null && before.length > 0) throw new UsageError("--pipeline is for commands in sessions of their own");
-  for (const name of ["json", "background", "until", "show", "create", "typed", "integrate", "clearLine"] as const) {
+  for (const name of ["background", "until", "show", "create", "typed", "integrate", "clearLine"] as const) {
     if (options[name] !== undefined) throw new UsageError(`--pipeline cannot be used with --${name}`);
   }
   const { PipelineFiles } = await import("../../server/operations/exec/pipeline.ts");
   using files = new PipelineFiles(instance, steps.length);
+  const results: PipelineStep[] = [];
   for (const [index, step] of steps.entries()) {
+    const cursor = results.at(-1)?.output_cursor ?? 0;
+    if (process.exitCode) {
+      results.push(skippedStep({}, cursor));
+      continue;
+    }
     const { stdin_path: stdinPath, stdout_path: stdoutPath } = files.of(index);
     const stdin = index === 0 && options.stdin === true;
     // What the next one reads is not printed, unless the step fails.
-    const shown = index === steps.length - 1 ? {} : ({ isFiltered: true, output: "on_failure" } as const);
-    await execFresh(instance, step, { ...options, ...shown, stdin, stdinPath, stdoutPath });
+    const isPassedOn = index < steps.length - 1;
+    const shown = isPassedOn && options.json !== true ? ({ isFiltered: true, output: "on_failure" } as const) : {};
+    // Until it is told: how a step ends whose session is ended under it is unknown.
+    let result: PipelineStep = { ...skippedStep({}, cursor), state: "lost" };
+    const report = (told: PipelineStep): void => {
+      result = told;
+    };
+    await execFresh(instance, step, { ...options, ...shown, stdin, stdinPath, stdoutPath, report });
     const fault = files.fault(index);
     if (fault !== null) complain(fault);
-    if (process.exitCode !== undefined && process.exitCode !== 0) {
-      if (index < steps.length - 1) complain(`'${step}' has failed: what follows it was not run`);
-      return;
-    }
+    results.push(fault === null ? result : { ...result, warnings: [fault] });
+    if (process.exitCode && isPassedOn) complain(`'${step}' has failed: what follows it was not run`);
   }
+  if (options.json === true) await printJson({ steps: results });
 }
 
 /** In a pane beside another one, which keeps the focus. */
@@ -362,7 +373,8 @@ async function watch(
   process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
     const stopped = onTimeout === "kill" ? "killed" : "interrupted";
-    await printJson(await resultOf(session, record, stop && !running ? stopped : record.state, options));
+    const result = await resultOf(session, record, stop && !running ? stopped : record.state, options);
+    await (options.report ?? printJson)(result);
   } else if (options.isFiltered === true) {
     const shown = await filteredOutput(session, record, options);
     if (shown?.incomplete === true) complain(incompleteText(shown));

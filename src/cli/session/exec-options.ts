@@ -1,7 +1,16 @@
 /** The options of `wsh exec`, as they were given. Types only. */
+import type { StepResult } from "../../protocol/commands.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import type { FilterOptions } from "./filtered-output.ts";
 import type { Place } from "./open-or-create.ts";
+
+/** The result of a step, as JSON. */
+export type PipelineStep = Omit<StepResult, "name" | "output_cursor" | "ran"> & {
+  /** null while the end of the output is not known. */
+  readonly output_cursor: number | null;
+  /** null where it is not known either. */
+  readonly ran?: string | null;
+};
 
 export interface ExecOptions extends FilterOptions {
   /** The output is printed at the end, as filtered. */
@@ -25,5 +34,7 @@ export interface ExecOptions extends FilterOptions {
   readonly show?: boolean;
   readonly keep?: "none" | "failed" | "all";
   readonly json?: boolean;
+  /** Takes the result in place of standard output. */
+  readonly report?: (result: PipelineStep) => void;
   readonly place?: Place;
 }

@@ -2,7 +2,7 @@
 import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionClient } from "./client.ts";
-import type { ExecOptions } from "./exec-options.ts";
+import type { ExecOptions, PipelineStep } from "./exec-options.ts";
 import { filteredOutput } from "./filtered-output.ts";
 
 /** In the form that the operation `exec` returns. */
@@ -11,7 +11,7 @@ export async function resultOf(
   record: CommandRecord,
   state: ExecState,
   options: ExecOptions,
-): Promise<object> {
+): Promise<PipelineStep> {
   const shown = await filteredOutput(session, record, options);
   const { incomplete, searched, reason, text, omitted_lines, matches, total_lines } = shown ?? {};
   const { output_cursor } = shown ?? { output_cursor: record.output_end };
