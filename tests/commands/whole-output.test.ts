@@ -60,7 +60,12 @@ function unnamedFiles(pid: number, dir: string): string[] {
     .readdirSync(`/proc/${pid}/fd`)
     .map((descriptor) => `/proc/${pid}/fd/${descriptor}`)
     .filter((path) => {
-      const target = fs.readlinkSync(path);
+      let target: string;
+      try {
+        target = fs.readlinkSync(path);
+      } catch {
+        return false; // closed since
+      }
       return target.startsWith(dir) && target.endsWith("(deleted)");
     });
 }

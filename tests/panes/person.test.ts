@@ -37,7 +37,7 @@ describe("keys that ask", () => {
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
-    await http.post("/sessions/dev/panes", { focus: true, command: "sleep 1000" });
+    await http.expect(201, http.post("/sessions/dev/panes", { focus: true, command: "sleep 1000" }));
     await until("the split", async () => (await panes("dev"))[1]?.program === "sleep");
     person.type(`${PREFIX}x`);
     await person.sees(/Close the pane\?[\s\S]*'sleep' runs there/);
