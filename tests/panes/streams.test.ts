@@ -203,7 +203,8 @@ describe("the stream of a window", () => {
     await wsh.ok("exec", pane, "--", "echo hidden");
     await until("the hidden window", () => picture.text.includes("hidden"));
     expect(await person.text()).not.toContain("hidden");
-    const places = (text: string) => JSON.parse(text).map((each: object) => ({ ...each, state: "", program: "" }));
+    const places = (text: string) =>
+      JSON.parse(text).map((each: object) => ({ ...each, state: "", program: "", last_exit_code: null }));
     expect(places(JSON.stringify(await panes("dev")))).toEqual(places(before));
     await http.send("DELETE", `/sessions/${pane}/pane`);
     await until("its end", () => picture.names.includes("window_closed"));

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { isMissing } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount, Enclave } from "../faults/enclosed.ts";
@@ -137,7 +138,7 @@ test("a huge file costs neither memory nor time", async () => {
 /** Whether files can be made unchangeable here, also for root. */
 const canFreeze = ((): boolean => {
   const directory = fs.mkdtempSync(join(os.tmpdir(), "wsh-i-"));
-  const frozen = Bun.which("chattr") !== null && freeze(directory, true) && freeze(directory, false);
+  const frozen = !isMissing("chattr") && freeze(directory, true) && freeze(directory, false);
   fs.rmdirSync(directory);
   return frozen;
 })();
