@@ -3,12 +3,8 @@
  * (WSH_TEST_FULL=1). Ends with what was skipped for want of a program, and the plain line
  * `N passed, N failed, N skipped`.
  */
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { TestReport, type TestRun } from "./test-run.ts";
-
-/** Most test files that run side by side: the tests wait more than they work, and each starts processes of its own. */
-const MAX_LANES = 4;
 
 const root = join(import.meta.dir, "..");
 const full = process.argv.includes("--full");
@@ -30,8 +26,7 @@ function step(name: string, command: string[]): boolean {
 /** Runs test files, all when none is named. */
 async function runTests(files: readonly string[]): Promise<TestRun> {
   // Black-box tests wait for conditions on shared machines: a minute for a single one.
-  const lanes = `--parallel=${Math.min(MAX_LANES, Math.max(1, availableParallelism()))}`;
-  const command = [process.execPath, "test", lanes, "--timeout", full ? "600000" : "60000", ...files];
+  const command = [process.execPath, "test", "--isolate", "--timeout", full ? "600000" : "60000", ...files];
   const run = Bun.spawn(command, { cwd: root, env, stdout: "inherit", stderr: "pipe", stdin: "ignore" });
   const report = new TestReport();
   const decoder = new TextDecoder();
@@ -59,7 +54,7 @@ async function tests(): Promise<void> {
 }
 
 step("system packages", [join(root, "scripts/system-packages")]);
-step("types", [process.execPath, "run", "typecheck"]);
+step("types", [process.execPath, "x", "tsc", "--noEmit"]);
 step("lint and format", [process.execPath, "x", "biome", "check", "."]);
 if (step("build", [process.execPath, "run", "build.ts"])) await tests();
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
