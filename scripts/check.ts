@@ -54,7 +54,7 @@ async function tests(): Promise<void> {
 }
 
 step("system packages", [join(root, "scripts/system-packages")]);
-step("types", [process.execPath, "x", "tsc", "--noEmit"]);
+step("types", [process.execPath, "run", "typecheck"]);
 step("lint and format", [process.execPath, "x", "biome", "check", "."]);
 if (step("build", [process.execPath, "run", "build.ts"])) await tests();
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

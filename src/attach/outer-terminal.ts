@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
+import type { ByteReader } from "../platform/byte-reader.ts";
 import { platform } from "../platform/platform.ts";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
@@ -48,7 +49,7 @@ export class OuterTerminal {
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
   private readonly own: number[] = [];
-  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  private reader: ByteReader | null = null;
   private restored = false;
   private left = false;
   /** Another process has the terminal, restored. */
@@ -123,10 +124,11 @@ export class OuterTerminal {
   /** Reads until the input ends; not awaited by its caller. */
   async read(input: TerminalInput): Promise<void> {
     const stream = this.inputFd === null ? Bun.stdin.stream() : Bun.file(this.inputFd).stream();
-    this.reader = stream.getReader();
+    const reader: ByteReader = stream.getReader();
+    this.reader = reader;
     try {
       for (;;) {
-        const { value, done } = await this.reader.read();
+        const { value, done } = await reader.read();
         if (done) break;
         const busy = input.bytes(value);
         if (busy !== null) await busy;

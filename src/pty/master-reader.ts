@@ -7,6 +7,7 @@
  * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
  */
 
+import type { ByteReader } from "../platform/byte-reader.ts";
 import type { TerminalDevice, TerminalOutput } from "./master.ts";
 
 /** Interval between attempts to read a terminal that has hung up, in ms; rare, so slow. */
@@ -22,7 +23,7 @@ interface ReaderEvents {
 export class MasterReader {
   readonly #output: TerminalOutput;
   readonly #events: ReaderEvents;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  #reader: ByteReader | null = null;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #resume: (() => void) | null = null;
   #paused = false;

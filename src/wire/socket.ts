@@ -13,6 +13,7 @@
 
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
+import type { ByteReader } from "../platform/byte-reader.ts";
 import { duplicate } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 
@@ -151,7 +152,7 @@ function duplicateOf(socket: BunSocket): number | null {
 
 /** Owns its descriptor and closes it once, after the stream has released it. */
 class QuietSocket implements Transport {
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private readonly reader: ByteReader;
   private retry: Timer | null = null;
   private retryMs = FIRST_RETRY_MS;
   private resumed: PromiseWithResolvers<void> | null = null;

@@ -13,6 +13,7 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
+import type { ByteReader } from "../../platform/byte-reader.ts";
 import { platform } from "../../platform/platform.ts";
 import type { TerminalHolder } from "../../platform/port.ts";
 import { TerminalOutput } from "../../platform/terminal-writer.ts";
@@ -35,7 +36,7 @@ export function handOver(): void {
 export class PersonTerminal {
   readonly output: TerminalOutput;
   private input: SignalledInput | null = null;
-  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  private reader: ByteReader | null = null;
   /** Settled when the last reader has released the descriptor. */
   private readerGone: Promise<unknown> = Promise.resolve();
   private closed = false;

@@ -71,7 +71,9 @@ export async function askServerOperation(
   const from = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal });
   const query = new URLSearchParams(
-    Object.entries(rest).flatMap(([field, value]) => (value == null ? [] : [[field, queryText(value)]])),
+    Object.entries(rest).flatMap(([field, value]): [string, string][] =>
+      value == null ? [] : [[field, queryText(value)]],
+    ),
   ).toString();
   return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal });
 }
