@@ -45,6 +45,7 @@ const kinds = {
   invalid_instance_name: { status: 400, hint: "An instance name is 1 to 32 of the characters A-Z a-z 0-9 _ -" },
   invalid_machine_name: { status: 400, hint: "A machine's name is 1 to 64 of the characters A-Z a-z 0-9 _ -" },
   invalid_address: { status: 400, hint: "An address is ssh://[user@]host[:port] or https://host[:port]." },
+  invalid_credentials: { status: 400, hint: "Have a line made by `wsh fleet invite`, and join with it again." },
   invalid_cursor: {
     status: 400,
     hint: "It belongs to the pane that gave it: name that pane by its id, or pass one that this pane gave.",

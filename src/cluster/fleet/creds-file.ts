@@ -1,0 +1,42 @@
+/**
+ * Where an instance's credentials for a fleet lie, and reading and writing them. The file is its owner's alone: whoever
+ * has it acts as its user.
+ */
+import fs from "node:fs";
+import { dirname, join } from "node:path";
+import { checkOwnFile } from "../../instance/owned-files.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Credentials, MAX_CREDS_CHARS, parseCredentials } from "../../protocol/fleet.ts";
+
+/** The file that `wsh fleet join` writes, which counts where no other is named. */
+export function joinedFile({ stateDir, fileName }: Instance): string {
+  return join(stateDir, `${fileName}.fleet.creds`);
+}
+
+/** @throws WshError unsafe_path when others could read it, invalid_credentials */
+export function readCredentials(path: string): Credentials {
+  if (!checkOwnFile(path)) throw new WshError("invalid_credentials", `there is no file ${path}`);
+  if (fs.statSync(path).size > MAX_CREDS_CHARS) throw new WshError("invalid_credentials", `${path} is too large`);
+  try {
+    return parseCredentials(fs.readFileSync(path, "utf8"));
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    throw new WshError(error.code, `${path}: ${error.message}`, {}, { cause: thrown });
+  }
+}
+
+/** Writes a file of its owner's alone, whole and renamed into place. @throws WshError invalid_request when it cannot be */
+export function writeSecret(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.new`;
+  try {
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+    fs.renameSync(temporary, path);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new WshError("invalid_request", `${path} cannot be written: ${reason}`, {}, { cause: thrown });
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * What a fleet's credentials file says: who its owner is to the NATS servers (NATS's own two blocks, so that every NATS
+ * client reads it), and in a block of ours where the servers are and what the owner is for. The line that `wsh fleet
+ * invite` prints is such a file, packed. Pure.
+ */
+import * as v from "valibot";
+import { WshError } from "./errors.ts";
+import { isMachineName } from "./names.ts";
+
+/** What the owner of credentials may do: serve its own sessions, or look at, use or rule the others'. */
+export const fleetRoles = ["machine", "observe", "operate", "admin"] as const;
+export type FleetRole = (typeof fleetRoles)[number];
+
+/** Most servers and tags that credentials name, and the longest certificate, in characters. */
+const MAX_SERVERS = 32;
+const MAX_TAGS = 32;
+const MAX_CA_CHARS = 64 * 1024;
+/** Longest credentials that are read, in characters: a certificate's chain, many times over. */
+export const MAX_CREDS_CHARS = 256 * 1024;
+
+/** The key-value bucket that remembers a fleet's machines. */
+export const MACHINES_BUCKET = "wsh_machines";
+
+const serverPattern = /^(tls|nats|wss|ws):\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?(\/[A-Za-z0-9_./-]*)?$/;
+/** Addresses of this machine, to which nothing need be encrypted. */
+const ownHostPattern = /^(nats|ws):\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
+
+/** `tls://host:port`, `wss://host:port/path`, and unencrypted on this machine alone. */
+export function isFleetServer(text: string): boolean {
+  return serverPattern.test(text) && (!/^(nats|ws):/.test(text) || ownHostPattern.test(text));
+}
+
+export const FleetSettingsSchema = v.object({
+  v: v.literal(1),
+  servers: v.pipe(
+    v.array(v.pipe(v.string(), v.check(isFleetServer))),
+    v.minLength(1, "it names no server"),
+    v.maxLength(MAX_SERVERS),
+  ),
+  /** PEM certificates that sign the servers', instead of the system's. */
+  ca: v.optional(v.pipe(v.string(), v.maxLength(MAX_CA_CHARS))),
+  /** The fleet's name, for people. */
+  fleet: v.optional(v.pipe(v.string(), v.maxLength(64))),
+  role: v.picklist(fleetRoles),
+  /** For a cluster without JWTs: the user's name there, and its password. */
+  user: v.optional(v.pipe(v.string(), v.check(isMachineName, "its user has no possible name"))),
+  password: v.optional(v.pipe(v.string(), v.maxLength(1_024))),
+  tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(MAX_TAGS)), []),
+});
+export type FleetSettings = v.InferOutput<typeof FleetSettingsSchema>;
+
+/** How the owner of credentials logs in; null: by nothing, where the servers ask for nothing. */
+export type FleetLogin =
+  | { readonly jwt: string; readonly seed: string }
+  | { readonly user: string; readonly password: string }
+  | null;
+
+/** A credentials file, read. */
+export interface Credentials {
+  readonly login: FleetLogin;
+  /** Name of the user to the NATS servers, which stands in its subjects: of the machine, or of a person. */
+  readonly user: string;
+  /** Unix time in ms when they end; null: never. */
+  readonly expiresAt: number | null;
+  readonly settings: FleetSettings;
+}
+
+const jwtPattern = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+const seedPattern = /^SU[A-Z2-7]{56}$/;
+
+const ClaimsSchema = v.object({
+  name: v.string(),
+  exp: v.optional(v.number()),
+  nats: v.looseObject({ type: v.literal("user") }),
+});
+
+/** @throws WshError invalid_credentials */
+export function parseCredentials(text: string): Credentials {
+  if (text.length > MAX_CREDS_CHARS) throw bad(`they have over ${MAX_CREDS_CHARS} characters`);
+  const blocks = blocksOf(text);
+  const settings = settingsOf(blocks.get("WSH FLEET"));
+  const jwt = blocks.get("NATS USER JWT")?.replace(/\s+/g, "");
+  if (jwt === undefined) return withoutJwt(settings);
+  const seed = blocks.get("USER NKEY SEED")?.replace(/\s+/g, "");
+  if (!jwtPattern.test(jwt)) throw bad("their JWT is none");
+  if (seed === undefined || !seedPattern.test(seed)) throw bad("there is no seed of a user");
+  const claims = v.safeParse(v.pipe(v.string(), v.parseJson(), ClaimsSchema), payloadOf(jwt));
+  if (!claims.success) throw bad("the JWT is not a user's");
+  const { name, exp } = claims.output;
+  const user = settings.user ?? name;
+  if (!isMachineName(user)) throw bad(`their user is named ${JSON.stringify(user.slice(0, 80))}`);
+  return { login: { jwt, seed }, user, expiresAt: exp === undefined ? null : exp * 1_000, settings };
+}
+
+function withoutJwt(settings: FleetSettings): Credentials {
+  const { user, password } = settings;
+  if (user === undefined) throw bad("there is neither a block NATS USER JWT nor a 'user' in the block WSH FLEET");
+  return { login: password === undefined ? null : { user, password }, user, expiresAt: null, settings };
+}
+
+/** The file's text. */
+export function formatCredentials(jwt: string, seed: string, settings: FleetSettings): string {
+  const json = JSON.stringify(settings);
+  return [
+    ["-----BEGIN NATS USER JWT-----", jwt, "------END NATS USER JWT------"].join("\n"),
+    "Whoever has this file acts as its user. Keep it to yourself.",
+    ["-----BEGIN USER NKEY SEED-----", seed, "------END USER NKEY SEED------"].join("\n"),
+    ["-----BEGIN WSH FLEET-----", json, "------END WSH FLEET------"].join("\n"),
+    "",
+  ].join("\n\n");
+}
+
+/** Where credentials lie: blocks by their titles. */
+function blocksOf(text: string): ReadonlyMap<string, string> {
+  const blocks = new Map<string, string>();
+  const lines = text.split(/\r?\n/);
+  for (let at = 0; at < lines.length; at++) {
+    const title = /^\s*-{3,}\s*BEGIN ([A-Z ]+?)\s*-{3,}\s*$/.exec(lines[at] ?? "")?.[1];
+    if (title === undefined) continue;
+    const end = lines.findIndex((line, index) => index > at && /^\s*-{3,}\s*END [A-Z ]+?\s*-{3,}\s*$/.test(line));
+    if (end < 0) return blocks;
+    if (!blocks.has(title))
+      blocks.set(
+        title,
+        lines
+          .slice(at + 1, end)
+          .join("\n")
+          .trim(),
+      );
+    at = end;
+  }
+  return blocks;
+}
+
+function settingsOf(block: string | undefined): FleetSettings {
+  if (block === undefined) {
+    throw bad(
+      "there is no block WSH FLEET, which says where the servers are (docs/machines.md, A cluster of your own)",
+    );
+  }
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FleetSettingsSchema), block);
+  if (parsed.success) return parsed.output;
+  throw bad(`what they say of the fleet cannot be read (${parsed.issues[0].message})`);
+}
+
+/** Claims of a JWT, whose signature the NATS servers check; empty when they cannot be read. */
+function payloadOf(jwt: string): string {
+  return Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString("utf8");
+}
+
+function bad(why: string): WshError {
+  return new WshError("invalid_credentials", `these are no credentials of a fleet: ${why}`);
+}
