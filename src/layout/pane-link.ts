@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
 import { type Attach, AttachEventSchema } from "../protocol/attach.ts";
-import { EventSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
+import { EventSchema, type Listing, ListingSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
@@ -18,6 +18,7 @@ import type { Size } from "../protocol/size.ts";
 import type { SessionPlace } from "../session/viewers.ts";
 import { Connection, type RequestContext } from "../wire/connection.ts";
 import { endProcess } from "../wire/end-processes.ts";
+import { standingOf } from "../wire/standing.ts";
 
 /** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
 const INFO_MS = 250;
@@ -39,8 +40,13 @@ export interface PaneLinkPort {
   ended(end: StreamEnd | null): void;
 }
 
-/** Time from the last news to one more question, in ms: a shell starts a program a moment after what it has printed. */
-const SETTLED_MS = 500;
+/**
+ * Times from the last news to one more question, in ms. A shell starts a program a moment after what it has printed, and
+ * a program that replaces another prints nothing. There are no more once the state lasts until the process runs again.
+ */
+const SETTLED_MS = [500, 2_000, 8_000] as const;
+
+const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
 /** Requests of the layout process itself. */
 export const OWN_CONTEXT = {
@@ -56,6 +62,10 @@ export class PaneLink {
   private asking = false;
   private later: Timer | null = null;
   private isStale = false;
+  /** How long the info holds; null: not known. */
+  private listing: Listing | null = null;
+  /** What was asked and is not answered yet. */
+  private question: Promise<void> | null = null;
   private over = false;
 
   private constructor(
@@ -105,7 +115,8 @@ export class PaneLink {
       } satisfies Attach;
       if (served !== null) await connection.request("host.served", served, OWN_CONTEXT);
       await connection.request("host.attach", attach, OWN_CONTEXT);
-      link.learn(await connection.request("host.watch", {}, OWN_CONTEXT));
+      await link.ask();
+      link.settle();
       return link;
     } catch (error) {
       if (link.isOver) return link;
@@ -173,17 +184,36 @@ export class PaneLink {
     };
   }
 
-  /** Asks for the info, if it may be out of date. */
+  /**
+   * Asks for the info, if it may be out of date. A view is asked only after it has reported a change: two sessions that
+   * show each other would ask each other for ever.
+   */
   async refresh(): Promise<void> {
-    if (!this.isStale || this.over) return;
-    this.isStale = false;
-    this.learn(await this.connection.request("host.watch", {}, OWN_CONTEXT).catch(() => null));
+    if (this.over) return;
+    const { listing } = this;
+    const lasts = listing !== null && standingOf(listing, listing.change) !== "ask";
+    if (!this.isStale && (this.isView || lasts)) return;
+    // Who waits for an answer sets himself a limit; one that hangs is not asked again.
+    if (this.question !== null) return this.isView ? undefined : this.question;
+    this.question = this.ask()
+      .catch(() => {})
+      .finally(() => {
+        this.question = null;
+      });
+    await this.question;
   }
 
   close(): void {
     this.over = true;
     clearTimeout(this.later ?? undefined);
     this.connection.close();
+  }
+
+  /** @throws what its process answered */
+  private async ask(): Promise<void> {
+    this.isStale = false;
+    const answer = await this.connection.request("host.watch", {}, OWN_CONTEXT);
+    this.learn(answer, v.parse(WatchedSchema, answer).listing);
   }
 
   private receive(message: Message): void {
@@ -215,7 +245,7 @@ export class PaneLink {
       this.askSoon();
       return;
     }
-    if (event.output.info !== undefined) this.learn(event.output.info);
+    if (event.output.info !== undefined) this.learn(event.output.info, event.output.listing);
     if (event.output.event !== "agent_state") return;
     const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
     if (agent.success) this.port.agent(agent.output);
@@ -233,18 +263,35 @@ export class PaneLink {
       Math.max(0, this.infoAt + INFO_MS - performance.now()),
     );
     timer.unref();
-    clearTimeout(this.later ?? undefined);
-    this.later = setTimeout(() => {
-      this.isStale = true;
-      void this.refresh();
-    }, SETTLED_MS);
-    this.later.unref();
+    this.settle();
     this.port.listed();
   }
 
-  private learn(value: unknown): void {
+  /** Looks again when what has happened is over. */
+  private settle(): void {
+    const at = performance.now();
+    const look = (after: readonly number[]): void => {
+      const [next, ...rest] = after;
+      clearTimeout(this.later ?? undefined);
+      if (next === undefined || this.over) return;
+      this.later = setTimeout(
+        () => {
+          look(rest);
+          if (this.isView) this.isStale = true;
+          void this.refresh();
+        },
+        at + next - performance.now(),
+      );
+      this.later.unref();
+    };
+    look(this.isView ? SETTLED_MS.slice(0, 1) : SETTLED_MS);
+  }
+
+  private learn(value: unknown, listing: unknown): void {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return;
+    const said = v.safeParse(ListingSchema, listing);
+    this.listing = said.success ? said.output : null;
     this.info = info.output;
     this.infoAt = performance.now();
     this.port.listed();

@@ -102,6 +102,20 @@ describe("events", () => {
     await http.json("PATCH", "/sessions/dev/window", { name: null });
     expect(await name()).toBe("sleep");
   });
+
+  test("a program that takes the place of another in silence gives the window its name", async () => {
+    await using all = await connected();
+    const { wsh, http, client } = all;
+    const names: string[] = [];
+    using _life = client.onLifecycle(({ event, params }) => {
+      if (event === "window_renamed") names.push(params.window_name);
+    });
+    await wsh.session("dev");
+    // The second program starts later than the look after the start, and prints nothing.
+    await http.post("/sessions/dev/windows", { command: "sleep 1.2; exec tail -f /dev/null" });
+    await until("the event", () => names.at(-1) === "tail");
+    expect((await wsh.list())[0]?.windows[1]).toMatchObject({ name: "tail", panes: [{ program: "tail" }] });
+  });
 });
 
 describe("the stream of a window", () => {

@@ -4,13 +4,13 @@
  */
 import * as v from "valibot";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
-import { platform } from "../../platform/platform.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
+import { standingOf } from "../../wire/standing.ts";
 
 /** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
@@ -113,18 +113,9 @@ export class Host {
     this.change = Math.max(this.change, change);
   }
 
-  /**
-   * `known`: the info holds. `ask`: only the session process can tell. `stopped`: it cannot answer. The process's state
-   * is read too, since one that is stopped or hangs reports nothing.
-   */
+  /** Whether the info holds. */
   get standing(): "known" | "ask" | "stopped" {
-    const { listing } = this;
-    if (listing === null) return "ask";
-    const rest = platform().processes.rest(listing.host);
-    if (rest === "stopped") return "stopped";
-    const { lasting } = listing;
-    if (rest !== "asleep" || lasting === null || listing.change < this.change) return "ask";
-    return lasting === "reported" || platform().processes.runs(lasting.pid) === lasting.runs ? "known" : "ask";
+    return this.listing === null ? "ask" : standingOf(this.listing, this.change);
   }
 
   /** The info as of now: while nothing happens, only ages grow. */

@@ -1,0 +1,18 @@
+/**
+ * Whether the info of a session still holds that its process gave with how long it lasts, without asking it. The state of
+ * the process is read too, since one that is stopped or hangs reports nothing.
+ */
+import { platform } from "../platform/platform.ts";
+import type { Listing } from "../protocol/control.ts";
+
+/**
+ * @param change the newest change that the process has reported
+ * @returns known: the info holds. ask: only the process can tell. stopped: it cannot answer.
+ */
+export function standingOf({ host, lasting, change: known }: Listing, change: number): "known" | "ask" | "stopped" {
+  const { processes } = platform();
+  const rest = processes.rest(host);
+  if (rest === "stopped") return "stopped";
+  if (rest !== "asleep" || lasting === null || known < change) return "ask";
+  return lasting === "reported" || processes.runs(lasting.pid) === lasting.runs ? "known" : "ask";
+}
