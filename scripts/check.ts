@@ -47,7 +47,9 @@ async function tests(): Promise<void> {
   failed += first.failed;
   skipped += first.skipped;
   if (first.files.length > 0) {
-    const again = new Set((await runTests(first.files)).files);
+    const second = await runTests(first.files);
+    const again = new Set(second.files);
+    console.log(["", "What failed, again:", ...first.errors, ...second.errors].join("\n\n"));
     for (const file of first.files) console.log(`${again.has(file) ? "BROKEN  " : "UNSTEADY"}  ${file}`);
   }
   for (const reason of first.reasons) console.log(reason);

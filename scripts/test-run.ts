@@ -4,6 +4,10 @@
 const SKIPPED = "SKIPPED: ";
 /** Characters of the end of the output that hold the summary's counts. */
 const TAIL = 4096;
+/** Lines of what a failed test printed that are kept, from their end: where its error stands. */
+const ERROR_LINES = 40;
+/** Failures of which the text is kept: more say nothing that these do not. */
+const ERRORS = 25;
 
 export interface TestRun {
   readonly passed: number;
@@ -14,11 +18,16 @@ export interface TestRun {
   readonly files: readonly string[];
   /** What was not there, as the tests said it. */
   readonly reasons: readonly string[];
+  /** What failed tests printed, each with its file, to be read where only the end of a log is kept. */
+  readonly errors: readonly string[];
 }
 
 export class TestReport {
   private readonly broken = new Set<string>();
   private readonly reasons = new Set<string>();
+  private readonly errors: string[] = [];
+  /** Printed since the last test ended. */
+  private printed: string[] = [];
   private file = "";
   private rest = "";
   private tail = "";
@@ -41,6 +50,7 @@ export class TestReport {
       skipped: count("skip"),
       files: [...this.broken],
       reasons: [...this.reasons],
+      errors: this.errors,
     };
   }
 
@@ -48,7 +58,13 @@ export class TestReport {
     // The summary names skipped and failed tests again.
     if (/^\d+ tests? (skipped|failed):$/.test(line)) this.file = "";
     this.file = /^(tests\/\S+\.test\.ts):$/.exec(line)?.[1] ?? this.file;
-    if (line.startsWith("(fail) ") && this.file !== "") this.broken.add(this.file);
+    this.printed.push(line);
+    if (line.startsWith("(fail) ") && this.file !== "") {
+      this.broken.add(this.file);
+      if (this.errors.length < ERRORS) this.errors.push([this.file, ...this.printed.slice(-ERROR_LINES)].join("\n"));
+    }
+    if (/^\((pass|fail|skip|todo)\) /.test(line)) this.printed = [];
+    else if (this.printed.length > 2 * ERROR_LINES) this.printed.splice(0, ERROR_LINES);
     if (line.startsWith(SKIPPED)) this.reasons.add(line);
   }
 }
