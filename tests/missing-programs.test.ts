@@ -53,9 +53,16 @@ test("tests of what is not in PATH are skipped, named once, counted by check, an
 
 test("check counts what failed, in which file, and a run that broke off", () => {
   const report = new TestReport();
-  report.read("bun test v1\n\ntests/a.test.ts:\n(pass) one\n(fail) t");
+  report.read("bun test v1\n\ntests/a.test.ts:\n(pass) one\nerror: wrong\n(fail) t");
   report.read("wo\n\n1 tests skipped:\n(skip) three\n\n1 tests failed:\n(fail) two\n\n 1 pass\n 1 skip\n 1 fail\n");
-  expect(report.result(1)).toEqual({ passed: 1, failed: 1, skipped: 1, files: ["tests/a.test.ts"], reasons: [] });
+  expect(report.result(1)).toEqual({
+    passed: 1,
+    failed: 1,
+    skipped: 1,
+    files: ["tests/a.test.ts"],
+    reasons: [],
+    errors: ["tests/a.test.ts\nerror: wrong\n(fail) two"],
+  });
   expect(new TestReport().result(134).failed).toBe(1);
 });
 

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { lifecycleEvents } from "../../src/server/hosts/lifecycle-events.ts";
-import { Hosts } from "../../src/server/hosts/session-hosts.ts";
 import { ServerSocket } from "../../src/server/websocket/server-socket.ts";
 import type { WebSocketPeer } from "../../src/server/websocket/websockets.ts";
 import { Gateway } from "../support/server.ts";

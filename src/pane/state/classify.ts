@@ -177,6 +177,10 @@ export function classify(known: ProgramKnowledge): ProgramState {
     const why = "the shell is about to show its prompt";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
   }
+  if ((known.phase === "ended" || known.phase === "drawing") && isCarried) {
+    const why = `the shell inside ${name} is about to show its prompt`;
+    return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
+  }
   if (relay?.opaque !== true && flags?.canonical === true && !flags.echo) {
     const seen = facts === null || facts.members.length === 0 ? "hidden" : membersDo(facts.members);
     if (reader !== null || seen === "unknown" || seen === "hidden") {

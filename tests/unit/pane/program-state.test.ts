@@ -362,6 +362,15 @@ describe("the state where the system tells less", () => {
     expect(classify(asks)).toMatchObject({ state: "password", relay: "ssh" });
   });
 
+  test("a shell of ours behind ssh is at its prompt from the end of its command on, though its prompt comes later", () => {
+    const ssh = { ...member, name: "ssh", args: ["ssh", "host"], activity: "waiting" } as const;
+    const behind = { ...quiet, facts: { ...facts, members: [ssh] }, isElsewhere: true };
+    for (const phase of ["ended", "drawing"] as const)
+      expect(classify({ ...behind, phase })).toMatchObject({ state: "prompt", doing: "working", settled: false });
+    expect(classify({ ...behind, phase: "prompt" })).toMatchObject({ state: "prompt", settled: true });
+    expect(classify({ ...behind, phase: "running" })).toMatchObject({ state: "running" });
+  });
+
   test("a shell is one to be typed into unless it runs a script or a text", () => {
     const shell = (...args: string[]) => isInteractiveShell({ ...member, name: args[0] ?? "", args });
     expect([shell("bash"), shell("bash", "--rcfile", "/x/wsh.bash"), shell("zsh", "-il")]).toEqual([true, true, true]);
