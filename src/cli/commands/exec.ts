@@ -19,7 +19,7 @@ import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
-import { abortAfter, onEndSignal, onInterrupt } from "../session/exec-signals.ts";
+import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
 import { checkFilter, filteredOutput, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
@@ -219,7 +219,7 @@ export async function execFresh(
   options: ExecOptions,
   { tags = [], ...start }: Partial<HostSpec["create"]> = {},
 ): Promise<void> {
-  const { info } = await startSession(
+  const started = startSession(
     instance,
     {
       name_prefix: "exec-",
@@ -235,6 +235,8 @@ export async function execFresh(
     "number",
     { followed: wantsOutput(options), stdinPath: options.stdinPath, stdoutPath: options.stdoutPath },
   );
+  using _ended = endedWithUs(instance, options, async () => (await started).info.id);
+  const { info } = await started;
   // From here on the end of the session is the command's end, whatever caused it.
   const ending = { whatEnds: `session '${info.name}'` };
   return await followFresh(instance, info, options).catch((thrown) => endedUnderIt(ending, thrown));
@@ -292,7 +294,7 @@ async function execShown(
   const { keep = "none", cwd, env } = options;
   // What people look at, and not the session's oldest pane.
   using session = await SessionClient.open(instance, /[:@]/.test(beside) ? beside : `${beside}:`);
-  const { pane } = await session.call("pane.split", {
+  const started = session.call("pane.split", {
     command,
     direction: "right",
     title: command.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
@@ -300,6 +302,8 @@ async function execShown(
     cwd: cwd ?? process.cwd(),
     ...(env === undefined ? {} : { env: variables(env) }),
   });
+  using _ended = endedWithUs(instance, options, async () => (await started).pane, "pane.close");
+  const { pane } = await started;
   await followFresh(instance, { id: pane, name: pane }, options, "pane.close").catch((thrown) =>
     endedUnderIt({ whatEnds: `pane '${pane}'` }, thrown),
   );
@@ -329,7 +333,6 @@ async function followFresh(
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  using _ended = onEndSignal(end);
   // As in a pipe: a program whose reader is gone is ended.
   using _gone = whenReaderGoes(end);
   await watch(session, stream, record.id, options);

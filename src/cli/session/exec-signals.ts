@@ -1,5 +1,8 @@
 /** What ends the wait of `wsh exec`: keys, signals and time. */
 import { codeOf } from "../../attach/outcome.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { SessionClient } from "./client.ts";
+import type { ExecOptions } from "./exec-options.ts";
 
 export function abortAfter(controller: AbortController, ms: number): Disposable {
   const timer = setTimeout(() => controller.abort(), ms);
@@ -14,8 +17,25 @@ export function onInterrupt(first: () => void, next: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off("SIGINT", press) };
 }
 
-/** Ends the command first where a signal ends this process, since the command was started for it alone. */
-export function onEndSignal(end: () => Promise<unknown>): Disposable {
+/**
+ * What is started for this process alone ends first where a signal ends this process, also while it is being started.
+ *
+ * @param started asked for at a signal alone: the id of the session or the pane, once it is there
+ */
+export function endedWithUs(
+  instance: Instance,
+  { background, until }: ExecOptions,
+  started: () => Promise<string>,
+  ending: "session.kill" | "pane.close" = "session.kill",
+): Disposable | null {
+  if (background === true || until !== undefined) return null;
+  return onEndSignal(async () => {
+    using session = await SessionClient.open(instance, await started());
+    await session.call(ending, {});
+  });
+}
+
+function onEndSignal(end: () => Promise<unknown>): Disposable {
   const listeners = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
     const listener = (): void => {
       void end()
