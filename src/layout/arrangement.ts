@@ -25,6 +25,9 @@ import { Connection } from "../wire/connection.ts";
 import { KeptPanes } from "./kept-panes.ts";
 import { OWN_CONTEXT, PaneLink } from "./pane-link.ts";
 
+/** Changes of panes within this time are looked at together, in ms: of twenty panes, each costs a look at all. */
+const LISTED_MS = 20;
+
 /** How a program ended. */
 export interface Exit {
   readonly code: number | null;
@@ -40,8 +43,10 @@ export interface ArrangementEvents {
   copied: { readonly pane: string; readonly selection: string; readonly base64: string };
   /** The layout, the focus or a size has changed: places are to be computed again. */
   placed: undefined;
-  /** What lists show may have changed. */
+  /** What lists show may have changed. Runs for every pane of which something is new. */
   listed: undefined;
+  /** The same, once for what comes within LISTED_MS: for what looks at all panes. */
+  settled: undefined;
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A key that was pressed in a pane leads to another session. */
@@ -83,6 +88,7 @@ export class Arrangement {
   /** Windows that viewers with an active window of their own look at. */
   private readonly watched = new Map<object, number>();
   private isOver = false;
+  private settling: Timer | null = null;
 
   constructor(
     state: Windows,
@@ -91,6 +97,7 @@ export class Arrangement {
     private readonly port: ArrangementPort,
   ) {
     this.current = state;
+    this.events.on("listed", () => this.settleSoon());
   }
 
   /** Cells of a window that is shown. */
@@ -262,6 +269,13 @@ export class Arrangement {
     if (link !== undefined && !link.isView) this.kept.keep(pane, link.socket);
     this.events.emit("paneEnded", { pane, exit, kept: true });
     this.events.emit("placed", undefined);
+  }
+
+  private settleSoon(): void {
+    this.settling ??= setTimeout(() => {
+      this.settling = null;
+      this.events.emit("settled", undefined);
+    }, LISTED_MS);
   }
 
   private over(exit: Exit): void {

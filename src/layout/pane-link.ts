@@ -22,6 +22,8 @@ import { standingOf } from "../wire/standing.ts";
 
 /** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
 const INFO_MS = 250;
+/** Time from a change to the question, in ms: an answer costs the pane's process a look at the system; pictures come first. */
+const ASK_MS = 100;
 
 export interface PaneLinkPort {
   /** A new picture is there. */
@@ -260,7 +262,7 @@ export class PaneLink {
         this.asking = false;
         void this.refresh();
       },
-      Math.max(0, this.infoAt + INFO_MS - performance.now()),
+      Math.max(ASK_MS, this.infoAt + INFO_MS - performance.now()),
     );
     timer.unref();
     this.settle();

@@ -62,7 +62,7 @@ export class SplitSession implements Split {
     this.shared = port.view;
     const { arrangement, session } = this;
     this.windows = this.content.windows();
-    for (const change of ["listed", "placed"] as const) arrangement.events.on(change, () => this.compare());
+    for (const change of ["settled", "placed"] as const) arrangement.events.on(change, () => this.compare());
     arrangement.events.on("listed", () => session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {

@@ -77,7 +77,7 @@ export class WindowView implements Shown {
       events.on("painted", (pane) => this.painted(pane)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
       events.on("placed", () => this.arranged()),
-      events.on("listed", () => this.labelled()),
+      events.on("settled", () => this.labelled()),
       events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
       events.on("copied", ({ selection, base64 }) =>
         this.each((listener) => listener.clipboard({ selection, base64 })),

@@ -332,7 +332,6 @@ export class Session<P extends PaneRef = PaneRef> {
     if (!changed) return;
     this.events.emit("resized", asked);
     for (const viewer of this.viewers.all) viewer.sizeChanged();
-    this.events.emit("info", undefined);
   }
 
   /**

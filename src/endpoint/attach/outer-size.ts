@@ -1,12 +1,12 @@
 /**
- * The size of one attached terminal, and when the session learns of it: sizes that follow each other quickly count as
- * one. A terminal that follows has the session's size, whatever its own is. Ends with `close`.
+ * The size of one attached terminal, and when the session learns of it: at once, and while a window is being dragged
+ * once a frame. A terminal that follows has the session's size, whatever its own is. Ends with `close`.
  */
 import type { Attach } from "../../protocol/attach.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 
-/** Sizes that follow each other within this time, in ms, count as one: a window is being dragged. */
+/** Shortest time between two sizes that the session learns of, in ms: those between them are skipped. */
 const RESIZE_MS = 16;
 
 export interface OuterSizePort {
@@ -26,7 +26,10 @@ export class OuterSize {
   /** Takes no part in the session's size. */
   follows: boolean;
   private own: Size;
+  /** Waits to apply the newest size. */
   private timer: Timer | null = null;
+  private applying = false;
+  private appliedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly session: Session,
@@ -43,7 +46,7 @@ export class OuterSize {
 
   /** A new size is about to be applied. */
   get isApplying(): boolean {
-    return this.timer !== null;
+    return this.timer !== null || this.applying;
   }
 
   resized({ rows, cols, follow }: Size & { readonly follow: boolean }): void {
@@ -53,20 +56,30 @@ export class OuterSize {
     session.viewers.acted(port.viewer);
     if (port.isOpening()) return;
     port.resized();
-    if (port.atOnce) void this.apply();
-    else this.timer ??= setTimeout(() => void this.apply(), RESIZE_MS);
+    this.soon();
   }
 
   close(): void {
     clearTimeout(this.timer ?? undefined);
   }
 
+  private soon(): void {
+    if (this.timer !== null || this.applying) return;
+    const wait = this.port.atOnce ? 0 : this.appliedAt + RESIZE_MS - performance.now();
+    if (wait <= 0) void this.apply();
+    else this.timer = setTimeout(() => void this.apply(), wait);
+  }
+
   private async apply(): Promise<void> {
     const { own, port } = this;
+    this.timer = null;
+    this.applying = true;
+    this.appliedAt = performance.now();
     port.beforeApplying();
     await this.session.resize();
-    this.timer = own === this.own ? null : setTimeout(() => void this.apply(), RESIZE_MS);
-    if (port.isOver() || this.timer !== null) return;
-    port.applied();
+    this.applying = false;
+    if (port.isOver()) return;
+    if (own === this.own) port.applied();
+    else this.soon();
   }
 }

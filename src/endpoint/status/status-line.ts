@@ -10,7 +10,7 @@
 import type { Settings } from "../../instance/settings/table.ts";
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
 import type { Panel } from "../../protocol/drawing.ts";
-import { automaticName, type PaneInfo } from "../../protocol/session.ts";
+import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
 import { Attention } from "./attention.ts";
 import {
@@ -50,6 +50,8 @@ export class StatusLine implements Disposable {
   /** When a pane printed last, and what runs in it since when, in ms. */
   private readonly printedAt = new Map<string, number>();
   private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
+  /** As they were when the line was made last. */
+  private windows: readonly WindowInfo[] = [];
   private shown = "";
   private timer: Timer | null = null;
   private commandTimer: Timer | null = null;
@@ -102,7 +104,9 @@ export class StatusLine implements Disposable {
   }
 
   private mark(pane: string, kind: NewsKind, text: string): void {
-    const window = this.session.info().windows.find(({ panes }) => panes.some(({ id }) => id === pane));
+    const holds = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
+    // Where it is known: twenty panes that are painted anew look at all panes but once.
+    const window = this.windows.find(holds) ?? this.session.info().windows.find(holds);
     if (window === undefined) return;
     const place = window.active ? "" : ` in window ${window.index}`;
     this.attention.happened(kind, pane, `${text}${place}`);
@@ -124,6 +128,7 @@ export class StatusLine implements Disposable {
     const { session, settings } = this;
     if (session.lifetime.isOver || !this.isServed()) return;
     const { windows } = session.info();
+    this.windows = windows;
     const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
     for (const { pane } of panes) this.follow(pane);
     for (const { id, active } of windows) if (active) this.marks.delete(id);
