@@ -1,7 +1,7 @@
 /**
  * Keeps what a checkpoint says of the session as a whole: name, tags, windows and how panes lie. Each pane's process
- * writes its own part. Written a second after the last change; after a pane's process was lost only half a minute later,
- * since those of the others may be lost in the same moment, and all are to come back.
+ * writes its own part. Written a second after the last change; after a process of the session was lost only half a
+ * minute later, since the others may be lost in the same moment, and all are to come back.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
@@ -25,7 +25,7 @@ import { type Stored, treeOf } from "./tree-file.ts";
 
 /** From the last change to writing, in ms. */
 const REST_MS = 1_000;
-/** The same from the loss of a pane's process. */
+/** The same from the loss of a process. */
 const LOSS_MS = 30_000;
 /** Least time from one writing to the next for what is drawn, in ms: a clock in a panel changes every second. */
 const DRAWN_MS = 6_000;
@@ -41,6 +41,8 @@ export interface LayoutCheckpointPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "checkpoint">;
   readonly logger: Logger;
+  /** The layout process before this one was lost: so may have been panes, in the same moment. */
+  readonly isSuccessor: boolean;
   stored(): Stored;
 }
 
@@ -49,6 +51,8 @@ export class LayoutCheckpoint {
   private readonly directory: string;
   private timer: Timer | null = null;
   private notBefore = 0;
+  /** Until then the loss of a process is not written. */
+  private lossUntil = 0;
   private writtenAt = Number.NEGATIVE_INFINITY;
   private written = "";
   private writing: Promise<void> = Promise.resolve();
@@ -76,6 +80,7 @@ export class LayoutCheckpoint {
     });
     session.events.on("info", () => this.infoChanged());
     session.events.on("destroyed", () => this.over());
+    if (port.isSuccessor) this.processLost();
     this.touch();
   }
 
@@ -131,20 +136,24 @@ export class LayoutCheckpoint {
     const ms = Math.max(REST_MS, this.notBefore - performance.now());
     this.timer = setTimeout(() => {
       this.timer = null;
-      this.writing = this.writing
-        .then(() => this.write(null))
-        .catch((error) => {
-          this.port.logger.warn("the layout's checkpoint cannot be written", { error });
-        });
+      this.enqueue(() => this.write(null));
     }, ms);
     this.timer.unref();
   }
 
+  private enqueue(write: () => Promise<void>): void {
+    this.writing = this.writing.then(write).catch((error) => {
+      this.port.logger.warn("the layout's checkpoint cannot be written", { error });
+    });
+  }
+
   private async write(endedBy: string | null): Promise<void> {
-    if (this.isOver || this.withheld() !== null) return;
-    const record = this.record(endedBy);
+    if (this.withheld() === null) await this.writeRecord(this.record(endedBy));
+  }
+
+  private async writeRecord(record: LayoutRecordNow): Promise<void> {
     const text = JSON.stringify(record);
-    if (text === this.written) return;
+    if (this.isOver || text === this.written) return;
     const { writer } = this;
     await writer.write(null, () => [aboutBlock(record)]);
     if (writer !== this.writer) return;
@@ -154,10 +163,13 @@ export class LayoutCheckpoint {
 
   /** Why nothing of the session may be written; null: it may be. */
   private withheld(): string | null {
+    return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have ended");
+  }
+
+  private refusal(): string | null {
     const { session, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
-    if (session.isPrivate) return "the session is private";
-    return session.exit === null ? null : "its programs have ended";
+    return session.isPrivate ? "the session is private" : null;
   }
 
   private record(endedBy: string | null): LayoutRecordNow {
@@ -183,10 +195,26 @@ export class LayoutCheckpoint {
     };
   }
 
+  /** Called before the pane leaves the layout. */
   private paneEnded(exit: Exit): void {
     this.lastExit = exit;
     // Its process was lost, and said nothing.
-    if (exit.code === null && exit.signal === null) this.notBefore = performance.now() + LOSS_MS;
+    if (exit.code === null && exit.signal === null) this.processLost();
+  }
+
+  private processLost(): void {
+    const now = performance.now();
+    const isWritten = this.timer === null || now < this.lossUntil;
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    // What was changed just before does not wait as long as the loss does.
+    if (!isWritten && this.refusal() === null) {
+      const record = this.record(null);
+      this.enqueue(() => this.writeRecord(record));
+    }
+    this.lossUntil = now + LOSS_MS;
+    this.notBefore = Math.max(this.notBefore, this.lossUntil);
+    if (isWritten) this.touch();
   }
 
   private infoChanged(): void {

@@ -236,6 +236,7 @@ async function begin() {
     const named = logger.with({ session: name, id: session.id });
     const checkpoint = new LayoutCheckpoint({
       ...{ session, arrangement, instance, settings, logger: named },
+      isSuccessor: lost !== null && spec.tree === undefined,
       stored: () => stored(arrangement.state),
     });
     return { session, server, instance, bound, logger: named, split, checkpoint };

@@ -15,6 +15,7 @@ import { restoredEnvironment } from "../store/checkpoint/environment.ts";
 import type { PaneRecord } from "../store/checkpoint/record.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
 import { Connection } from "../wire/connection.ts";
+import { lives } from "./dying.ts";
 
 /** Longest wait for a process that shows what is left to make room, in ms. */
 const ROOM_MS = 5_000;
@@ -40,7 +41,7 @@ export async function startReader(
 ): Promise<string> {
   const socket = hostSocket(instance, pane.pane);
   // Another reader may have started it just now.
-  if (processState(socket) === "alive") return socket;
+  if (await lives(socket)) return socket;
   const isMain = pane.pane === lost.panes[0]?.pane;
   try {
     await startHost(instance, specOf(instance, lost, pane, restorer, { run: false, isMember: !isMain, notes: [] }));
@@ -118,15 +119,23 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** Ends the process that shows what is left of a pane, or of a session that has ended. @throws WshError session_running when another has the pane */
-export async function makeRoom(instance: Instance, pane: number): Promise<void> {
-  const socket = hostSocket(instance, pane);
-  if (processState(socket) !== "alive") return;
+/**
+ * Ends the process that shows what is left of a pane, or of a session that has ended; one that was killed just now ends
+ * by itself.
+ * @throws WshError session_running when another has the socket, lock_busy
+ */
+export async function makeRoom(socket: string): Promise<void> {
+  if (!(await lives(socket))) return;
   const check = (info: SessionInfo | undefined, isMember: boolean): void => {
     if (info?.state === "lost" || (info?.running === false && !isMember)) return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' runs: there is nothing to restore`);
   };
-  await endPane(socket, { check });
+  try {
+    await endPane(socket, { check });
+  } catch (thrown) {
+    // It ended meanwhile.
+    if (processState(socket) === "alive") throw thrown;
+  }
   const until = performance.now() + ROOM_MS;
   while (processState(socket) === "alive") {
     if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not end`);

@@ -1,10 +1,11 @@
 /** Makes a lost session run again, under the name, the ids and the layout that it had. */
-import type { Instance } from "../instance/paths.ts";
-import { cleanStale } from "../instance/registry/registry.ts";
+import { hostSocket, type Instance } from "../instance/paths.ts";
+import { cleanStale, listSessions, lookUp } from "../instance/registry/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
+import { lives, serversOf } from "./dying.ts";
 import { makeRoom, type Restorer, startPane } from "./launch.ts";
 import { restoreSplit } from "./split.ts";
 
@@ -20,7 +21,11 @@ export async function restoreSession(
 ): Promise<SessionInfo> {
   const name = as === undefined ? lost.session.name : checkSessionName(as);
   const named: LostSession = { ...lost, session: { ...lost.session, name } };
-  for (const { pane } of lost.panes) await makeRoom(instance, pane);
+  await makeRoomFor(instance, lost);
+  const holder = lookUp(listSessions(instance), { kind: "session", name });
+  if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
+    throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
+  }
   // What its processes left in the registry would have its name.
   await cleanStale(instance);
   if (lost.layout !== null) {
@@ -29,4 +34,10 @@ export async function restoreSession(
   const [pane] = lost.panes;
   if (pane === undefined) throw new WshError("checkpoint_not_found", `session '${name}' has no pane`);
   return startPane(instance, named, pane, restorer, { isMember: false });
+}
+
+/** Ends what shows the lost session to readers, and waits for what of it is dying. @throws WshError session_running, lock_busy */
+export async function makeRoomFor(instance: Instance, { number, panes }: LostSession): Promise<void> {
+  for (const { pane } of panes) await makeRoom(hostSocket(instance, pane));
+  for (const socket of serversOf(instance, number)) await makeRoom(socket);
 }

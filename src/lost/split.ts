@@ -4,7 +4,7 @@
  */
 import { startLayout } from "../instance/launch/layout.ts";
 import { hostSocket, type Instance } from "../instance/paths.ts";
-import { findSession, listSessions, lookUp } from "../instance/registry/registry.ts";
+import { findSession } from "../instance/registry/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { paneId } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
@@ -21,10 +21,6 @@ export async function restoreSplit(
   restorer: Restorer,
 ): Promise<SessionInfo> {
   const { name } = lost.session;
-  const holder = lookUp(listSessions(instance), { kind: "session", name });
-  if (holder !== undefined && !holder.ended) {
-    throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
-  }
   const started: number[] = [];
   try {
     // One after the other: they share two processors with everything else, and each needs one.

@@ -10,7 +10,6 @@ import type { SessionInfo } from "../protocol/session.ts";
 import { namedFolders, removeNamed } from "../store/checkpoint/named.ts";
 import { sessionDir } from "../store/checkpoint/places.ts";
 import {
-  areHeld,
   findLost,
   isMeant,
   type LostSession,
@@ -18,20 +17,18 @@ import {
   readLost,
   removeSession,
 } from "../store/checkpoint/sessions.ts";
+import { untilReleased } from "./dying.ts";
 import { allLost } from "./find.ts";
 import { leftOut, lostInfo } from "./info.ts";
-import { makeRoom, type Restorer } from "./launch.ts";
+import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
 import { isRunning } from "./named/running.ts";
 import { listed } from "./named/shown.ts";
 import { restoreNamed } from "./named/work.ts";
-import { restoreSession } from "./restore.ts";
+import { makeRoomFor, restoreSession } from "./restore.ts";
 
 /** Sessions that are restored at a time: each keeps a processor busy while it takes its lines in. */
 const AT_ONCE = 4;
-/** Longest wait for killed processes to let go of their locks, in ms: the kernel takes some 20 to free one's memory. */
-const RELEASE_MS = 250;
-const RELEASE_POLL_MS = 20;
 
 /** @param living ids of the sessions that have a process @param hostname this machine's name */
 export function listLost(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
@@ -124,7 +121,7 @@ async function findRestorable(instance: Instance, target: string): Promise<LostS
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
   }
   const running = lookUp(listSessions(instance), parsed);
-  if (running !== undefined) await untilReleased(instance);
+  await untilReleased(instance);
   try {
     return findLost(instance, parsed);
   } catch (thrown) {
@@ -136,12 +133,6 @@ async function findRestorable(instance: Instance, target: string): Promise<LostS
   }
 }
 
-/** Waits a moment for processes that were killed just now: until they are gone, they hold their locks. */
-async function untilReleased(instance: Instance): Promise<void> {
-  const until = performance.now() + RELEASE_MS;
-  while (performance.now() < until && areHeld(instance)) await Bun.sleep(RELEASE_POLL_MS);
-}
-
 /** @throws WshError checkpoint_not_found */
 export async function forgetAsked(
   instance: Instance,
@@ -151,12 +142,13 @@ export async function forgetAsked(
     throw new WshError("invalid_request", "either 'session' or 'all' says what to forget");
   }
   const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
+  await untilReleased(instance);
   for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
     const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const lost = readLost(instance, number);
     const known = lost === null || "trouble" in lost ? null : lost;
     // What shows it to readers has it in memory.
-    for (const { pane } of known?.panes ?? []) await makeRoom(instance, pane);
+    if (known !== null) await makeRoomFor(instance, known);
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
     for (const { label } of folders) bytes += removeNamed(instance, number, label);

@@ -19,7 +19,10 @@ import { complain } from "../print.ts";
 export async function offerFor(instance: Instance, target: string): Promise<void> {
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
-  if (there !== undefined && !there.ended && processState(there.socket) !== "dead") return;
+  if (there !== undefined && !there.ended && processState(there.socket) !== "dead") {
+    const { lives } = await import("../../lost/dying.ts");
+    if (await lives(there.socket)) return;
+  }
   const { findLost } = await import("../../store/checkpoint/sessions.ts");
   let lost: LostSession;
   try {

@@ -58,16 +58,21 @@ export function lostNumbers(instance: Instance, living: ReadonlySet<number>): nu
     .sort((a, b) => a - b);
 }
 
-/** Whether a process writes or serves any session that something is kept of; or has been killed just now. */
-export function areHeld(instance: Instance): boolean {
+/** The sessions that a process writes or serves; of one that was killed just now, too, while it holds its lock. */
+export function heldNumbers(instance: Instance): number[] {
   const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
-  return all.flatMap((name) => sessionOfDir(name) ?? []).some((number) => isAlive(instance, number));
+  return all.flatMap((name) => sessionOfDir(name) ?? []).filter((number) => isAlive(instance, number));
 }
 
 /** Whether a process writes the session's checkpoints; processes that only show what is left do not. */
 export function isAlive(instance: Instance, number: number): boolean {
+  return heldParts(instance, number).length > 0;
+}
+
+/** The parts of a session that a process writes. */
+export function heldParts(instance: Instance, number: number): Part[] {
   const directory = sessionDir(instance, number);
-  return partsIn(directory).some((part) => {
+  return partsIn(directory).filter((part) => {
     const state = lockOf(join(directory, lockFile(part)));
     return state === "held" || (state === "refused" && isServed(instance, part));
   });

@@ -38,3 +38,22 @@ export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promis
   for (const { pid } of pids) process.kill(pid, signal);
   await until("the processes to be gone", () => pids.every(({ pid }) => !fs.existsSync(`/proc/${pid}`)));
 }
+
+/**
+ * Holds locks for half a second, as processes that were killed do until the kernel has freed their memory: nothing
+ * answers at their sockets then. @param paths of locks, or of links to them @returns resolves when all are free again
+ */
+export async function holdLocks(paths: readonly string[]): Promise<() => Promise<unknown>> {
+  const holders = paths.map((path) => {
+    const command = ["flock", fs.realpathSync(path), "sh", "-c", "echo held; exec sleep 0.5"];
+    return Bun.spawn(command, { stdout: "pipe" });
+  });
+  await Promise.all(holders.map((holder) => holder.stdout.getReader().read()));
+  return () => Promise.all(holders.map((holder) => holder.exited));
+}
+
+/** Links to the locks of all processes of sessions. */
+export function lifeLocks({ instance }: Wsh): string[] {
+  const names = fs.readdirSync(instance.hostsDir).filter((name) => name.endsWith(".lock"));
+  return names.map((name) => join(instance.hostsDir, name)).filter((path) => fs.existsSync(path));
+}

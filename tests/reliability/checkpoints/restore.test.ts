@@ -7,7 +7,7 @@ import { packBlock } from "../../../src/store/checkpoint/blocks.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, stored, textOf, written } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written } from "./lost-sessions.ts";
 
 /** A session with a shell, a tag, 60 lines and a directory of its own, lost. */
 async function lose(wsh: Wsh, name = "dev"): Promise<string> {
@@ -207,13 +207,11 @@ test("all are restored right after the kill, before the kernel has freed their l
     await wsh.ok("exec", name, "--", `echo in ${name}`);
     await written(wsh, `in ${name}`, number, number);
   }
-  // As a process that was killed does until the kernel has freed its memory, another one holds the lock for a while.
-  const lock = join(folderOf(wsh), "p1.lock");
   await kill(wsh);
-  const holder = Bun.spawn(["flock", lock, "sh", "-c", "echo held; exec sleep 0.1"], { stdout: "pipe" });
-  await holder.stdout.getReader().read();
+  const locks = [join(folderOf(wsh), "p1.lock"), ...lifeLocks(wsh)];
+  const released = await holdLocks(locks);
   const output = await wsh.ok("restore", "--all");
-  await holder.exited;
+  await released();
   expect(output).toContain("Session 'a' is restored");
   expect(output).toContain("Session 'b' is restored");
 });

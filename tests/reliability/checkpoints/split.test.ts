@@ -5,8 +5,8 @@ import { hostSocket } from "../../../src/instance/paths.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
-import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, stored, textOf, written } from "./lost-sessions.ts";
+import { hostOf, Wsh } from "../../support/wsh.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written } from "./lost-sessions.ts";
 
 interface PaneOf {
   readonly id: string;
@@ -44,6 +44,18 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
     }
   });
   return made;
+}
+
+/** Numbers of the panes in the layout that is written, once there are so many. */
+function layoutOf(wsh: Wsh, count: number): Promise<readonly number[]> {
+  return until(`${count} panes to be written`, () => {
+    try {
+      const { panes } = readLayout(folderOf(wsh)).record;
+      return panes.length === count ? panes : null;
+    } catch {
+      return null;
+    }
+  });
 }
 
 test("four panes: places, focus, ids, name, tags, and what each showed", async () => {
@@ -188,3 +200,55 @@ test("several windows and a zoomed pane: told apart while it is lost, and there 
   expect(await windowsOf()).toEqual(before);
   expect(await zoomedOf()).toEqual([true, false]);
 });
+
+test("while its processes are dying it is restored, attached to and forgotten all the same", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = await layoutOf(wsh, 2);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  const dying = async (): Promise<() => Promise<unknown>> => {
+    await kill(wsh);
+    return holdLocks(lifeLocks(wsh));
+  };
+  let released = await dying();
+  expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
+  await released();
+  released = await dying();
+  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' is lost");
+  await released();
+  await wsh.ok("restore", "dev");
+  released = await dying();
+  await wsh.ok("forget", "dev", "--yes");
+  expect((await wsh.run("attach", "dev")).stderr).toContain("no session 'dev'");
+  await released();
+}, 60_000);
+
+test("processes that are lost one after the other within seconds all come back", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  await wsh.ok("split", "dev");
+  const panes = await layoutOf(wsh, 3);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  const [, second = 0] = panes;
+  const shown = async (): Promise<number | undefined> => (await wsh.list())[0]?.windows[0]?.panes.length;
+  process.kill(
+    hostOf((await wsh.list())[0]?.windows[0]?.panes.find(({ id }) => id === `@${second}`)?.pid ?? null),
+    "SIGKILL",
+  );
+  await until("one pane to be gone", async () => (await shown()) === 2);
+  const layout = wsh.processes().find(({ command }) => command.endsWith(" layout-process"));
+  if (layout !== undefined) process.kill(layout.pid, "SIGKILL");
+  await until("another layout process", async () =>
+    wsh.processes().some(({ pid, command }) => command.endsWith(" layout-process") && pid !== layout?.pid),
+  );
+  await until("it to serve both", async () => (await shown()) === 2);
+  // A pane writes a second after this; the layout would have written, too.
+  await wsh.ok("exec", "@1", "--", "echo later");
+  await written(wsh, "later");
+  await kill(wsh);
+  expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
+  expect(await layoutOf(wsh, 3)).toEqual(panes);
+  expect(await shown()).toBe(3);
+}, 60_000);
