@@ -35,6 +35,7 @@ import { Session as AnySession } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
+import { keptVariables } from "../store/checkpoint/environment.ts";
 import type { Foreground } from "../store/checkpoint/record.ts";
 import { defaultProfile } from "../terminal/profile.ts";
 import type { Replay } from "./checkpoints/replay.ts";
@@ -152,6 +153,7 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
         rows: size.rows,
         cols: size.cols,
         settings: sessionSettings(settings),
+        env: keptVariables(create.env),
         ...(restored === undefined ? {} : { createdAt: restored.created_at }),
         ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
       },

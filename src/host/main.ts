@@ -20,7 +20,7 @@ import { changedLooks, loadSettings, logLevelFor } from "../instance/settings/se
 import type { Settings } from "../instance/settings/table.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
-import { keptEnvironment } from "../store/checkpoint/environment.ts";
+import { keptEnvironment, keptVariables } from "../store/checkpoint/environment.ts";
 import type { Foreground } from "../store/checkpoint/record.ts";
 import { historyPlaces } from "../store/history/places.ts";
 import { takeInWhenMany } from "../store/history/start-worker.ts";
@@ -177,11 +177,12 @@ function keepCheckpoints(
 ): Checkpoints {
   const { pane } = port.session;
   const { command = null, shell = null } = create;
+  const given = keptVariables(create.env);
   const start = {
     pane: id,
     session: number,
     window,
-    program: { command, shell, display: pane.command },
+    program: { command, shell, display: pane.command, ...(given === undefined ? {} : { env: given }) },
     env: keptEnvironment({ ...env, ...create.env }),
     nofile,
   };

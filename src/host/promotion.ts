@@ -115,6 +115,7 @@ export class Promotion {
         ...session.size,
         window: ids.window,
         pane: ids.id,
+        ...(session.startedWith === undefined ? {} : { pane_env: session.startedWith }),
         drawing: session.elements.handOver(),
         keyboard: session.keyboard.handOver(),
         buffers: session.buffers.handOver(),

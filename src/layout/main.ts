@@ -256,8 +256,8 @@ function stop(listener: { stop(): void } | null): void {
 /** The session as its only pane's process hands it over. @throws WshError invalid_request without one */
 function beginningOf({ handed, env, nofile }: LayoutSpec): Stored {
   if (handed === null) throw new WshError("invalid_request", "no session was handed over");
-  const { session, name, tags, private: isPrivate, created_at, rows, cols, window, pane, drawing } = handed;
-  const windows = oneWindow(window, paneEntry(paneId(pane)));
+  const { session, name, tags, private: isPrivate, created_at, rows, cols, window, pane, pane_env, drawing } = handed;
+  const windows = oneWindow(window, paneEntry(paneId(pane), pane_env === undefined ? {} : { env: pane_env }));
   return {
     host: 0,
     session,

@@ -37,7 +37,9 @@ export async function moveAway(split: Split, pane: string, to: string, placing: 
     await moveMember(instance, Number(pane.slice(1)), number, entry.session);
     try {
       const context = { ...OWN_CONTEXT, target: formatTarget(target) };
-      await connection.request("host.adopt", { pane, ...placing }, context);
+      const { title = null, keep = null, env } = state.panes[pane] ?? {};
+      const chosen = { title, keep, ...(env === undefined ? {} : { env }) };
+      await connection.request("host.adopt", { pane, chosen, ...placing }, context);
     } catch (error) {
       await moveMember(instance, Number(pane.slice(1)), entry.session, number);
       throw error;
@@ -53,6 +55,15 @@ export async function moveAway(split: Split, pane: string, to: string, placing: 
 
 const AdoptSchema = v.object({
   pane: v.pipe(v.string(), v.regex(/^@\d{1,9}$/)),
+  /** What was chosen for it. */
+  chosen: v.optional(
+    v.object({
+      title: v.nullable(v.string()),
+      keep: v.nullable(v.boolean()),
+      env: v.exactOptional(v.record(v.string(), v.string())),
+    }),
+    { title: null, keep: null },
+  ),
   direction: v.picklist(["left", "right", "up", "down"]),
   whole: v.boolean(),
   focus: v.boolean(),
@@ -62,14 +73,14 @@ const AdoptSchema = v.object({
 
 /** A pane of another session is put beside the request's target. @throws WshError pane_not_found, host_unavailable */
 export async function adopt(split: Split, { input, target }: PeerRequest): Promise<object> {
-  const { pane, direction: side, whole, focus, cells, percent } = v.parse(AdoptSchema, input);
+  const { pane, chosen, direction: side, whole, focus, cells, percent } = v.parse(AdoptSchema, input);
   const { arrangement, instance } = split;
   return arrangement.change(async () => {
     const beside = split.place(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
     const change = { pane: beside, side, whole, focus, ...(size === undefined ? {} : { size }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
-    const next = splitOff(arrangement.state, paneEntry(pane), change, area);
+    const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
     await arrangement.connect(pane, hostSocket(instance, Number(pane.slice(1))), area);
     try {
       arrangement.commit(next);

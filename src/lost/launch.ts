@@ -87,7 +87,13 @@ function specOf(
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };
   const outer = isMember ? { rows, cols } : { rows: session.rows, cols: session.cols };
-  const create = { name: session.name, tags: isMember ? [] : session.tags, shell: program.shell, ...outer };
+  const create = {
+    name: session.name,
+    tags: isMember ? [] : session.tags,
+    shell: program.shell,
+    env: program.env,
+    ...outer,
+  };
   return {
     ...hostSpecOf(instance, create, {
       starter,

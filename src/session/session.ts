@@ -218,6 +218,11 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.window.size;
   }
 
+  /** Variables that its pane was started with, but for secrets; absent: none. */
+  get startedWith(): Readonly<Record<string, string>> | undefined {
+    return this.options.env;
+  }
+
   /** Where panels lie on the outer screen, and what they leave for the program. */
   get layout(): Layout {
     return this.window.layout;

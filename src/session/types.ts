@@ -35,6 +35,8 @@ export interface SessionOptions extends Size {
   readonly private?: boolean | undefined;
   readonly server: string;
   readonly settings: SessionSettings;
+  /** Variables that its pane was started with, over those of whoever started it, but for secrets. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Unix time in ms at which the session was made, if that was in another process. */
   readonly createdAt?: number;
   /** Its process was lost, and this one shows what is left. */

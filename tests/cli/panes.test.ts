@@ -188,6 +188,7 @@ command = "sleep 100"
       ]);
       expect(again[0]?.panes.map(({ active }) => active)).toEqual([false, true, false]);
       expect(again[0]?.panes[1]?.cwd).toBe(join(wsh.dir, "sub"));
+      expect(await wsh.ok("exec", again[0]?.panes[1]?.id ?? "", "--", 'echo "$WHERE"')).toBe("here\n");
     }
     expect(await wsh.ok("layout", "save", "dev", "-")).toStartWith("[[windows]]\n");
   });
@@ -207,6 +208,26 @@ command = "sleep 100"
     expect(first?.panes[1]).toMatchObject({ title: "jobs", command: "true" });
     await wsh.ok("send", `${second?.id}`, "--enter", "sleep 1000");
     await until("a name after the program", async () => (await windows("again"))[1]?.name === "sleep");
+  });
+
+  test("keep the variables that a pane was started with, but for secrets", async () => {
+    await using all = await instance();
+    const { wsh } = all;
+    const own = ["--env", "PLACE=first", "--env", "API_TOKEN=s3cret", "--env", "DB=postgres://me:s3cret@db/x"];
+    await wsh.ok("new", "dev", ...own);
+    const saved = async (): Promise<string> => wsh.ok("layout", "save", "dev", "-");
+    expect(await saved()).toContain('env = { PLACE = "first" }');
+    expect(await saved()).not.toContain("s3cret");
+    // The session has a layout process from here on, and the second pane has what the first was given.
+    await wsh.ok("split", "dev", "--env", "ODD.NAME=a b", "--env", "SECRET_KEY=s3cret", "--", "sleep 1000");
+    const both = await saved();
+    expect(both).toContain('env = { PLACE = "first" }');
+    expect(both).toContain('env = { "ODD.NAME" = "a b" }');
+    expect(both).not.toContain("s3cret");
+    fs.writeFileSync(join(wsh.dir, "dev.toml"), both);
+    await wsh.ok("new", "again", "--layout", "dev.toml");
+    expect(await wsh.ok("exec", "again", "--", 'echo "$PLACE"')).toBe("first\n");
+    expect(await wsh.ok("layout", "save", "again", "-")).toBe(both);
   });
 
   test("tmux's own layouts: as an argument, as a file, and in a file with programs", async () => {

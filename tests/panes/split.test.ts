@@ -194,9 +194,13 @@ describe("by calls", () => {
     const { wsh, http, panes } = all;
     await wsh.session("one");
     await wsh.session("two");
-    const made = await http.post("/sessions/one/panes", {});
+    const chosen = { title: "mine", keep_after_exit: true, env: { PLACE: "here" } };
+    const made = await http.post("/sessions/one/panes", chosen);
     const { pane } = made.body as { pane: string };
     expect(await http.post(`/sessions/${pane}/pane/move`, { to: "two" })).toMatchObject({ status: 200 });
+    expect(JSON.stringify((await http.get("/sessions/two/layout")).body)).toContain(
+      JSON.stringify(chosen).slice(1, -1),
+    );
     expect((await panes("two")).map(({ id }) => id)).toContain(pane);
     expect(await panes("one")).toHaveLength(1);
     expect(await wsh.ok("exec", pane, "--", "echo moved")).toBe("moved\n");

@@ -3,10 +3,8 @@ import { Argument, type Command, Option } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { type Amount, amount, type ProgramOptions, programOf, type Side, sides } from "../panes/options.ts";
 import { done, paneTable, printChange } from "../panes/shown.ts";
-import { atTarget, wordsOf } from "../panes/target.ts";
+import { acting, type Given, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
-import type { SessionClient } from "../session/client.ts";
-import { splitAtDashes } from "../shell-words.ts";
 import { onOff } from "./window.ts";
 
 const ways = ["left", "right", "up", "down", "next", "previous", "last"] as const;
@@ -46,23 +44,11 @@ export function register(program: Command): void {
     .option("--cwd <dir>", "respawn: directory to start in")
     .option("--focus", "move: show it to those who are attached")
     .option("--json", "print the answer as JSON")
-    .action(async (action: Action | undefined, words: string[], options: PaneOptions, command: Command) => {
-      const { before, after } = splitAtDashes(words, process.argv);
-      if (after !== null && action !== "respawn") throw new UsageError("only respawn takes a command");
-      return act(action ?? "list", before, after, options, command);
-    });
+    .action(acting<Action, PaneOptions>("respawn", act));
 }
 
-async function act(
-  action: Action,
-  words: readonly string[],
-  after: readonly string[] | null,
-  options: PaneOptions,
-  command: Command,
-): Promise<void> {
+async function act(action: Action, { words, after, options, at }: Given<PaneOptions>): Promise<void> {
   const { json } = options;
-  const at = <T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T> =>
-    atTarget(command, target, call);
   switch (action) {
     case "list": {
       const [panes, windows] = await at(wordsOf(action, words).target, (session) =>

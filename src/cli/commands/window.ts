@@ -3,10 +3,8 @@ import { Argument, type Command, Option } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
 import { done, printChange, windowTable } from "../panes/shown.ts";
-import { atTarget, wordsOf } from "../panes/target.ts";
+import { acting, type Given, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
-import type { SessionClient } from "../session/client.ts";
-import { splitAtDashes } from "../shell-words.ts";
 
 interface WindowOptions extends ProgramOptions {
   readonly name?: string;
@@ -35,23 +33,11 @@ export function register(program: Command): void {
     .addOption(new Option("--to <which>", "select: from the target").choices(["next", "previous", "last"]))
     .option("--focus", "new: show it to those who are attached")
     .option("--json", "print the answer as JSON")
-    .action(async (action: Action | undefined, words: string[], options: WindowOptions, command: Command) => {
-      const { before, after } = splitAtDashes(words, process.argv);
-      if (after !== null && action !== "new") throw new UsageError("only new takes a command");
-      return act(action ?? "list", before, after, options, command);
-    });
+    .action(acting<Action, WindowOptions>("new", act));
 }
 
-async function act(
-  action: Action,
-  words: readonly string[],
-  after: readonly string[] | null,
-  options: WindowOptions,
-  command: Command,
-): Promise<void> {
+async function act(action: Action, { words, after, options, at }: Given<WindowOptions>): Promise<void> {
   const { json } = options;
-  const at = <T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T> =>
-    atTarget(command, target, call);
   switch (action) {
     case "list": {
       const windows = await at(wordsOf(action, words).target, (session) => session.call("window.list", {}));

@@ -15,6 +15,7 @@ interface Branch {
   readonly weight?: number;
   readonly title?: string;
   readonly keep_after_exit?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** What a file says of a node. */
@@ -60,7 +61,7 @@ function savedNode(
   const pane = panes.get(branch.pane ?? "");
   if (pane === undefined) return {};
   const { command, cwd, view, active } = pane;
-  const { title, keep_after_exit } = branch;
+  const { title, keep_after_exit, env } = branch;
   const chosen = {
     ...(title === undefined ? {} : { title }),
     ...(keep_after_exit === undefined ? {} : { keep_after_exit }),
@@ -69,7 +70,7 @@ function savedNode(
   if (view !== undefined) return { view, ...chosen };
   const isShell = !command.includes(" ") && shells.has(basename(command));
   const program = !isShell ? { command } : command === ownShell ? {} : { shell: command };
-  return { ...program, ...(cwd === null ? {} : { cwd }), ...chosen };
+  return { ...program, ...(cwd === null ? {} : { cwd }), ...(env === undefined ? {} : { env }), ...chosen };
 }
 
 export function layoutToml(windows: readonly Saved[]): string {
@@ -78,18 +79,24 @@ export function layoutToml(windows: readonly Saved[]): string {
 
 function pairs(node: Saved): string {
   return Object.entries(node)
-    .map(([key, value]) => `${key} = ${valueText(value, 0)}\n`)
+    .map(([key, value]) => `${keyText(key)} = ${valueText(value, 0)}\n`)
     .join("");
 }
 
 function valueText(value: unknown, depth: number): string {
   // TOML's basic strings are JSON's, but for DEL.
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return inline(value as Saved, depth);
   if (!Array.isArray(value)) return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
   const indent = "  ".repeat(depth);
   return `[\n${value.map((each) => `${indent}  ${inline(each, depth + 1)},\n`).join("")}${indent}]`;
 }
 
 function inline(node: Saved, depth: number): string {
-  const inner = Object.entries(node).map(([key, value]) => `${key} = ${valueText(value, depth)}`);
+  const inner = Object.entries(node).map(([key, value]) => `${keyText(key)} = ${valueText(value, depth)}`);
   return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
+}
+
+/** A variable's name may be no bare key. */
+function keyText(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : JSON.stringify(key);
 }

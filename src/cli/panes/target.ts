@@ -5,6 +5,7 @@ import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { splitAtDashes } from "../shell-words.ts";
 
 /** @throws UsageError outside any session of the instance */
 export function targetOf(command: Command, given: string | undefined): { instance: Instance; target: string } {
@@ -38,4 +39,28 @@ export function wordsOf(
   if (extra < 0) throw new UsageError(`'${action}' needs ${own.join(" and ")}`);
   if (extra > 1) throw new UsageError(`'${words[1 + own.length]}' is one word too many`);
   return { target: extra === 1 ? words[0] : undefined, rest: words.slice(extra) };
+}
+
+/** What an action of `wsh pane` or `wsh window` is given. */
+export interface Given<O> {
+  readonly words: readonly string[];
+  /** The command behind `--`; null without one. */
+  readonly after: readonly string[] | null;
+  readonly options: O;
+  at<T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T>;
+}
+
+/**
+ * The handler of a subcommand whose first word is an action, `list` by default.
+ * @param starts the one action that takes a command behind `--`
+ */
+export function acting<A extends string, O>(
+  starts: A,
+  act: (action: A | "list", given: Given<O>) => Promise<void>,
+): (action: A | undefined, all: string[], options: O, command: Command) => Promise<void> {
+  return (action, all, options, command) => {
+    const { before: words, after } = splitAtDashes(all, process.argv);
+    if (after !== null && action !== starts) throw new UsageError(`only ${starts} takes a command`);
+    return act(action ?? "list", { words, after, options, at: (target, call) => atTarget(command, target, call) });
+  };
 }

@@ -47,7 +47,7 @@ export const onePaneHandlers: Handlers<"layout", Session> = {
         id,
         index,
         name,
-        tree: { pane: session.pane.id },
+        tree: { pane: session.pane.id, ...(session.startedWith === undefined ? {} : { env: session.startedWith }) },
         tmux: writeTmuxLayout(placePanes(tree, { rows, cols }), paneNumber),
       };
     }),

@@ -14,6 +14,8 @@ export const HandedSessionSchema = v.object({
   window: v.number(),
   /** Number of the pane that the session had so far, and its socket. */
   pane: v.number(),
+  /** Variables that it was started with, but for secrets. */
+  pane_env: v.optional(v.record(v.string(), v.string())),
   /** Elements, screen mode, keyboard and open questions, as the session stores them. */
   drawing: v.unknown(),
   keyboard: v.unknown(),

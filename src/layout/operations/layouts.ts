@@ -51,8 +51,8 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
 /** A tree as it is sent: `layout.set` reads it again. */
 function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
   if (isLeaf(node)) {
-    const { title, keep } = panes[node.pane] ?? {};
-    const kept = keep == null ? {} : { keep_after_exit: keep };
+    const { title, keep, env } = panes[node.pane] ?? {};
+    const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...(env === undefined ? {} : { env }) };
     return { pane: node.pane, weight: node.weight, ...(title == null ? {} : { title }), ...kept };
   }
   const children = node.children.map((child) => treeOf(child, panes));

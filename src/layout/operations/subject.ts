@@ -13,6 +13,7 @@ import {
   type Windows,
   windowWith,
 } from "../../session/windows/state.ts";
+import { keptVariables } from "../../store/checkpoint/environment.ts";
 import { directoryOf } from "../pane-starter.ts";
 import type { Split } from "../split.ts";
 import type { WindowView } from "../view.ts";
@@ -118,7 +119,9 @@ export async function startPane(
   } catch (error) {
     throw new WshError("session_create_failed", `what was to run in pane '${id}' ended at once`, {}, { cause: error });
   }
-  return { entry: paneEntry(id, { title, keep }), undo: () => drop(split, id) };
+  const kept = keptVariables(program.env);
+  const entry = paneEntry(id, { title, keep, ...(kept === undefined ? {} : { env: kept }) });
+  return { entry, undo: () => drop(split, id) };
 }
 
 /** A pane of another session, or of this one, that is shown here, too. */

@@ -22,6 +22,8 @@ export interface PaneEntry {
   readonly keep: boolean | null;
   /** The session or pane that it shows, for a view; null for a pane of its own. */
   readonly view: string | null;
+  /** Variables that it was started with, over those of the session, but for secrets; absent: none. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface WindowEntry {

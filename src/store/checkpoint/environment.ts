@@ -1,11 +1,13 @@
 /**
  * What of a program's environment is kept on disk, and what it gets when it comes back. Names that sound like secrets
- * are never written; sockets and displays belong to a login, so they come from whoever restores. Pure.
+ * are never written, nor addresses with a password; sockets and displays belong to a login, so they come from whoever restores. Pure.
  */
 type Environment = Readonly<Record<string, string>>;
 
 /** Names of secrets, in any part of a name. */
 const secret = /TOKEN|KEY|SECRET|PASS(WORD|WD|PHRASE)?|CREDENTIAL|AUTH|COOKIE|PRIVATE|SESSION_ID/i;
+/** An address with a user's password, such as postgres://me:secret@db. */
+const withPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 /** Names whose values mean something only in the login that set them. */
 const ofLogin = new Set([
   "SSH_AUTH_SOCK",
@@ -39,7 +41,7 @@ export function keptEnvironment(env: Environment): Record<string, string> {
   const kept: Record<string, string> = {};
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
-    if (isOfWhoRestores(name) || value.length > MAX_VALUE) continue;
+    if (isOfWhoRestores(name, value) || value.length > MAX_VALUE) continue;
     total += name.length + value.length;
     if (total > MAX_TOTAL) break;
     kept[name] = value;
@@ -47,12 +49,18 @@ export function keptEnvironment(env: Environment): Record<string, string> {
   return kept;
 }
 
+/** The same of what was given to one program; undefined: nothing. */
+export function keptVariables(given: Environment | null | undefined): Record<string, string> | undefined {
+  const kept = keptEnvironment(given ?? {});
+  return Object.keys(kept).length === 0 ? undefined : kept;
+}
+
 /** What was kept, with what belongs to whoever restores as it is there. */
 export function restoredEnvironment(kept: Environment, restorer: Environment): Record<string, string> {
-  const own = Object.entries(restorer).filter(([name]) => isOfWhoRestores(name));
+  const own = Object.entries(restorer).filter(([name, value]) => isOfWhoRestores(name, value));
   return { ...keptEnvironment(kept), ...Object.fromEntries(own) };
 }
 
-function isOfWhoRestores(name: string): boolean {
-  return ofLogin.has(name) || secret.test(name);
+function isOfWhoRestores(name: string, value: string): boolean {
+  return ofLogin.has(name) || secret.test(name) || withPassword.test(value);
 }

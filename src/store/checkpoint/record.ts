@@ -60,7 +60,11 @@ export const PaneRecordSchema = v.object({
   title: v.string(),
   cwd: v.nullable(v.string()),
   /** As it was asked for: a command, a shell, or neither. */
-  program: v.object({ command: v.nullable(v.string()), shell: v.nullable(v.string()), display: v.string() }),
+  program: v.object({
+    ...{ command: v.nullable(v.string()), shell: v.nullable(v.string()), display: v.string() },
+    /** Variables that it was started with, of those in `env`. */
+    env: v.optional(v.record(v.string(), v.string())),
+  }),
   env: v.record(v.string(), v.string()),
   nofile: v.nullable(v.number()),
   foreground: v.nullable(ForegroundSchema),

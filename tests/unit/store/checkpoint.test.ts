@@ -240,6 +240,7 @@ test("no secret of an environment is kept, and what belongs to a login comes fro
     PGPASSWORD: "p",
     SSH_AUTH_SOCK: "/old",
     DBUS_SESSION_BUS_ADDRESS: "/old",
+    DATABASE_URL: "postgres://me:secret@db/x",
     LONG: "x".repeat(9_000),
   };
   const kept = keptEnvironment(env);
