@@ -16,7 +16,7 @@ import type { HistoryPlaces } from "./places.ts";
 import { indexAll } from "./rows.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */
-const SCHEMA = 3;
+const SCHEMA = 4;
 /** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
 const BUSY_MS = 5_000;
 /** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few batches of taking in. */
@@ -87,7 +87,7 @@ INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
   WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
 `;
 
-/** From version 2, in which each command carried all of its texts. Its words follow. */
+/** From version 2, in which each command carried all of its texts. Their words follow. */
 const splitCommands = `
 ALTER TABLE commands RENAME TO old_commands;
 DROP INDEX imported;
@@ -171,10 +171,10 @@ function migrate(db: Database, path: string): void {
       if (version === 0) db.run(tables + commandTables);
       if (version < 2) db.run(additions);
       if (version === 1) db.run(nameSessions);
-      if (version === 1 || version === 2) {
-        db.run(splitCommands);
-        indexAll(db);
-      }
+      if (version === 1 || version === 2) db.run(splitCommands);
+      // Since version 4 the index holds exit codes and long durations.
+      if (version === 3) db.run("INSERT INTO words (words) VALUES ('delete-all')");
+      if (version > 0) indexAll(db);
       db.run(`PRAGMA user_version = ${SCHEMA}`);
     }).immediate();
   }

@@ -1,7 +1,7 @@
 /**
  * What the full-text index holds of a command besides its words, as tokens of their own: the directory, the session with
- * its pane, how it ended and who ran it. A rare directory among many commands is so found as quickly as a rare word. The
- * first letter says what a token is. Pure.
+ * its pane, how it ended, how long it took and who ran it. A rare directory among many commands is so found as quickly as
+ * a rare word. The first letter says what a token is. Pure.
  */
 import type { HistoryRecord } from "./record.ts";
 
@@ -17,22 +17,38 @@ export function originFacet(id: number): string {
 
 export const failedFacet = "xfailed";
 
+export function exitFacet(code: number): string {
+  return `e${code < 0 ? "n" : ""}${Math.abs(code)}`;
+}
+
+/** Durations that are rare enough to be looked for, in ms. A command has a token for each that it reached. */
+const LONG_MS = [10_000, 60_000, 600_000, 3_600_000];
+
+/** @returns the token that every command of this duration or a longer one has; null when it would find nearly all */
+export function durationFacet(ms: number): string | null {
+  const reached = LONG_MS.findLast((long) => long <= ms);
+  return reached === undefined ? null : `l${reached}`;
+}
+
 export function actorFacet(by: HistoryRecord["by"]): string {
   return `b${by}`;
 }
 
 /** What the index holds of a command, as it is in its row. */
-export interface Indexed extends Pick<HistoryRecord, "exit_code" | "signal" | "by"> {
+export interface Indexed extends Pick<HistoryRecord, "exit_code" | "signal" | "by" | "duration_ms"> {
   readonly directory: number | null;
   readonly origin: number;
 }
 
 /** What leaves the index is told to it again: for one row this says the same as long as the row is there. */
-export function facetsOf({ directory, origin, by, exit_code, signal }: Indexed): string {
+export function facetsOf({ directory, origin, by, exit_code, signal, duration_ms }: Indexed): string {
   let facets = originFacet(origin);
   if (directory !== null) facets += ` ${directoryFacet(directory)}`;
   // Nearly every command is a person's: nobody looks for those by the index.
   if (by !== "person") facets += ` ${actorFacet(by)}`;
-  if (signal !== null || (exit_code !== null && exit_code !== 0)) facets += ` ${failedFacet}`;
+  const hasFailed = exit_code !== null && exit_code !== 0;
+  if (signal !== null || hasFailed) facets += ` ${failedFacet}`;
+  if (hasFailed) facets += ` ${exitFacet(exit_code)}`;
+  for (const long of LONG_MS) if (duration_ms !== null && duration_ms >= long) facets += ` l${long}`;
   return facets;
 }

@@ -57,9 +57,9 @@ export class RowWriter {
    * @param at orders a command that does not say when it began, in ms of Unix time
    */
   write(record: HistoryRecord, from: Place | null, at = 0): void {
-    const { command, cwd, exit_code, signal, by, session, session_id } = record;
+    const { command, cwd, exit_code, signal, by, duration_ms, session, session_id } = record;
     const directory = cwd === null ? null : (this.directories.get(cwd) ?? this.directory(cwd));
-    const row: Indexed = { directory, origin: this.origin(record), by, exit_code, signal };
+    const row: Indexed = { directory, origin: this.origin(record), by, exit_code, signal, duration_ms };
     const first = idAt(record.started_at ?? at);
     let id = this.taken.get(first) ?? first;
     // Another command began in the same millisecond; in some imported files, thousands in one second.
@@ -161,7 +161,7 @@ function isSameOrigin(one: Origin, other: Origin): boolean {
 }
 
 type Row = Indexed & { readonly id: number; readonly command: string };
-const ROW = `SELECT c.id, c.command, c.directory, c.origin, c.exit_code, c.signal, o.by
+const ROW = `SELECT c.id, c.command, c.directory, c.origin, c.exit_code, c.signal, c.duration_ms, o.by
   FROM commands c CROSS JOIN origins o ON o.id = c.origin`;
 
 /** Writes the words of every row into an index that is empty. */

@@ -1,12 +1,16 @@
 /**
  * Finds commands: by words of the command line (each the beginning of one), directory, session, how they ended, who ran
  * them, time and duration; the newest first. Everything that narrows a search much is answered by the index.
+ *
+ * What must stay true: wherever it can, the index is asked for what it answers from the newest command backwards, so that
+ * a search ends with its last line, however frequent its words are.
  */
 
 import type { Database } from "bun:sqlite";
-import { actorFacet, directoryFacet, failedFacet, originFacet } from "./facets.ts";
+import { actorFacet, directoryFacet, durationFacet, exitFacet, failedFacet, originFacet } from "./facets.ts";
 import { idAt } from "./ids.ts";
 import type { HistoryRecord } from "./record.ts";
+import { Terms } from "./terms.ts";
 
 export interface HistorySearch {
   /** Words of the command line, in any order; each may be the beginning of one. */
@@ -43,11 +47,19 @@ const MAX_FACETS = 500;
 
 /** Returns one more than the limit when there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
+  // One view of the database: what is asked of the index rests on the words that it has.
+  return db.transaction(() => found(db, search)).deferred();
+}
+
+function found(db: Database, search: HistorySearch): FoundCommand[] {
   const { words, rest } = splitWords(search.words ?? "");
-  const match = [
-    ...words.map((word) => `command : ${quoted(word)} *`),
-    ...facets(search).map((facet) => `facets : ${facet}`),
-  ];
+  const match = facets(search).map((facet) => `facets : ${facet}`);
+  const terms = words.length > 0 ? new Terms(db) : null;
+  for (const word of words) {
+    const phrases = terms?.beginningWith(word) ?? null;
+    if (phrases?.length === 0) return [];
+    match.push(`command : ${phrases === null ? `${quoted(word)} *` : `(${phrases.map(quoted).join(" OR ")})`}`);
+  }
   const where: string[] = [];
   const values: (string | number)[] = [];
   const add = (condition: string, ...given: (string | number)[]): void => {
@@ -132,9 +144,12 @@ function splitWords(text: string): { words: string[]; rest: string[] } {
   return { words: all.filter(inIndex), rest: all.filter((word) => !inIndex(word)) };
 }
 
-function facets({ failed, by }: HistorySearch): string[] {
+function facets({ failed, exit_code = 0, min_duration_ms = 0, by }: HistorySearch): string[] {
+  const long = durationFacet(min_duration_ms);
   return [
     ...(failed === true ? [failedFacet] : []),
+    ...(exit_code === 0 ? [] : [exitFacet(exit_code)]),
+    ...(long === null ? [] : [long]),
     // Nearly every command is a person's: the index would be read from end to end.
     ...(by === undefined || by === "person" ? [] : [actorFacet(by)]),
   ];

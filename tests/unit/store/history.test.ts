@@ -107,6 +107,10 @@ describe("finding commands", () => {
     expect(found({ since: 1_700_000_000_000 + 4 * 60_000 })).toEqual(["sleep 100", "vim 'Füße.txt'"]);
     expect(found({ until: 1_700_000_000_000 + 2 * 60_000 })).toEqual(["git commit -m 'first try'"]);
     expect(found({ min_duration_ms: 60_000 })).toEqual(["make test"]);
+    expect(found({ min_duration_ms: 90_000, words: "make" })).toEqual(["make test"]);
+    expect(found({ min_duration_ms: 90_001 })).toEqual([]);
+    expect(found({ min_duration_ms: 5 })).toHaveLength(5);
+    expect(found({ exit_code: 0 })).toHaveLength(3);
     expect(found({ failed: true, cwd: "/home/me/project", words: "make" })).toEqual(["make test"]);
   });
 
@@ -122,6 +126,45 @@ describe("finding commands", () => {
     expect(found({ cwd: "/many", words: "many 1", limit: 2_000 })).toHaveLength(600);
     expect(found({ cwd: "/many/\u{1f4c1}/7" })).toEqual(["many 1"]);
     expect(found({ cwd: "/man" })).toEqual([]);
+  });
+
+  test("beginnings of few words and of hundreds, in phrases, with marks and capitals: what reading every line finds", () => {
+    const random = seededRandom(11);
+    const any = (count: number): number => Math.floor(random() * count);
+    const word = (): string =>
+      ["ab", "abc", "b7", "Abd", "s1", "d1", "xfailed", "e2", "l60000", `n${any(300)}`][any(10)] ?? "";
+    const mark = (): string => [" ", "/", ".", "--", "_"][any(5)] ?? "";
+    const lines = Array.from({ length: 800 }, () => `${word()}${mark()}${word()}${mark()}${word()}`);
+    wrote(...lines.map((line, n) => command(line, { started_at: 1_800_000_000_000 + n, exit_code: n % 3 })));
+    takeIn(places, forever);
+    const db = openHistory(places);
+    const tokens = (text: string): string[] => text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+    const isIn = (line: string, query: string): boolean =>
+      query.split(" ").every((part) => ` ${tokens(line).join(" ")}`.includes(` ${tokens(part).join(" ")}`));
+    const queries = [
+      "ab",
+      "AB",
+      "n",
+      "n1",
+      "n29",
+      "s1",
+      "d1",
+      "xf",
+      "ab/ab",
+      "--n2",
+      "ab.n",
+      "b7_abc",
+      "ab n1",
+      "zz",
+      "ab zz",
+      "e2",
+    ];
+    for (const query of queries.filter((each) => each.length > 1)) {
+      const expected = lines.filter((line) => isIn(line, query)).reverse();
+      const all = searchHistory(db, { words: query, since: 1_800_000_000_000, limit: 1_000 });
+      expect(all.map((each) => each.command)).toEqual(expected);
+    }
+    db.close();
   });
 
   test("by pages", () => {
@@ -405,6 +448,33 @@ describe("commands that began", () => {
       expect(contents.some((bytes) => bytes.includes("tulip"))).toBe(false);
     });
   }
+
+  test("a database of version 3, whose index knew neither exit codes nor durations, is taken over", () => {
+    wrote(
+      command("tulip-9371", { exit_code: 137, started_at: 1 }),
+      command("tulip too", { exit_code: 13, started_at: 2 }),
+      command("long", { duration_ms: 700_000, started_at: 3 }),
+    );
+    takeIn(places, forever);
+    const old = openHistory(places);
+    old.run(`
+      INSERT INTO words (words) VALUES ('delete-all');
+      INSERT INTO words (rowid, command, facets)
+        SELECT id, command, 's1 d1' || iif(exit_code <> 0, ' xfailed', '') FROM commands ORDER BY id;
+      PRAGMA user_version = 3;
+    `);
+    old.close();
+    using history = new History(places, forever);
+    const lines = (search: object): string[] =>
+      history.search({ limit: 9, output: false, ...search }).commands.map((each) => each.command);
+    expect(lines({ exit_code: 137 })).toEqual(["tulip-9371"]);
+    expect(lines({ min_duration: "10m", query: "lon" })).toEqual(["long"]);
+    expect(lines({ failed: true })).toEqual(["tulip too", "tulip-9371"]);
+    expect(history.delete({ exit_code: 137, all: false })).toEqual({ deleted: 1 });
+    expect(lines({ query: "tulip" })).toEqual(["tulip too"]);
+    expect(lines({ exit_code: 137 })).toEqual([]);
+    expect(lines({ failed: true })).toEqual(["tulip too"]);
+  });
 
   test("what is deleted leaves no directory behind", () => {
     wrote(command("one", { cwd: "/home/tulip-9371" }), command("two"));
