@@ -54,9 +54,17 @@ class Inside implements AsyncDisposable {
 
   /** Waits until exec runs at the prompt of the shell outside again. */
   async outside(command: string): Promise<Awaited<ReturnType<SessionApi["exec"]>>> {
-    return await until("the shell outside", async () => {
+    let last: unknown;
+    const run = async () => {
       const { status, body } = await http.post(`/sessions/${this.api.name}/exec`, { command });
+      last = body;
       return status === 200 ? (body as Awaited<ReturnType<SessionApi["exec"]>>) : null;
+    };
+    return await until("the shell outside", run).catch(async (error) => {
+      const { lines } = await http.screen(this.api.name);
+      throw new Error(
+        `${error}: ${JSON.stringify(last)}\n${JSON.stringify(lines)}\n${JSON.stringify(await this.api.status())}`,
+      );
     });
   }
 

@@ -8,6 +8,19 @@ import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
 
+/** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
+const LONG_PAGE = 1_000;
+/** Settled when the last long page that was asked for has been read, and others had their turn. */
+let longPages: Promise<unknown> = Promise.resolve();
+
+/** Long pages are read one at a time; keys, output and short answers go between two of them. */
+function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
+  if (limit < LONG_PAGE) return read();
+  const answer = longPages.then(read);
+  longPages = answer.catch(() => {}).then(() => Bun.sleep(0));
+  return answer;
+}
+
 export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send" | "screen.get" | "scrollback.get"> = {
   "session.clear": async (pane) => {
     await pane.clear();
@@ -39,13 +52,15 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
       };
     }),
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
-    terminal.atRest(() => {
-      const { alternate, firstLine, lastLine } = terminal;
-      const found = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
-      if (alternate || firstLine === 0) return found;
-      const searched = `${firstLine + 1}–${lastLine + 1} of ${lastLine + 1}`;
-      return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...found };
-    }),
+    inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
+      terminal.atRest(() => {
+        const { alternate, firstLine, lastLine } = terminal;
+        const found = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
+        if (alternate || firstLine === 0) return found;
+        const searched = `${firstLine + 1}–${lastLine + 1} of ${lastLine + 1}`;
+        return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...found };
+      }),
+    ),
 };
 
 /** The newest `count` rows down to the last one that is not blank. */
