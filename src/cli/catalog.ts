@@ -298,6 +298,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/servers.ts")).register,
       },
       {
+        name: "fleet",
+        isRare: true,
+        usage: "init|invite|list|revoke|join|leave",
+        summary: "many machines, by NATS servers of yours",
+        load: async () => (await import("./commands/fleet.ts")).register,
+      },
+      {
         name: "open",
         isRare: true,
         usage: "[NAME]",

@@ -25,7 +25,7 @@ export function shellText(words: readonly string[]): string {
  * backslashes and quotes are escaped outside of them, which all shells read alike. Only words that no shell expands
  * stay unquoted (zsh expands `=ls`, fish `%self`).
  */
-function quote(word: string): string {
+export function quote(word: string): string {
   if (/^[A-Za-z0-9_@+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(word)) return word;
   return `'${word.replace(/['\\]/g, (character) => `'\\${character}'`)}'`;
 }

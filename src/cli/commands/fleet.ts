@@ -1,0 +1,248 @@
+/**
+ * `wsh fleet`: many machines that connect outward to NATS servers of one's own (docs/machines.md, A fleet). Who has the
+ * fleet's directory makes it, invites and revokes; who was invited joins and leaves. What asks is loaded when it is used:
+ * the keys' code by the first, none of it by the second.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
+import { normalizeTags } from "../../protocol/names.ts";
+import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, print, printJson, say, table } from "../print.ts";
+import { endOf, recorded } from "../recorded.ts";
+import { quote } from "../shell-words.ts";
+
+/** NATS's own port; an HTTPS port that needs no privileges; the port between servers. */
+const PORT = 4222;
+const WSS_PORT = 8443;
+const CLUSTER_PORT = 6222;
+const LAST_PORT = 65_535;
+
+interface Options {
+  readonly name?: string;
+  readonly host?: readonly string[];
+  readonly port?: number;
+  readonly wssPort?: number;
+  readonly clusterPort?: number;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly role?: string;
+  readonly tag?: readonly string[];
+  readonly expires?: string;
+  readonly wss?: boolean;
+  readonly dir?: string;
+  readonly file?: string;
+  readonly start?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("fleet [action] [word]")
+    .usage("init [DIR] | invite | list | revoke NAME | join [LINE] | leave")
+    .description(
+      "Many machines that connect outward to a NATS server of yours, and are used as NAME/SESSION (docs/machines.md). " +
+        "init writes the server's configuration and the keys; invite prints a line that is run on another machine.",
+    )
+    .option("--name <name>", "init: the fleet's; invite: the machine's or person's (default: a free one)")
+    .option("--host <host>", "init: where the server is reached; several make a cluster", collect)
+    .option("--port <n>", `init: port for TLS (default: ${PORT})`, wholeNumber(1))
+    .option(
+      "--wss-port <n>",
+      `init: port for secure WebSocket (default: ${WSS_PORT}; 443 passes anywhere)`,
+      wholeNumber(1),
+    )
+    .option("--cluster-port <n>", `init: port between servers (default: ${CLUSTER_PORT})`, wholeNumber(1))
+    .option("--cert <file>", "init: the servers' certificate, instead of one made here")
+    .option("--key <file>", "init: its key")
+    .option("--ca <file>", "init: what signs it (default: the system's authorities)")
+    .option("--role <role>", "invite: machine (is used), observe, operate or admin (uses others)")
+    .option("--tag <tag>", "invite: a tag of the machine, by which it is found; several", collect)
+    .option("--expires <duration>", "invite: when the credentials end: 12h, 30d (default: when revoked)")
+    .option("--wss", "invite: only by secure WebSocket")
+    .option("--dir <dir>", "invite, list, revoke: the fleet's directory (default: fleet, beside the logs)")
+    .option("--file <file>", "join: write the credentials there, for wsh server --fleet FILE")
+    .option("--no-start", "join: start no server")
+    .option("--json", "list: as JSON")
+    .action(async (action: string | undefined, word: string | undefined, options: Options, command: Command) => {
+      const instance = instanceOf(command);
+      switch (action) {
+        case "init":
+          return init(instance, word, options);
+        case "invite":
+          return inviteOne(instance, word, options);
+        case "list":
+          return list(instance, options);
+        case "revoke":
+          return revokeOne(instance, word, options);
+        case "join":
+          return (await import("../fleet/join.ts")).join(instance, word, options);
+        case "leave":
+          return (await import("../fleet/join.ts")).leave(instance);
+        default:
+          throw new UsageError(
+            action === undefined ? "what of a fleet?" : `unknown action '${action}'`,
+            "Use init, invite, list, revoke, join or leave.",
+          );
+      }
+    });
+}
+
+function directoryOf({ stateDir }: Instance, dir: string | undefined): string {
+  return dir === undefined ? join(stateDir, "fleet") : resolve(dir);
+}
+
+async function init(instance: Instance, word: string | undefined, options: Options): Promise<void> {
+  const { makeFleet, serverDirectory } = await import("../../cluster/authority/directory.ts");
+  const { serverFiles } = await import("../../cluster/authority/server-config.ts");
+  const dir = directoryOf(instance, word ?? options.dir);
+  const { cert, key, ca } = options;
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key belong together");
+  if (ca !== undefined && cert === undefined) throw new UsageError("--ca belongs to --cert");
+  const authority = ca === undefined ? {} : { authority: readText(ca) };
+  const given =
+    cert === undefined || key === undefined
+      ? undefined
+      : { certificate: readText(cert), key: readText(key), ...authority };
+  const hosts = options.host ?? [os.hostname()];
+  const fleet = {
+    name: options.name ?? "fleet",
+    hosts,
+    port: portOf(options.port ?? PORT),
+    wssPort: portOf(options.wssPort ?? WSS_PORT),
+    clusterPort: portOf(options.clusterPort ?? CLUSTER_PORT),
+    given,
+  };
+  const { name, port, wssPort } = fleet;
+  await recorded(instance, "fleet.init", { name, hosts }, () => makeFleet(dir, fleet));
+  const tried = tryConfiguration(join(dir, serverDirectory(0)), serverFiles.config);
+  complain(`fleet '${name}' is in ${dir}: keep a copy of keys/, which rules the fleet`);
+  complain(`others reach ${hosts.join(", ")} on port ${port} (TLS) or ${wssPort} (secure WebSocket)`);
+  if (hosts.length === 1)
+    complain("start nats-server (2.10 or newer is best) with this command, then invite yourself:");
+  else complain("copy each directory to the host of its number, and start nats-server there:");
+  for (const at of hosts.keys()) {
+    await print(`cd ${quote(join(dir, serverDirectory(at)))} && nats-server -c ${serverFiles.config}\n`);
+  }
+  complain("  wsh fleet invite --role admin | sh");
+  if (tried !== null) complain(`nats-server here does not take the configuration: ${tried}`);
+}
+
+/** What nats-server says against its configuration; null: nothing, or there is no nats-server here. */
+function tryConfiguration(cwd: string, config: string): string | null {
+  const program = Bun.which("nats-server");
+  if (program === null) return null;
+  const { exitCode, stderr } = Bun.spawnSync([program, "-c", config, "-t"], { cwd, stdout: "ignore", stderr: "pipe" });
+  return exitCode === 0 ? null : stderr.toString().trim();
+}
+
+async function inviteOne(instance: Instance, word: string | undefined, options: Options): Promise<void> {
+  if (word !== undefined) throw new UsageError(`'${word}' is too much`, "Give a name with --name.");
+  const role = fleetRoles.find((each) => each === options.role);
+  if (role === undefined) {
+    const what = options.role === undefined ? "what may who is invited do?" : `unknown role '${options.role}'`;
+    throw new UsageError(what, `Use --role ${fleetRoles.join(", ")}.`);
+  }
+  const tags = options.tag ?? [];
+  normalizeTags(tags);
+  if (tags.length > 0 && role !== "machine") throw new UsageError("only machines have tags");
+  const [{ invite, isIn }, { readFleet }, { packInvitation }] = await Promise.all([
+    import("../../cluster/authority/invite.ts"),
+    import("../../cluster/authority/directory.ts"),
+    import("../../cluster/authority/invitation.ts"),
+  ]);
+  const dir = directoryOf(instance, options.dir);
+  const taken = readFleet(dir).members.filter((each) => isIn(each, Date.now()));
+  const name = options.name ?? freeName(role, new Set(taken.map((each) => each.name)));
+  const expiresAt = options.expires === undefined ? null : endOf(options.expires);
+  const wanted = { name, role, tags, expiresAt, wssOnly: options.wss === true };
+  const credentials = await recorded(instance, "fleet.invite", wanted, () => invite(dir, wanted));
+  await print(`wsh fleet join ${packInvitation(credentials)}\n`);
+  const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();
+  const may = role === "machine" ? `is machine '${name}'` : `may ${words[role]} as '${name}'`;
+  complain(`this line is a secret: who runs it ${may}, until ${end}`);
+  complain(`run it there, or at once: … | ssh ${role === "machine" ? name : "HOST"} sh`);
+}
+
+const words: Readonly<Record<Exclude<FleetRole, "machine">, string>> = {
+  observe: "look at every machine",
+  operate: "use every machine",
+  admin: "do anything on every machine",
+};
+
+function freeName(role: FleetRole, taken: ReadonlySet<string>): string {
+  const stem = role === "machine" ? "m" : role;
+  let number = 1;
+  while (taken.has(`${stem}${number}`)) number++;
+  return `${stem}${number}`;
+}
+
+async function list(instance: Instance, { dir, json }: Options): Promise<void> {
+  const [{ readFleet }, { isIn }] = await Promise.all([
+    import("../../cluster/authority/directory.ts"),
+    import("../../cluster/authority/invite.ts"),
+  ]);
+  const { members } = readFleet(directoryOf(instance, dir));
+  const now = Date.now();
+  const stateOf = (each: (typeof members)[number]) =>
+    isIn(each, now) ? "invited" : each.revokedAt === null ? "expired" : "revoked";
+  if (json === true) {
+    return printJson(
+      members.map((each) => ({
+        name: each.name,
+        role: each.role,
+        tags: each.tags,
+        state: stateOf(each),
+        invited_at: each.at,
+        expires_at: each.expiresAt,
+        revoked_at: each.revokedAt,
+      })),
+    );
+  }
+  if (members.length === 0) return say("Nobody was invited yet: wsh fleet invite --role admin\n");
+  const day = (at: number | null) => (at === null ? "-" : new Date(at).toISOString().slice(0, 16).replace("T", " "));
+  const rows = members.map((each) => [
+    each.name,
+    each.role,
+    each.tags.join(",") || "-",
+    stateOf(each),
+    day(each.at),
+    day(each.expiresAt),
+  ]);
+  await print(table([["NAME", "ROLE", "TAGS", "STATE", "INVITED", "EXPIRES"], ...rows]));
+}
+
+async function revokeOne(instance: Instance, name: string | undefined, options: Options): Promise<void> {
+  if (name === undefined) throw new UsageError("'revoke' takes a name", "See: wsh fleet list");
+  const { revoke, tellServers } = await import("../../cluster/authority/invite.ts");
+  const dir = directoryOf(instance, options.dir);
+  const { role } = await recorded(instance, "fleet.revoke", { name }, () => revoke(dir, name));
+  try {
+    await tellServers(dir);
+    await say(`'${name}' (${role}) is out: the servers admit it no more. What runs there goes on.\n`);
+  } catch (thrown) {
+    const { message } = WshError.from(thrown);
+    process.exitCode = 1;
+    complain(`'${name}' is revoked in ${dir}, but the servers do not know of it yet: ${message}`);
+    complain(`Once they can be reached, revoke '${name}' again, or start them again with these directories.`);
+  }
+}
+
+function portOf(port: number): number {
+  if (port <= LAST_PORT) return port;
+  throw new UsageError(`${port} is no port`);
+}
+
+function readText(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    throw new UsageError(`'${path}' cannot be read`);
+  }
+}

@@ -1,0 +1,111 @@
+/** `wsh fleet join` and `leave`: this instance's own credentials, and telling its server of them. */
+import fs from "node:fs";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { unpackInvitation } from "../../cluster/authority/invitation.ts";
+import { joinedFile, readCredentials, writeSecret } from "../../cluster/fleet/creds-file.ts";
+import { startServer } from "../../instance/launch/server.ts";
+import { type Instance, prepareStateDir } from "../../instance/paths.ts";
+import { askServer } from "../../instance/server-client.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Credentials, parseCredentials } from "../../protocol/fleet.ts";
+import { UsageError } from "../arguments.ts";
+import { complain, say } from "../print.ts";
+import { recorded } from "../recorded.ts";
+
+/** Longest line that is read from standard input, in bytes. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+interface JoinOptions {
+  readonly file?: string;
+  readonly start?: boolean;
+}
+
+export async function join(instance: Instance, word: string | undefined, options: JoinOptions): Promise<void> {
+  const text = unpackInvitation(word === undefined || word === "-" ? await readLine() : word);
+  const credentials = parseCredentials(text);
+  const { user, settings, expiresAt } = credentials;
+  if (expiresAt !== null && expiresAt <= Date.now()) {
+    throw new WshError("invalid_credentials", `this invitation ended on ${new Date(expiresAt).toISOString()}`, {
+      hint: `Ask for another one; the clock here says ${new Date().toISOString()}.`,
+    });
+  }
+  const wanted = { name: user, role: settings.role, fleet: settings.fleet };
+  if (options.file !== undefined) {
+    const path = resolve(options.file);
+    if (fs.existsSync(path)) throw new UsageError(`'${options.file}' is there already`);
+    await recorded(instance, "fleet.join", wanted, async () => writeSecret(path, text));
+    return say(`Credentials of '${user}' are in ${path}: wsh server --fleet ${path}\n`);
+  }
+  await recorded(instance, "fleet.join", wanted, async () => keep(instance, text, credentials));
+  await tellServer(instance, settings.role === "machine" && options.start !== false);
+  const fleet = settings.fleet === undefined ? "the fleet" : `fleet '${settings.fleet}'`;
+  if (settings.role !== "machine") {
+    return say(`Joined ${fleet} as '${user}' (${settings.role}). See its machines: wsh servers\n`);
+  }
+  await say(`Joined ${fleet}: this is machine '${user}' there, while a server runs here (wsh server).\n`);
+}
+
+/** @throws WshError machine_conflict when this instance is somebody else already */
+function keep(instance: Instance, text: string, { user, settings }: Credentials): void {
+  prepareStateDir(instance);
+  const path = joinedFile(instance);
+  if (fs.existsSync(path)) {
+    const before = readCredentials(path);
+    if (before.user !== user || before.settings.fleet !== settings.fleet) {
+      const fleet = before.settings.fleet ?? "a fleet";
+      throw new WshError("machine_conflict", `this instance is '${before.user}' of ${fleet} already`, {
+        hint: "First `wsh fleet leave`, or use another instance (-L).",
+      });
+    }
+  }
+  writeSecret(path, text);
+}
+
+export async function leave(instance: Instance): Promise<void> {
+  const path = joinedFile(instance);
+  if (!fs.existsSync(path)) throw new WshError("invalid_request", "this instance is in no fleet", { hint: "" });
+  await recorded(instance, "fleet.leave", {}, async () => fs.rmSync(path));
+  await tellServer(instance, false);
+  await say(
+    "Left; sessions here go on. Have the credentials revoked: wsh fleet revoke NAME, where the fleet was made.\n",
+  );
+}
+
+/** A running server reads its credentials again; a machine has one that stays. */
+async function tellServer(instance: Instance, starts: boolean): Promise<void> {
+  try {
+    if (starts) {
+      await startServer(instance);
+      await askServer(instance, "PUT", "/server/persist", { body: { persistent: true } });
+    } else if (!isServerAlive(instance)) return;
+    await askServer(instance, "POST", "/servers/reload");
+  } catch (thrown) {
+    process.exitCode = 1;
+    complain(`the server here could not be told: ${WshError.from(thrown).message}. Start it again: wsh server`);
+  }
+}
+
+/** The invitation, where it is no word of the command line, which lists of processes show. */
+async function readLine(): Promise<string> {
+  if (process.stdin.isTTY) {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return await lines.question("Invitation: ");
+    } finally {
+      lines.close();
+    }
+  }
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of Bun.stdin.stream()) {
+    size += part.length;
+    if (size > MAX_LINE_BYTES) throw new UsageError("standard input is no invitation");
+    parts.push(part);
+  }
+  const text = Buffer.concat(parts).toString("utf8");
+  if (text.trim() === "")
+    throw new UsageError("'join' takes the line of an invitation, as a word or on standard input");
+  return text;
+}

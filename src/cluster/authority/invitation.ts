@@ -1,0 +1,27 @@
+/** Credentials as one word of a command line: the file's text, deflated, in base64url behind a prefix. */
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { WshError } from "../../protocol/errors.ts";
+import { MAX_CREDS_CHARS } from "../../protocol/fleet.ts";
+
+/** Says what the word is, and its version. */
+const PREFIX = "wsh-fleet-1.";
+const LEVEL = 9;
+
+export function packInvitation(credentials: string): string {
+  return `${PREFIX}${deflateRawSync(credentials, { level: LEVEL }).toString("base64url")}`;
+}
+
+/** The credentials' text. @throws WshError invalid_credentials */
+export function unpackInvitation(text: string): string {
+  // Mail and chat break long lines; who copies a whole command has its words, too.
+  const word = text.replace(/\s+/g, "").replace(/^wshfleetjoin/, "");
+  const packed = /^wsh-fleet-1\.([A-Za-z0-9_-]+)$/.exec(word)?.[1];
+  if (packed === undefined) {
+    throw new WshError("invalid_credentials", `this is no invitation: it would begin with ${PREFIX}`);
+  }
+  try {
+    return inflateRawSync(Buffer.from(packed, "base64url"), { maxOutputLength: MAX_CREDS_CHARS }).toString("utf8");
+  } catch {
+    throw new WshError("invalid_credentials", "this invitation is not whole: copy it again");
+  }
+}

@@ -1,0 +1,100 @@
+/** Who is in a fleet: invitations, revocations, and telling the running servers of them. */
+import { join } from "node:path";
+import { WshError } from "../../protocol/errors.ts";
+import { type FleetRole, type FleetSettings, formatCredentials } from "../../protocol/fleet.ts";
+import { isMachineName } from "../../protocol/names.ts";
+import { writeSecret } from "../fleet/creds-file.ts";
+import { changeFleet, type Fleet, type Member, readFleet, readKey, serverDirectory, serversOf } from "./directory.ts";
+import { serverFiles } from "./server-config.ts";
+import { keysFrom, signAccount, signSystemUser, signUser } from "./signing.ts";
+
+/** Most machines and people that were ever invited: the list is written whole with each change. */
+const MAX_MEMBERS = 100_000;
+/** How long what tells the servers of a revocation is let in, in ms. */
+const PUSH_LIFE_MS = 5 * 60_000;
+
+export interface Invited {
+  readonly name: string;
+  readonly role: FleetRole;
+  readonly tags: readonly string[];
+  /** Unix time in ms; null: never. */
+  readonly expiresAt: number | null;
+  /** Only the way by HTTPS. */
+  readonly wssOnly?: boolean;
+}
+
+/** Signs a new user and returns its credentials. @throws WshError machine_conflict, invalid_machine_name */
+export function invite(dir: string, { name, role, tags, expiresAt, wssOnly }: Invited): Promise<string> {
+  if (!isMachineName(name)) throw new WshError("invalid_machine_name", `${JSON.stringify(name)} is no name in a fleet`);
+  const now = Date.now();
+  return changeFleet(dir, async (fleet) => {
+    const before = fleet.members.find((each) => each.name === name && isIn(each, now));
+    if (before !== undefined) {
+      throw new WshError("machine_conflict", `'${name}' was invited already, as ${before.role}`, {
+        hint: `Two with one name would be taken for clones. Give another name, or first: wsh fleet revoke ${name}`,
+      });
+    }
+    if (fleet.members.length >= MAX_MEMBERS) {
+      throw new WshError("resource_limit_reached", `${MAX_MEMBERS} were invited already`);
+    }
+    const seeds = { account: readKey(dir, "account"), role: readKey(dir, role) };
+    const { jwt, seed, key } = await signUser(seeds, name, tags, expiresAt);
+    const member: Member = { name, role, tags: [...tags], key, at: now, expiresAt, revokedAt: null };
+    const result = formatCredentials(jwt, seed, settingsFor(fleet, role, tags, wssOnly === true));
+    return { fleet: { ...fleet, members: [...fleet.members, member] }, result };
+  });
+}
+
+/** Whether credentials of a member count at a time. */
+export function isIn({ revokedAt, expiresAt }: Member, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
+}
+
+function settingsFor(fleet: Fleet, role: FleetRole, tags: readonly string[], wssOnly: boolean): FleetSettings {
+  const servers = serversOf(fleet).filter((server) => !wssOnly || server.startsWith("wss:"));
+  const { name, ca } = fleet;
+  return { v: 1, servers, ...(ca === null ? {} : { ca }), fleet: name, role, tags: [...tags] };
+}
+
+/** Signs the account anew without a member, for the servers' next start; done already, nothing. @throws WshError machine_not_found */
+export function revoke(dir: string, name: string): Promise<Member> {
+  const now = Date.now();
+  return changeFleet(dir, async (fleet) => {
+    const member = fleet.members.find((each) => each.name === name && isIn(each, now));
+    if (member === undefined) {
+      const done = fleet.members.findLast((each) => each.name === name && each.revokedAt !== null);
+      if (done !== undefined) return { fleet, result: done };
+      throw new WshError("machine_not_found", `nobody named '${name}' is in fleet '${fleet.name}'`, {
+        hint: "`wsh fleet list` shows who is.",
+      });
+    }
+    const revoked = { ...member, revokedAt: now };
+    const changed = { ...fleet, members: fleet.members.map((each) => (each === member ? revoked : each)) };
+    const { account, jwt } = await accountOf(dir, changed);
+    for (const at of changed.hosts.keys()) {
+      writeSecret(join(dir, serverDirectory(at), serverFiles.accounts, `${account}.jwt`), jwt);
+    }
+    return { fleet: changed, result: revoked };
+  });
+}
+
+/**
+ * Tells the running servers who is revoked; they disconnect them at once, and tell each other.
+ * @throws WshError machine_unreachable when no server can be reached
+ */
+export async function tellServers(dir: string): Promise<void> {
+  const fleet = readFleet(dir);
+  const { jwt } = await accountOf(dir, fleet);
+  const user = await signSystemUser(readKey(dir, "system"), Date.now() + PUSH_LIFE_MS);
+  const { pushAccount } = await import("./push.ts");
+  const { ca } = fleet;
+  const servers = serversOf(fleet).filter((server) => server.startsWith("tls:"));
+  await pushAccount({ servers, ca, jwt: user.jwt, seed: user.seed }, jwt);
+}
+
+/** The account's JWT with everybody who was revoked. */
+async function accountOf(dir: string, fleet: Fleet): Promise<{ account: string; jwt: string }> {
+  const keys = keysFrom((name) => readKey(dir, name));
+  const revoked = fleet.members.flatMap(({ key, revokedAt }) => (revokedAt === null ? [] : [{ key, at: revokedAt }]));
+  return { account: keys.account, jwt: await signAccount(fleet.name, keys, revoked) };
+}

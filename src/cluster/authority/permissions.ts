@@ -1,0 +1,62 @@
+/**
+ * What each role may say and hear on a fleet's cluster, as templates of its signing key: nats-server puts the user's own
+ * name in place of `{{name()}}`, so nobody speaks as another, whatever is in a message.
+ *
+ * No role answers by nats-server's `allow_responses`: the subject for the answer is the asker's choice and is not
+ * checked, so a user with a machine of his own could have that machine "answer" to the subject of an administrator's
+ * request. An inbox has the answering machine's name instead, and a machine may write to inboxes of its name alone. For
+ * the same reason nobody makes consumers, which deliver wherever their maker says. Pure.
+ */
+import { type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
+
+export interface RolePermissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+const own = "{{name()}}";
+const bucket = `KV_${MACHINES_BUCKET}`;
+/** Looks at the bucket, and reads one value. */
+const bucketReading = [`$JS.API.STREAM.INFO.${bucket}`, `$JS.API.DIRECT.GET.${bucket}.>`];
+/** Makes the bucket, and forgets a machine. */
+const bucketKeeping = ["$JS.API.INFO", `$JS.API.STREAM.CREATE.${bucket}`, `$KV.${MACHINES_BUCKET}.*`];
+const accesses = ["observe", "operate", "admin"] as const;
+
+const machine: RolePermissions = {
+  publish: [
+    `wsh1.up.${own}`,
+    `wsh1.ev.${own}.>`,
+    `wsh1.d.*.${own}.*`,
+    `_INBOX.*.${own}.>`,
+    "_INBOX.*.$all.>",
+    `$KV.${MACHINES_BUCKET}.${own}`,
+    `$JS.API.STREAM.INFO.${bucket}`,
+  ],
+  subscribe: [
+    `wsh1.q.${own}.>`,
+    `wsh1.u.${own}.>`,
+    ...["PING", "INFO"].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.wsh`, `$SRV.${verb}.wsh.${own}`]),
+    `_INBOX.${own}.>`,
+  ],
+};
+
+/** A caller asks operations of each access that its role covers, by the access that the operation takes. */
+function caller(role: (typeof accesses)[number]): RolePermissions {
+  const covered = accesses.slice(0, accesses.indexOf(role) + 1);
+  return {
+    publish: [
+      ...covered.flatMap((access) => [`wsh1.q.*.${access}.${own}.*`, `wsh1.u.*.${access}.${own}.*`]),
+      ...["PING", "INFO"].flatMap((verb) => [`$SRV.${verb}.wsh`, `$SRV.${verb}.wsh.*`]),
+      ...bucketReading,
+      ...(role === "admin" ? bucketKeeping : []),
+    ],
+    subscribe: [`_INBOX.${own}.>`, `wsh1.d.${own}.>`, "wsh1.up.*", "wsh1.ev.>"],
+  };
+}
+
+export const rolePermissions: Readonly<Record<FleetRole, RolePermissions>> = {
+  machine,
+  observe: caller("observe"),
+  operate: caller("operate"),
+  admin: caller("admin"),
+};

@@ -1,0 +1,283 @@
+/** `wsh fleet`: what it writes and refuses, who gets in, and what each role may say, with a real nats-server. */
+import { afterAll, test as always, beforeAll, expect } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { connect } from "@nats-io/transport-node";
+import { rolePermissions } from "../../src/cluster/authority/permissions.ts";
+import { type FleetRole, fleetRoles } from "../../src/protocol/fleet.ts";
+import { freePorts, refusals, TestFleet } from "../support/fleet.ts";
+import { isMissing, pathOf, testWith } from "../support/programs.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const test = testWith("nats-server");
+let fleet: TestFleet;
+let maker: Wsh;
+
+beforeAll(async () => {
+  if (isMissing("nats-server")) return;
+  fleet = await TestFleet.start();
+  maker = fleet.maker;
+});
+afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+function modes(dir: string): string[] {
+  return fs.readdirSync(dir, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const { mode } = fs.statSync(join(entry.parentPath, entry.name));
+    return (mode & 0o777) === (entry.isDirectory() ? 0o700 : 0o600) ? [] : [`${entry.name} ${mode.toString(8)}`];
+  });
+}
+
+always("what init writes is its owner's alone, and the way to start it is printed", async () => {
+  await using wsh = new Wsh();
+  const { stdout, code } = await wsh.run("fleet", "init", "f", "--host", "127.0.0.1");
+  expect({ stdout, code }).toEqual({ stdout: `cd ${wsh.dir}/f/server1 && nats-server -c nats-server.conf\n`, code: 0 });
+  expect(modes(join(wsh.dir, "f"))).toEqual([]);
+  expect(fs.statSync(join(wsh.dir, "f")).mode & 0o777).toBe(0o700);
+  const server = fs.readdirSync(join(wsh.dir, "f/server1"), { recursive: true }).map(String);
+  expect(server.filter((name) => name.endsWith(".seed") || name.includes("ca.key"))).toEqual([]);
+});
+
+always.each([
+  [["--host", "a b"], '"a b" is neither a host'],
+  [["--host", "-oProxy"], "neither a host"],
+  [["--host", "1.2.3.400"], "neither a host"],
+  [["--host", "h", "--host", "H"], "named twice"],
+  [["--port", "70000"], "no port"],
+  [["--port", "4222", "--wss-port", "4222"], "not all different"],
+  [["--name", "a.b"], "no fleet's name"],
+  [["--cert", "/etc/hostname"], "belong together"],
+  [["--ca", "/etc/hostname"], "belongs to --cert"],
+  [["--cert", "/etc/hostname", "--key", "/etc/hostname"], "no PEM"],
+  [["--cert", "/none", "--key", "/none"], "cannot be read"],
+])("init %p is refused before anything is written", async (args, reason) => {
+  await using wsh = new Wsh();
+  const { code, stdout, stderr } = await wsh.run("fleet", "init", "f", ...args);
+  expect({ failed: code !== 0, stdout }).toEqual({ failed: true, stdout: "" });
+  expect(stderr).toContain(reason);
+  expect(fs.readdirSync(wsh.dir).filter((name) => name.startsWith("f"))).toEqual([]);
+});
+
+always("a directory that is there is never written over, and certificates of one's own must fit", async () => {
+  await using wsh = new Wsh();
+  fs.mkdirSync(join(wsh.dir, "f"));
+  expect((await wsh.run("fleet", "init", "f")).stderr).toContain("is there already");
+  expect(fs.readdirSync(join(wsh.dir, "f"))).toEqual([]);
+
+  await wsh.ok("fleet", "init", "one", "--host", "n1.example.org");
+  const own = (fleetDir: string) => ["--cert", `${fleetDir}/server1/tls/server.pem`, "--ca", `${fleetDir}/keys/ca.pem`];
+  const key = ["--key", "one/server1/tls/server.key"];
+  const misfit = await wsh.run("fleet", "init", "two", "--host", "n2.example.org", ...own("one"), ...key);
+  expect(misfit.stderr).toContain("--cert is not for 'n2.example.org'");
+  await wsh.ok("fleet", "init", "two", "--host", "n1.example.org", ...own("one"), ...key);
+  const strange = ["--key", "two/keys/ca.key"];
+  expect(fs.existsSync(join(wsh.dir, "two/keys/ca.key"))).toBe(false);
+  expect((await wsh.run("fleet", "init", "three", ...own("one"), ...strange)).code).not.toBe(0);
+  const other = await wsh.run("fleet", "init", "three", ...own("one"), "--key", "one/keys/ca.key");
+  expect(other.stderr).toContain("--key is not the key of --cert");
+});
+
+test("a cluster of three knows its servers by the fleet's certificates", async () => {
+  await using wsh = new Wsh();
+  const [tls = 0, wss = 0, between = 0] = freePorts(3);
+  const hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
+  const ports = ["--port", `${tls}`, "--wss-port", `${wss}`, "--cluster-port", `${between}`];
+  await wsh.ok("fleet", "init", "f", ...hosts.flatMap((host) => ["--host", host]), ...ports);
+  const servers = hosts.map((_, at) => {
+    const log = join(wsh.dir, `${at}.log`);
+    const cwd = join(wsh.dir, `f/server${at + 1}`);
+    return { log, child: Bun.spawn([pathOf("nats-server") ?? "", "-c", "nats-server.conf", "-l", log], { cwd }) };
+  });
+  try {
+    for (const { log } of servers) {
+      const read = () => (fs.existsSync(log) ? fs.readFileSync(log, "utf8") : "");
+      await until("two routes", async () => (read().match(/Route connection created/g) ?? []).length >= 2 || null);
+    }
+  } finally {
+    for (const { child } of servers) child.kill("SIGKILL");
+    await Promise.all(servers.map(({ child }) => child.exited));
+  }
+});
+
+test("nobody gets in without credentials or without TLS, by either port", async () => {
+  const ca = fs.readFileSync(join(fleet.dir, "keys/ca.pem"), "utf8");
+  const servers = `127.0.0.1:${fleet.ports.tls}`;
+  const options = { servers, reconnect: false, timeout: 2_000 };
+  await expect(connect({ ...options, tls: { ca } })).rejects.toThrow(/authorization/i);
+  await expect(connect({ ...options, user: "a", pass: "b", tls: { ca } })).rejects.toThrow(/authorization/i);
+  await expect(connect(options)).rejects.toThrow();
+  const socket = new WebSocket(`wss://127.0.0.1:${fleet.ports.wss}`, { tls: { ca } } as never);
+  const said: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.onopen = () => socket.send('CONNECT {"verbose":true,"protocol":1}\r\nPING\r\n');
+  socket.onmessage = ({ data }) => said.push(typeof data === "string" ? data : Buffer.from(data).toString());
+  socket.onclose = () => resolve();
+  await promise;
+  expect(said.join("")).toContain("Authorization Violation");
+  expect(said.join("")).not.toContain("PONG");
+});
+
+test("invite prints one line for a shell, join writes the credentials for their owner alone", async () => {
+  await using wsh = new Wsh();
+  const line = await fleet.invite("observe", "bob");
+  expect(line).toMatch(/^wsh fleet join wsh-fleet-1\.[A-Za-z0-9_-]+$/);
+  expect(line.length).toBeLessThan(2_000);
+  const [, , , word = ""] = line.split(" ");
+  const joined = await wsh.runWith({ input: line }, "fleet", "join", "--file", "own.creds");
+  expect(joined).toMatchObject({ code: 0 });
+  expect(fs.statSync(join(wsh.dir, "own.creds")).mode & 0o777).toBe(0o600);
+  expect((await wsh.run("fleet", "join", word, "--file", "own.creds")).stderr).toContain("is there already");
+  expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
+  expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
+
+  const [, , , other = ""] = (await fleet.invite("observe", "carol")).split(" ");
+  expect((await wsh.run("fleet", "join", other)).stderr).toContain("is 'bob' of fleet already");
+  await wsh.ok("fleet", "leave");
+  expect((await wsh.run("fleet", "leave")).stderr).toContain("in no fleet");
+  for (const bad of ["x", word.slice(0, -20), `${word}A!`, "wsh-fleet-1.AAAA"]) {
+    const { code, stderr } = await wsh.run("fleet", "join", bad);
+    expect({ code, known: stderr.includes("invitation") || stderr.includes("no credentials") }).toEqual({
+      code: 1,
+      known: true,
+    });
+  }
+});
+
+always("who may invite whom is checked before a key is used", async () => {
+  await using wsh = new Wsh();
+  const at = async (...args: string[]) => (await wsh.run("fleet", "invite", ...args)).stderr;
+  expect(await at("--role", "machine")).toContain("there is no fleet in");
+  await wsh.ok("fleet", "init", "--host", "127.0.0.1");
+  expect(await at()).toContain("what may who is invited do?");
+  expect(await at("--role", "root")).toContain("unknown role 'root'");
+  expect(await at("--role", "machine", "--name", "a.b")).toContain('"a.b" is no name');
+  expect(await at("--role", "machine", "--tag", "a b")).toContain("a b");
+  expect(await at("--role", "admin", "--tag", "gpu")).toContain("only machines have tags");
+  expect(await at("--role", "machine", "--expires", "soon")).toContain("'soon' is no time");
+  await wsh.ok("fleet", "invite", "--role", "machine");
+  await wsh.ok("fleet", "invite", "--role", "machine", "--tag", "gpu", "--expires", "1h");
+  expect(await at("--role", "admin", "--name", "m1")).toContain("'m1' was invited already, as machine");
+  const listed = JSON.parse(await wsh.ok("fleet", "list", "--json"));
+  expect(listed).toMatchObject([
+    { name: "m1", role: "machine", tags: [], state: "invited", expires_at: null },
+    { name: "m2", role: "machine", tags: ["gpu"], state: "invited" },
+  ]);
+  fs.chmodSync(join(wsh.instance.stateDir, "fleet"), 0o755);
+  expect(await at("--role", "machine")).toContain("is open to others");
+});
+
+test("who is revoked is out at once, and stays out after a restart of the server", async () => {
+  const credentials = await fleet.credentials("operate", "dave");
+  const connection = await fleet.client(credentials);
+  await connection.flush();
+  await maker.ok("fleet", "revoke", "dave", "--dir", fleet.dir);
+  await connection.closed();
+  await expect(fleet.client(credentials)).rejects.toThrow(/authorization/i);
+  // The name is free again.
+  await (await fleet.client(await fleet.credentials("observe", "dave"))).flush();
+  await fleet.stopServer();
+  const late = await maker.run("fleet", "revoke", "dave", "--dir", fleet.dir);
+  expect(late).toMatchObject({ code: 1 });
+  expect(late.stderr).toContain("do not know of it yet");
+  await fleet.startServer();
+  await expect(fleet.client(credentials)).rejects.toThrow(/authorization/i);
+  expect(await maker.ok("fleet", "revoke", "dave", "--dir", fleet.dir)).toContain("is out");
+  expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("nobody named 'nobody'");
+});
+
+/** Subjects that somebody might forge, each with the roles that may use it; the machine is `mm`, the caller `eve`. */
+const publishing: readonly [subject: string, machine: boolean, callers: readonly FleetRole[]][] = [
+  ["wsh1.q.mx.observe.NAME.sessions%2Elist", false, ["observe", "operate", "admin"]],
+  ["wsh1.q.mx.operate.NAME.exec", false, ["operate", "admin"]],
+  ["wsh1.q.mx.admin.NAME.server%2Estop", false, ["admin"]],
+  ["wsh1.u.mx.operate.NAME.s1", false, ["operate", "admin"]],
+  ["wsh1.q.mx.observe.alice.sessions%2Elist", false, []],
+  ["wsh1.q.mx.admin.alice.server%2Estop", false, []],
+  ["wsh1.u.mx.operate.alice.s1", false, []],
+  ["wsh1.q.mx.observe.NAME.a.b", false, []],
+  ["wsh1.d.alice.mx.s1", false, []],
+  ["wsh1.d.alice.NAME.s1", true, []],
+  ["wsh1.up.NAME", true, []],
+  ["wsh1.up.mx", false, []],
+  ["wsh1.ev.NAME.session", true, []],
+  ["wsh1.ev.mx.session", false, []],
+  ["_INBOX.alice.NAME.x", true, []],
+  ["_INBOX.alice.mx.x", false, []],
+  ["_INBOX.alice.$all.x", true, []],
+  ["$KV.wsh_machines.NAME", true, ["admin"]],
+  ["$KV.wsh_machines.mx", false, ["admin"]],
+  ["$JS.API.STREAM.INFO.KV_wsh_machines", true, ["observe", "operate", "admin"]],
+  ["$JS.API.STREAM.CREATE.KV_wsh_machines", false, ["admin"]],
+  ["$JS.API.STREAM.DELETE.KV_wsh_machines", false, []],
+  ["$JS.API.STREAM.CREATE.other", false, []],
+  ["$JS.API.CONSUMER.CREATE.KV_wsh_machines", false, []],
+  ["$JS.API.CONSUMER.DURABLE.CREATE.KV_wsh_machines.c", false, []],
+  ["$SYS.REQ.CLAIMS.UPDATE", false, []],
+  ["$SRV.INFO.wsh", false, ["observe", "operate", "admin"]],
+  ["anything", false, []],
+];
+
+const subscribing: readonly [subject: string, machine: boolean, isCaller: boolean][] = [
+  ["wsh1.q.NAME.>", true, false],
+  ["wsh1.q.mx.>", false, false],
+  ["wsh1.q.>", false, false],
+  ["wsh1.u.mx.>", false, false],
+  ["wsh1.d.NAME.>", false, true],
+  ["wsh1.d.alice.>", false, false],
+  ["wsh1.d.>", false, false],
+  ["wsh1.up.*", false, true],
+  ["wsh1.ev.>", false, true],
+  ["_INBOX.NAME.>", true, true],
+  ["_INBOX.alice.>", false, false],
+  ["_INBOX.>", false, false],
+  ["$KV.>", false, false],
+  ["$SYS.>", false, false],
+  [">", false, false],
+];
+
+test.each(fleetRoles)("what a %s may say and hear, by forged subjects", async (role) => {
+  const name = `eve-${role}`;
+  const connection = await fleet.client(await fleet.credentials(role, name));
+  const refused = refusals(connection);
+  const isMachine = role === "machine";
+  const wanted: string[] = [];
+  const expectRefusal = (what: string, subject: string, allowed: boolean) => {
+    if (!allowed) wanted.push(`Permissions Violation for ${what} to "${subject}"`.toLowerCase());
+  };
+  for (const [subject, machine, callers] of publishing) {
+    const own = subject.replace("NAME", name);
+    connection.publish(own);
+    expectRefusal("Publish", own, isMachine ? machine : callers.includes(role));
+  }
+  for (const [subject, machine, caller] of subscribing) {
+    const own = subject.replace("NAME", name);
+    connection.subscribe(own, { callback: () => {} });
+    expectRefusal("Subscription", own, isMachine ? machine : caller);
+  }
+  await connection.flush();
+  await until("the server's refusals", async () => refused.length >= wanted.length || null);
+  expect(refused.map((text) => text.toLowerCase()).toSorted()).toEqual(wanted.toSorted());
+});
+
+always("no role may answer to a subject of the asker's choice", () => {
+  for (const { publish } of Object.values(rolePermissions)) {
+    expect(publish.filter((subject) => /^(>|\*|_INBOX\.(>|\*\.(>|\*)))/.test(subject))).toEqual([]);
+  }
+});
+
+always("docs/machines.md says the roles' permissions as they are", () => {
+  const table = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");
+  const cells = (role: string) =>
+    (new RegExp(`^\\| \`${role}\` \\| (.*wsh1.*) \\|$`, "m").exec(table)?.[1] ?? "").split(" | ");
+  const words = (cell = "") =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, subject = ""]) => subject.replace("NAME", "{{name()}}"));
+  let before: string[] = [];
+  for (const role of fleetRoles) {
+    const [publish, subscribe] = cells(role);
+    const said = publish?.startsWith("those, and") ? [...before, ...words(publish)] : words(publish);
+    expect(said.toSorted()).toEqual([...rolePermissions[role].publish].toSorted());
+    if (subscribe !== "the same")
+      expect(words(subscribe).toSorted()).toEqual([...rolePermissions[role].subscribe].toSorted());
+    before = said;
+  }
+});

@@ -1,0 +1,111 @@
+/**
+ * A fleet on this machine: made by `wsh fleet init` in an instance of its own, with real nats-servers on ports of the
+ * loopback interface. Those who are invited connect as raw NATS clients (`client`), or as instances (`join`).
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { unpackInvitation } from "../../src/cluster/authority/invitation.ts";
+import { type Credentials, type FleetRole, parseCredentials } from "../../src/protocol/fleet.ts";
+import { pathOf } from "./programs.ts";
+import { until } from "./until.ts";
+import { Wsh } from "./wsh.ts";
+
+/** Ports that nobody has at this moment. */
+export function freePorts(count: number): number[] {
+  const listeners = Array.from({ length: count }, () =>
+    Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } }),
+  );
+  const ports = listeners.map(({ port }) => port);
+  for (const listener of listeners) listener.stop(true);
+  return ports;
+}
+
+export class TestFleet implements AsyncDisposable {
+  private readonly connections: NatsConnection[] = [];
+  private server: Bun.Subprocess | null = null;
+
+  private constructor(
+    /** Who made it, and has its keys. */
+    readonly maker: Wsh,
+    readonly dir: string,
+    readonly ports: { readonly tls: number; readonly wss: number },
+  ) {}
+
+  static async start(): Promise<TestFleet> {
+    const maker = new Wsh();
+    const [tls = 0, wss = 0] = freePorts(2);
+    const dir = join(maker.dir, "fleet");
+    await maker.ok("fleet", "init", dir, ...["--host", "127.0.0.1", "--port", `${tls}`, "--wss-port", `${wss}`]);
+    const fleet = new TestFleet(maker, dir, { tls, wss });
+    await fleet.startServer();
+    return fleet;
+  }
+
+  get log(): string {
+    return fs.readFileSync(join(this.maker.dir, "nats.log"), "utf8");
+  }
+
+  async startServer(): Promise<void> {
+    const log = fs.openSync(join(this.maker.dir, "nats.log"), "w");
+    const program = pathOf("nats-server") ?? "nats-server";
+    const cwd = join(this.dir, "server1");
+    this.server = Bun.spawn([program, "-c", "nats-server.conf"], { cwd, stdout: log, stderr: log });
+    fs.closeSync(log);
+    await until("nats-server", async () => this.log.includes("Server is ready") || null);
+  }
+
+  /** @param signal SIGKILL as of a machine that fails */
+  async stopServer(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    this.server?.kill(signal);
+    await this.server?.exited;
+    this.server = null;
+  }
+
+  /** The line that is printed for who is invited. */
+  async invite(role: FleetRole, name: string, ...more: readonly string[]): Promise<string> {
+    const line = await this.maker.ok("fleet", "invite", "--dir", this.dir, "--role", role, "--name", name, ...more);
+    return line.trim();
+  }
+
+  /** An instance that has joined. */
+  async join(role: FleetRole, name: string, ...more: readonly string[]): Promise<Wsh> {
+    const instance = new Wsh();
+    const [, , , word = ""] = (await this.invite(role, name, ...more)).split(" ");
+    await instance.ok("fleet", "join", word);
+    return instance;
+  }
+
+  async credentials(role: FleetRole, name: string, ...more: readonly string[]): Promise<Credentials> {
+    return parseCredentials(unpackInvitation(await this.invite(role, name, ...more)));
+  }
+
+  /** A client of NATS with credentials and no manners. */
+  async client({ login, settings, user }: Credentials): Promise<NatsConnection> {
+    if (login === null || !("jwt" in login)) throw new Error("credentials of another kind");
+    const connection = await connect({
+      servers: `127.0.0.1:${this.ports.tls}`,
+      authenticator: jwtAuthenticator(login.jwt, new TextEncoder().encode(login.seed)),
+      tls: settings.ca === undefined ? {} : { ca: settings.ca },
+      inboxPrefix: `_INBOX.${user}`,
+      reconnect: false,
+    });
+    this.connections.push(connection);
+    return connection;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.connections.map((each) => each.close().catch(() => {})));
+    await this.stopServer("SIGKILL");
+    await this.maker[Symbol.asyncDispose]();
+  }
+}
+
+/** What the server forbids, as it says it to this client: one text for each subject. */
+export function refusals(connection: NatsConnection): string[] {
+  const seen: string[] = [];
+  void (async () => {
+    for await (const status of connection.status()) if (status.type === "error") seen.push(status.error.message);
+  })();
+  return seen;
+}
