@@ -8,8 +8,10 @@ import type { Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
+import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
+import { type AskedAgain, beginsUntil, outcomeUnknown, untilAnswered, WayLost } from "./ask-again.ts";
 import type { Link, LinkCallOptions, LinkState, LinkStep } from "./link.ts";
 import { openStream } from "./stream.ts";
 import { type Base, socketUrl, type Way } from "./way.ts";
@@ -18,6 +20,9 @@ import { type Base, socketUrl, type Way } from "./way.ts";
 const FRESH_MS = 2_000;
 /** Longest wait for the gateway to say who it is, in ms: a round trip around the world, and a busy machine. */
 const HELLO_MS = 5_000;
+/** Interval between pings while a call is unanswered, in ms, and how many of them may stay unanswered. */
+const PING_MS = 5_000;
+const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: what an operation returns at most, many times over. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -31,6 +36,8 @@ export class HttpLink implements Link {
   private answered: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
+  /** What its clock is ahead of ours, in ms, at the least: a deadline there is never later than it was given here. */
+  private clockAhead = 0;
 
   constructor(
     readonly machine: string,
@@ -56,45 +63,115 @@ export class HttpLink implements Link {
   async call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    { session, caller, signal }: LinkCallOptions,
+    { session, caller, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
     const operation = getOperation(name);
-    const base = await this.ready();
     const body = JSON.stringify({
       op: name,
       input,
       caller: sent(caller),
       ...(session === undefined ? {} : { session }),
     });
-    let response: Response;
-    let text: string;
-    try {
-      response = await this.fetch(base, "/link/call", {
-        method: "POST",
-        body,
-        headers: { "Content-Type": "application/json" },
-        ...(signal === undefined ? {} : { signal }),
-      });
-      text = await readLimited(response);
-    } catch (thrown) {
-      if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
-      this.lost(thrown);
-      // Nothing changes there, whether it was done or not.
-      if (operation.access === "observe") throw this.unreachable(thrown);
-      throw new WshError("outcome_unknown", `machine '${this.machine}' was asked for '${name}' and did not answer`, {
-        machine: this.machine,
-      });
-    }
-    this.heard();
+    const deadline = beginsUntil(name, input, own);
+    const { id, shown = id, ageMs } = request;
+    const asked = {
+      machine: this.machine,
+      operation: name,
+      id: shown,
+      ageMs,
+      deadline,
+      isOwn: own !== undefined,
+      signal,
+    };
+    // Looking needs no id: it changes nothing there, whether it was done or not.
+    const isLook = operation.access === "observe";
+    const text = isLook
+      ? await this.post(body, {}, signal).catch((thrown) => {
+          if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
+          throw thrown instanceof WayLost ? this.unreachable(thrown.cause) : thrown;
+        })
+      : await untilAnswered(asked, (age) => this.post(body, () => this.askedThere(id, deadline, age), signal)).catch(
+          (thrown) => {
+            if (WshError.from(thrown).code === "cancelled") this.cancel(id);
+            throw thrown;
+          },
+        );
     const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
-    if (!answer.success) throw this.notAnAnswer(name);
+    if (!answer.success) throw this.notAnAnswer(asked);
     if ("error" in answer.output) {
       const body: Readonly<Record<string, unknown>> = { ...answer.output.error, machine: this.machine };
       throw WshError.fromBody(body);
     }
     const { result } = answer.output;
-    if (!v.is(operation.output, result)) throw this.notAnAnswer(name);
+    if (!v.is(operation.output, result)) throw this.notAnAnswer(asked);
     return result as OperationOutput<N>;
+  }
+
+  timeThere(time: number): number {
+    return time + this.clockAhead;
+  }
+
+  /**
+   * Sends a call and awaits its answer, as long as the machine answers at all.
+   * @throws WayLost, WshError machine_unreachable when nothing was sent
+   */
+  private async post(
+    body: string,
+    headers: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>),
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const base = await this.ready();
+    const silence = new AbortController();
+    using _watch = this.watch(base, silence);
+    try {
+      const response = await this.fetch(base, "/link/call", {
+        method: "POST",
+        body,
+        headers: { "Content-Type": "application/json", ...(typeof headers === "function" ? headers() : headers) },
+        signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
+      });
+      const text = await readLimited(response);
+      this.heard();
+      return text;
+    } catch (thrown) {
+      if (signal?.aborted !== true) this.lost(thrown);
+      throw new WayLost("the way was lost", { cause: thrown });
+    }
+  }
+
+  private askedThere(id: string, deadline: number, ageMs: number | undefined): Record<string, string> {
+    return {
+      [REQUEST_HEADER]: id,
+      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
+      ...(ageMs === undefined ? {} : { [REQUEST_AGE_HEADER]: `${Math.ceil(ageMs)}` }),
+    };
+  }
+
+  /** A call may take minutes; that the machine is there is asked beside it. */
+  private watch(base: Base, silence: AbortController): Disposable {
+    let unanswered = 0;
+    const timer = setInterval(() => {
+      if (unanswered++ >= MISSED_PINGS) {
+        silence.abort(new Error("nothing answers"));
+        return;
+      }
+      this.ask(base).then(
+        () => {
+          unanswered = 0;
+        },
+        () => {}, // counted as not answered
+      );
+    }, PING_MS);
+    return { [Symbol.dispose]: () => clearInterval(timer) };
+  }
+
+  /** The caller wants no answer any more, and the machine need not wait whether it asks again. */
+  private cancel(id: string): void {
+    const { base } = this.way;
+    if (base === null) return;
+    const init = { method: "DELETE", headers: { [REQUEST_HEADER]: id }, signal: AbortSignal.timeout(HELLO_MS) };
+    // Where it does not arrive, the machine gives up by itself.
+    void this.fetch(base, "/link/call", init).catch(() => {});
   }
 
   dial(target: string): Dial {
@@ -192,7 +269,9 @@ export class HttpLink implements Link {
     }
     const hello = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkHelloSchema), text);
     if (!hello.success) throw this.foreign("what answers is no wsh that can be linked");
-    const { wsh, version } = hello.output;
+    const { wsh, version, now } = hello.output;
+    // Read before the answer travelled: its clock is further ahead by that time.
+    if (now !== undefined) this.clockAhead = now - Date.now();
     if (wsh === PROTOCOL_VERSION) return hello.output;
     throw new WshError(
       "host_version",
@@ -241,10 +320,8 @@ export class HttpLink implements Link {
   }
 
   /** It was carried out there, with whatever result. */
-  private notAnAnswer(name: string): WshError {
-    return new WshError("outcome_unknown", `machine '${this.machine}' gave no possible answer to '${name}'`, {
-      machine: this.machine,
-    });
+  private notAnAnswer(asked: AskedAgain): WshError {
+    return outcomeUnknown(asked, "its answer is none that it could have");
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * The way to another machine's gateway, whatever carries it: operations by `call`, the socket of a session process by
- * `dial`. A link connects at the first need and again after it was lost; it keeps no session state. What was sent and
- * has no answer is `outcome_unknown`, what was not sent `machine_unreachable`: nothing is sent twice.
+ * `dial`. A link connects at the first need and again after it was lost; it keeps no session state. What changes
+ * something has an id and a deadline there: it is asked again when the way was lost, and done once (ask-again.ts). What
+ * was sent and has no answer is `outcome_unknown` then, what was not sent `machine_unreachable`.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Caller } from "../protocol/caller.ts";
@@ -13,6 +14,18 @@ export interface LinkCallOptions {
   readonly session?: string;
   readonly caller: Caller;
   readonly signal?: AbortSignal;
+  /** The request's id there; without one the link gives it an id. */
+  readonly request?: LinkRequest;
+  /** Unix time in ms by this machine's clock after which it is not begun there. */
+  readonly deadline?: number;
+}
+
+export interface LinkRequest {
+  readonly id: string;
+  /** What the caller knows it by; absent: by the id. */
+  readonly shown?: string | undefined;
+  /** Time since it was sent for the first time, in ms; absent: it is now. */
+  readonly ageMs?: number | undefined;
 }
 
 /** What is known of a link without asking. */
@@ -48,6 +61,8 @@ export interface Link {
   ): Promise<OperationOutput<N>>;
   /** The socket of the process that has the target there. Opening it connects the link if need be. */
   dial(target: string): Dial;
+  /** A time of this machine by the clock of that one, never later than it is; the same while that is not known. */
+  timeThere(time: number): number;
   /** Checks the way step by step, from nothing. */
   examine(): AsyncIterable<LinkStep>;
   close(): Promise<void>;

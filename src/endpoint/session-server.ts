@@ -13,9 +13,11 @@ import type { Access } from "../protocol/caller.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
+import { requireInTime } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
+import { OnceMemory } from "../wire/once.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
@@ -33,6 +35,9 @@ const EndSchema = v.object({
   undone: v.optional(v.boolean(), false),
 });
 const CallerGoneSchema = v.object({ id: v.string() });
+
+/** Requests with an id that a session remembers, and bytes of their answers: far more than anybody asks again. */
+const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
 const unrecorded: ReadonlySet<string> = new Set([
@@ -63,6 +68,7 @@ export class SessionServer implements PeerHandler {
   private served: Served | null = null;
   private readonly ready = Promise.withResolvers<void>();
   private feed: ListFeed | null = null;
+  private readonly once = new OnceMemory(ONCE_LIMITS);
   private readonly code = new StreamCode(() => this.serving.clients());
 
   constructor(
@@ -134,13 +140,13 @@ export class SessionServer implements PeerHandler {
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { session, paneId } = this.serving;
     const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
-    if (audit === null) return this.answer(session, request, peer);
+    if (audit === null) return this.onceAnswer(session, request, peer);
     const { op: operation, input, caller } = request;
     const context = { caller, via: directly, session: session.name };
     const began = performance.now();
     let result = "ok";
     try {
-      return await this.answer(session, request, peer);
+      return await this.onceAnswer(session, request, peer);
     } catch (thrown) {
       result = WshError.from(thrown).code;
       throw thrown;
@@ -148,6 +154,20 @@ export class SessionServer implements PeerHandler {
       const reached = { id: session.id, pane_id: paneId };
       audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
     }
+  }
+
+  /** A request with an id is carried out once; none is begun after its deadline. */
+  private async onceAnswer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+    const { once, deadline } = request;
+    if (once === undefined) {
+      requireInTime(deadline);
+      return this.answer(session, request, peer);
+    }
+    const caller = { signal: request.signal, isGone: () => peer.isClosed };
+    return this.once.answer(once, caller, async (signal) => {
+      requireInTime(deadline);
+      return this.answer(session, { ...request, signal }, peer);
+    });
   }
 
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {

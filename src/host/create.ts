@@ -14,6 +14,7 @@ import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
+import type { MadeRequest } from "../instance/registry/made-requests.ts";
 import { claimMember } from "../instance/registry/members.ts";
 import { type ClaimResult, claimLost, claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
@@ -27,6 +28,7 @@ import { Pane } from "../pane/pane.ts";
 import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
+import { requireInTime } from "../protocol/requests.ts";
 import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
@@ -102,7 +104,12 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
   };
   const { restored } = spec;
   const replayed = restored === undefined ? null : await replayOf(restored, create, plan);
-  const claim = await claimFor(spec, instance, settings, rule, bind);
+  requireInTime(spec.deadline);
+  const asked = spec.once === undefined ? null : await taken(instance, spec.once);
+  const claim = await claimFor(spec, instance, settings, rule, bind).catch((thrown) => {
+    asked?.undone();
+    throw thrown;
+  });
   if (claim.tooOld.length > 0) {
     const { askToGiveWay } = await import("./give-way.ts");
     void askToGiveWay(instance, claim.tooOld);
@@ -166,15 +173,22 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
     // Nothing was started: what is left is shown as what an ended session leaves.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
+    asked?.made(session.info());
     return { session, ids: claim, life: claim.life, foreground };
   } catch (error) {
     stopListening(listener);
+    asked?.undone();
     await releaseSession(instance, claim.id).catch(() => {});
     claim.life.discard();
     keyFile.withdraw();
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
+}
+
+async function taken(instance: Instance, once: NonNullable<HostSpec["once"]>): Promise<MadeRequest> {
+  const { takeRequest } = await import("../instance/registry/made-requests.ts");
+  return takeRequest(instance, once);
 }
 
 /** Takes the session's place in the registry: a new one, or the one that it had. */

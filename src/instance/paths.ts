@@ -44,6 +44,8 @@ export interface Instance {
   readonly tokenFile: string;
   /** The last lines of the command palette. */
   readonly paletteFile: string;
+  /** Which session was made for which request with an id (registry/made-requests.ts). */
+  readonly requestsDir: string;
   readonly serverLog: string;
   /** Written by all session processes of the instance, line by line. */
   readonly hostLog: string;
@@ -90,6 +92,7 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
     stateDir,
     tokenFile: join(stateDir, `${fileName}.token`),
     paletteFile: join(stateDir, `${fileName}.palette`),
+    requestsDir: join(stateDir, `${fileName}.requests`),
     serverLog: join(stateDir, `${fileName}.server.log`),
     hostLog: join(stateDir, `${fileName}.host.log`),
     configFile: namedConfig

@@ -3,6 +3,7 @@
 import { type Access, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
+import type { Once } from "../protocol/requests.ts";
 import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
@@ -24,6 +25,10 @@ export interface CallContext {
   readonly via?: { readonly token: string; readonly peer: string | null };
   /** The machine whose server is asked, where the target does not name it; absent: this one. */
   readonly machine?: string;
+  /** The request has an id: it is carried out once, however often it is asked. */
+  readonly once?: Once;
+  /** Unix time in ms by this machine's clock after which it is not begun. */
+  readonly deadline?: number;
   /** Id of the only session that the caller may use (a token made for it); absent: all. */
   readonly only?: string;
   /** Receives the session of the call as soon as it is known: its name may be another's by the end. */

@@ -4,6 +4,7 @@
  * subscription).
  */
 import * as v from "valibot";
+import { OnceSchema } from "./requests.ts";
 import { SessionInfoSchema } from "./session.ts";
 
 export const HelloSchema = v.object({
@@ -35,6 +36,10 @@ export const RequestSchema = v.object({
     connected: v.boolean(),
   }),
   access: v.picklist(["observe", "operate", "admin"]),
+  /** It is carried out once, however often it is asked. */
+  once: v.optional(OnceSchema),
+  /** Unix time in ms after which it is not begun. */
+  deadline: v.optional(v.number()),
 });
 export type Request = v.InferOutput<typeof RequestSchema>;
 

@@ -37,6 +37,11 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
     mcp: "wsh_checkpoint list shows",
   },
   restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_checkpoint restore" },
+  again: {
+    http: "Send it again with the same Wsh-Request",
+    cli: "Repeat the command with WSH_REQUEST set to that id",
+    mcp: "Call the tool again with the same arguments",
+  },
   as: { http: "as", cli: "--as", mcp: "as" },
   replace: { http: "replace: true", cli: "--replace", mcp: "replace: true" },
   asks: {

@@ -87,6 +87,7 @@ const kinds = {
     status: 421,
     hint: "Another process serves it, at details.socket; wsh's own clients go there by themselves.",
   },
+  request_conflict: { status: 409, hint: "Nothing was done. Give each request an id of its own." },
   machine_conflict: { status: 409, hint: "{machines} shows what has the name." },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },
   nested_session: { status: 409, hint: "Detach first, or start with --nested." },
@@ -122,8 +123,9 @@ const kinds = {
   lock_busy: { status: 503, hint: "Another wsh holds the instance's lock; try again." },
   outcome_unknown: {
     status: 504,
-    hint: "It was sent and may have been done. Look ({status}, {screen}) before you ask again.",
+    hint: "It was sent and may have been done. {again}: nothing is done twice. Or look ({status}, {screen}).",
   },
+  deadline_passed: { status: 504, hint: "Nothing was done. Ask again, with a later deadline." },
   parser_timeout: { status: 504, hint: "The terminal is busy; try again." },
   unknown_method: { status: 404, hint: "{methods}." },
   session_required: { status: 400, hint: "Name the session in the request's 'session' field." },

@@ -130,6 +130,8 @@ export const LinkHelloSchema = v.looseObject({
   version: v.string(),
   server_id: v.string(),
   hostname: v.string(),
+  /** Unix time in ms by its clock. */
+  now: v.optional(v.number()),
 });
 export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
 

@@ -32,6 +32,7 @@ import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
 import { createCall, requireOpenTo } from "./operations/dispatch.ts";
 import { createHandlers } from "./operations/handlers.ts";
+import { OnceCalls } from "./operations/once.ts";
 import type { ServerState } from "./operations/server-state.ts";
 import { stopSessions } from "./operations/stop.ts";
 import type { GatewayOptions, ViewKeys } from "./options.ts";
@@ -80,10 +81,12 @@ export function buildGateway(
   const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" "), batch: true } });
   const far = { machines, sessions: new FarSessions(instance, machines) };
   const farCalls = new FarCalls(machines, options.hostname);
-  const call = recorded(createCall(hosts, createHandlers(hosts, state, far), farCalls), sinks);
+  const once = new OnceCalls();
+  const isFar: Parameters<typeof once.around>[1] = (...asked) => farCalls.machineOf(...asked) !== null;
+  const call = recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks);
 
   const changed = (): void => lifecycle.changed();
-  const links = new LinkRoutes({ hosts, call, state, sockets, audit, changed });
+  const links = new LinkRoutes({ hosts, call, once, state, sockets, audit, changed });
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed },
     hosts: new HostsEverywhere(hosts, machines, options.hostname),

@@ -23,6 +23,7 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../protocol/messages.ts";
+import type { Once } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import { Outbox } from "./outbox.ts";
 import { patience } from "./patience.ts";
@@ -43,6 +44,8 @@ export interface ConnectionEvents {
 }
 
 export type RequestContext = Pick<Request, "caller" | "access"> & {
+  readonly once?: Once;
+  readonly deadline?: number;
   /** The target as the caller wrote it. */
   readonly target?: string;
   readonly signal?: AbortSignal;
@@ -139,9 +142,10 @@ export class Connection {
     const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.waiting.set(id, { resolve, reject });
-    const { signal, caller, access, target } = context;
+    const { signal, caller, access, target, once, deadline } = context;
     const addressed = target === undefined ? {} : { target };
-    this.send(messageTypes.request, { id, op, input, ...addressed, caller, access } satisfies Request);
+    const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
+    this.send(messageTypes.request, { id, op, input, ...addressed, caller, access, ...asked } satisfies Request);
     if (signal === undefined) return promise;
     const cancel = (): void => this.send(messageTypes.cancel, { id });
     if (signal.aborted) cancel();

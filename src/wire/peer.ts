@@ -16,6 +16,7 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../protocol/messages.ts";
+import type { Once } from "../protocol/requests.ts";
 import { Outbox } from "./outbox.ts";
 import type { Wire, WireEvents } from "./socket.ts";
 
@@ -27,6 +28,9 @@ export interface PeerRequest {
   readonly caller: Caller;
   readonly access: Access;
   readonly signal: AbortSignal;
+  readonly once?: Once;
+  /** Unix time in ms after which it is not begun. */
+  readonly deadline?: number;
 }
 
 export interface PeerHandler {
@@ -171,7 +175,8 @@ export class Peer {
     else answer(own);
   }
 
-  private async answer({ id, op, input, target, caller, access }: v.InferOutput<typeof RequestSchema>): Promise<void> {
+  private async answer(request: v.InferOutput<typeof RequestSchema>): Promise<void> {
+    const { id, op, input, target, caller, access, once, deadline } = request;
     const controller = new AbortController();
     this.running.set(id, controller);
     try {
@@ -184,6 +189,8 @@ export class Peer {
           caller: name === undefined ? rest : { ...rest, name },
           access,
           signal: controller.signal,
+          ...(once === undefined ? {} : { once }),
+          ...(deadline === undefined ? {} : { deadline }),
         },
         this,
       );

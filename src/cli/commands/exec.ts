@@ -17,6 +17,7 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
@@ -359,7 +360,9 @@ async function watch(
     },
   );
   const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
-  const seen = await end.catch((thrown) => endedUnderIt(session, thrown));
+  const seen = await end
+    .catch((thrown) => endedAfterLoss(session, id, left.signal, thrown))
+    .catch((thrown) => endedUnderIt(session, thrown));
   if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
     complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
@@ -396,16 +399,6 @@ function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unk
   const isSaid = error.message.includes(whatEnds);
   complain(isSaid ? `the command's end is not known: ${error.message}` : `${whatEnds} was ended: ${error.message}`);
   process.exitCode = UNKNOWN;
-}
-
-/** The command's record, at its end or at the end of the wait. */
-async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
-  const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
-  while (!signal.aborted) {
-    const { decided_by } = await session.call("wait", wait, signal);
-    if (decided_by !== "timeout") break;
-  }
-  return session.call("commands.get", { id });
 }
 
 function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number {

@@ -87,10 +87,11 @@ async function newThere(
   create: ReturnType<typeof createOf>,
   { ifExists, json }: NewOptions,
 ): Promise<void> {
-  const [{ linkOf }, { addressedSession }, { cliCaller }] = await Promise.all([
+  const [{ linkOf }, { addressedSession }, { cliCaller }, { nextRequest }] = await Promise.all([
     import("../session/machines.ts"),
     import("../../cluster/addressed.ts"),
     import("../session/client.ts"),
+    import("../session/asked-there.ts"),
   ]);
   const { name, ...rest } = create;
   const input = {
@@ -100,7 +101,10 @@ async function newThere(
     server: "local",
   };
   const link = await linkOf(instance, machine);
-  const info = addressedSession(machine, await link.call("sessions.create", input, { caller: cliCaller }));
+  const info = addressedSession(
+    machine,
+    await link.call("sessions.create", input, { caller: cliCaller, request: nextRequest() }),
+  );
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 

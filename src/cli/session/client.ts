@@ -4,15 +4,17 @@
  */
 import * as v from "valibot";
 import { addressedAnswer, addressedSession } from "../../cluster/addressed.ts";
+import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { cleanStale, findSession, isServedAgain } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
-import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
+import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { REPLACED_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
+import type { Asked } from "../../protocol/requests.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection, type ConnectionEvents, type Dial } from "../../wire/connection.ts";
 
@@ -31,7 +33,7 @@ export class SessionClient implements Disposable {
   private constructor(
     readonly name: string,
     /** To the process of the pane that the target means. */
-    readonly connection: Connection,
+    public connection: Connection,
     /** To the process that serves the session: the same one, unless the session has several panes. */
     private whole: Connection,
     /** The session as its pane's process had it when the connection opened. */
@@ -41,6 +43,7 @@ export class SessionClient implements Disposable {
     private readonly servedAt: (() => Promise<Where>) | null = null,
     /** The machine that has it; null: this one. */
     readonly machine: string | null = null,
+    private readonly far: Link | null = null,
   ) {}
 
   /** @throws WshError session_not_found, host_unavailable, host_version; of another machine those of its link */
@@ -54,7 +57,7 @@ export class SessionClient implements Disposable {
     try {
       // Of several panes the layout process has found the one that is meant; a pane's own process knows no other window.
       if (client.info !== null && client.whole === client.connection) requirePane(client.info, parsed);
-      return machine === null ? client : client.named(machine);
+      return machine === null ? client : client.named(machine, await linkTo(instance, machine));
     } catch (error) {
       client[Symbol.dispose]();
       throw error;
@@ -94,10 +97,10 @@ export class SessionClient implements Disposable {
   }
 
   /** The same, with its names as they are said on this machine. */
-  private named(machine: string): SessionClient {
+  private named(machine: string, link: Link): SessionClient {
     const { name, connection, whole, info, target, servedAt } = this;
     const own = info === null ? null : addressedSession(machine, info);
-    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, servedAt, machine);
+    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, servedAt, machine, link);
   }
 
   /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
@@ -113,9 +116,38 @@ export class SessionClient implements Disposable {
       target,
       ...(signal === undefined ? {} : { signal }),
     } as const;
-    const connection = isForPane(operation, target) ? this.connection : await this.serving();
-    const result = await connection.request(operation, input, context);
+    const ask = async (asked: Asked = {}): Promise<unknown> => {
+      const connection = isForPane(operation, target) ? this.connection : await this.serving();
+      return connection.request(operation, input, { ...context, ...asked });
+    };
+    const result = await (this.far === null ? ask() : this.askThere(this.far, operation, input, signal, ask));
     return (machine === null ? result : addressedAnswer(machine, operation, result)) as OperationOutput<N>;
+  }
+
+  /** A way that was lost is made again, and what was asked over it is asked by its id: it is done once. */
+  private async askThere(
+    far: Link,
+    operation: OperationName,
+    input: unknown,
+    signal: AbortSignal | undefined,
+    ask: (asked: Asked) => Promise<unknown>,
+  ): Promise<unknown> {
+    const { askOverStream } = await import("./asked-there.ts");
+    return askOverStream(far, { operation, target: this.target, input, signal }, ask, {
+      isLost: () => this.connection.isClosed || this.whole.isClosed,
+      again: () => this.reopen(),
+    });
+  }
+
+  /** Other connections to the same process; what came over the old ones as events has ended with them. */
+  private async reopen(): Promise<void> {
+    const { far } = this;
+    if (far === null) return;
+    this.asked = null;
+    this[Symbol.dispose]();
+    const next = await SessionClient.connect(atLink(far, this.target), this.target, {});
+    this.connection = next.connection;
+    this.whole = next.whole;
   }
 
   /** The session, or the pane where the session may go on without it: what is said to be gone with its process. */
@@ -219,8 +251,12 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
 }
 
 async function placeThere(instance: Instance, machine: string, target: string): Promise<Where> {
+  return atLink(await linkTo(instance, machine), target);
+}
+
+async function linkTo(instance: Instance, machine: string): Promise<Link> {
   const { linkOf } = await import("./machines.ts");
-  return atLink(await linkOf(instance, machine), target);
+  return linkOf(instance, machine);
 }
 
 function atLink(link: { dial(target: string): Dial }, target: string): Where {

@@ -24,6 +24,8 @@ export interface HandlerContext {
   readonly pane: () => string;
   /** What the people at the pane are told in passing. */
   readonly notice: Notice;
+  /** Unix time in ms after which nothing is begun. */
+  readonly deadline?: number;
   /** The target as the caller wrote it; absent where the connection says it all. */
   readonly target?: string;
 }

@@ -20,6 +20,7 @@ import {
 import { type ConditionInput, condition, splitConditions, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
+import { requireInTime } from "../../protocol/requests.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
@@ -126,14 +127,14 @@ function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
 async function run(
   pane: Pane,
   input: ParsedInput<"run">,
-  { signal, session }: HandlerContext,
+  { signal, session, deadline }: HandlerContext,
 ): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
   requireOwnPlace(pane, session, input);
   const { outcome, unmet } =
     input.steps === undefined
-      ? { outcome: await runOnce(pane, input, signal), unmet: null }
-      : await runDialog(pane, input, signal);
+      ? { outcome: await runOnce(pane, input, signal, deadline), unmet: null }
+      : await runDialog(pane, input, signal, () => requireInTime(deadline));
   const { command, output, prompt } = outcome;
   const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
@@ -161,7 +162,12 @@ async function run(
   });
 }
 
-function runOnce(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): ReturnType<Pane["commands"]["run"]> {
+function runOnce(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  signal: AbortSignal,
+  deadline: number | undefined,
+): ReturnType<Pane["commands"]["run"]> {
   const parts = decodeInput(
     { data: input.input, encoding: "utf8", keys: input.keys, submit: input.submit, paste: false },
     pane.terminal.modes,
@@ -173,6 +179,7 @@ function runOnce(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): Re
     outputLimit: input.output_limit,
     since: input.since,
     signal,
+    inTime: () => requireInTime(deadline),
   });
 }
 
@@ -205,6 +212,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     outputLimit: input.output_limit ?? DEFAULT_OUTPUT_LIMIT,
     readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
     byProgram: context.caller.kind !== "cli",
+    inTime: () => requireInTime(context.deadline),
     signal,
   });
   const { warnings, decision } = outcome;

@@ -27,8 +27,19 @@ interface Step {
   readonly find: Finder | null;
 }
 
-export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): Promise<DialogEnd> {
+/** @param inTime called before the first byte is typed: throws when it is too late */
+export async function runDialog(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  signal: AbortSignal,
+  inTime: () => void,
+): Promise<DialogEnd> {
   const { terminal, commands } = pane;
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) inTime();
+    isBegun = true;
+  };
   const steps = await checked(pane, input);
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
@@ -60,6 +71,7 @@ export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: A
     }
     const next = steps[at + 1];
     const bytes = new Uint8Array(Buffer.concat(typed(given, terminal.modes)));
+    if (bytes.length > 0) begin();
     if (next === undefined) {
       if (bytes.length > 0 || expected === null) return { outcome: await run(bytes, left()), unmet: null };
       // What it expects has come, and nothing is typed whose end could be awaited.

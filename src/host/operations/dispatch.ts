@@ -44,13 +44,17 @@ export async function operate(
   if (pane.endedAs === "lost" && operation.access !== "observe") {
     throw new WshError("session_lost", `session '${session.name}' is lost: its process is gone`);
   }
-  const { signal, caller, access, target } = request;
+  const { signal, caller, access, target, deadline } = request;
   const input = parseInput(operation, request.input);
   if (!isForPane(operation.name, target)) {
     await promotion.settled();
     if (membership.isMember || needsLayout(operation.name, input)) {
       const about = target ?? (operation.scope === "layout" ? pane.id : undefined);
-      const context = { caller, access, signal, ...(about === undefined ? {} : { target: about }) };
+      const context = {
+        ...{ caller, access, signal },
+        ...(about === undefined ? {} : { target: about }),
+        ...(deadline === undefined ? {} : { deadline }),
+      };
       return promotion.forward(request.op, request.input, context);
     }
   }
@@ -72,6 +76,7 @@ export async function operate(
     },
     sessionId: session.id,
     ...(target === undefined ? {} : { target }),
+    ...(deadline === undefined ? {} : { deadline }),
     questions: membership.isMember ? answersThere(promotion, { caller, access }) : session.questions,
     pane: () => pane.id,
     notice: session.notice,

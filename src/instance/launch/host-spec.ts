@@ -1,5 +1,6 @@
 /** What a starter tells a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
+import { OnceSchema } from "../../protocol/requests.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 
 /** A pane of a lost session, under the ids that it had. */
@@ -53,6 +54,10 @@ export const HostSpecSchema = v.object({
     }),
   ),
   restored: v.optional(RestoredSchema),
+  /** The request that it is made for: another process that was started for the same one ends. */
+  once: v.optional(OnceSchema),
+  /** Unix time in ms after which nothing is made. */
+  deadline: v.optional(v.number()),
   /** Replaces the setting, for a server started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });

@@ -19,7 +19,10 @@ type Spec = v.InferInput<typeof HostSpecSchema>;
 
 /** The caller that a session is made for, and the process that makes it. */
 export interface HostStarter
-  extends Pick<Spec, "starter" | "cwd" | "naming" | "followed" | "max_sessions" | "stdin_path" | "stdout_path"> {
+  extends Pick<
+    Spec,
+    "starter" | "cwd" | "naming" | "followed" | "once" | "deadline" | "max_sessions" | "stdin_path" | "stdout_path"
+  > {
   /** The caller's environment, for the child. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }

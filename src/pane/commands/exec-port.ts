@@ -11,6 +11,8 @@ import type { ResultsPort } from "./step-results.ts";
 import type { Leader } from "./stop.ts";
 
 export interface ExecRequest extends LineRequest {
+  /** Called before the first byte is typed: throws when it is too late. */
+  readonly inTime?: (() => void) | undefined;
   readonly steps: readonly Step[];
   readonly stopOnError: boolean;
   /** Time for all steps together. */

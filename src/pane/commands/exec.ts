@@ -84,18 +84,22 @@ export class Exec {
     this.decision = null;
     try {
       let goOn = true;
-      for (const step of request.steps) {
+      for (const [index, step] of request.steps.entries()) {
         if (!goOn) {
           steps.push(this.results.skipped(step));
           continue;
         }
         this.busy = step.command;
-        const result = await this.step(step, request, deadline, warnings).catch((error: unknown) => {
-          // Steps that ran have their results, so a later step that cannot be typed is only skipped.
-          if (steps.length === 0 || !(error instanceof WshError) || error.code === "cancelled") throw error;
-          warnings.push(`'${step.command}' was not run: ${error.message}`);
-          return this.results.skipped(step);
-        });
+        // What was begun in time is gone on with.
+        const { inTime, ...rest } = request;
+        const result = await this.step(step, index === 0 ? request : rest, deadline, warnings).catch(
+          (error: unknown) => {
+            // Steps that ran have their results, so a later step that cannot be typed is only skipped.
+            if (steps.length === 0 || !(error instanceof WshError) || error.code === "cancelled") throw error;
+            warnings.push(`'${step.command}' was not run: ${error.message}`);
+            return this.results.skipped(step);
+          },
+        );
         steps.push(result);
         const { command_id: id } = result;
         warnings.push(...(result.warnings ?? []));
@@ -133,6 +137,7 @@ export class Exec {
     let watch: StepWatch | null = null;
     try {
       const input = target.execInput(step.command, oneLine);
+      request.inTime?.();
       log.expect({ command: step.command, line: input.line, byProgram: request.byProgram });
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       await this.type(before, input.text, hold);

@@ -35,6 +35,8 @@ export interface RunRequest extends OutputRequest {
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Called before the first byte is typed: throws when it is too late. */
+  readonly inTime?: (() => void) | undefined;
 }
 
 export interface RunOutcome {
@@ -102,6 +104,7 @@ export class Runs {
     observer.requireRunning();
     if (request.since !== undefined) requireOwnCursor(text, request.since);
     await this.promptShown(request.signal);
+    request.inTime?.();
     const run = new Run(this.port, request);
     this.waiting.add(run);
     try {

@@ -88,6 +88,7 @@ export class TypedExec {
       state.state === "prompt" ? (state.foreground?.pid ?? null) : null,
       before,
     );
+    request.inTime?.();
     const hold = this.port.target.hold();
     try {
       const began = this.port.clock.now();

@@ -5,6 +5,7 @@
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { WshError } from "../../protocol/errors.ts";
+import { REQUEST_HEADERS } from "../../protocol/requests.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../auth/guard.ts";
 import type { RateLimit } from "../auth/rate-limit.ts";
 import type { Tickets } from "../auth/tickets.ts";
@@ -78,7 +79,9 @@ export function allowOrigins(origins: ReadonlySet<string>): MiddlewareHandler {
   return cors({
     origin: [...origins],
     allowMethods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
-    allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
+    allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"].concat(
+      REQUEST_HEADERS,
+    ),
     exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, PANE_HEADER, WARNING_HEADER, "Retry-After"],
   });
 }

@@ -8,6 +8,7 @@ import { queryInput } from "../../operations/query-string.ts";
 import type { OperationName } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { askedBy } from "../../protocol/requests.ts";
 import { visibleLines } from "../../protocol/visible.ts";
 import type { AppContext } from "./context.ts";
 
@@ -34,6 +35,11 @@ export async function callFromHttp(
     ...(verdict.session === undefined ? {} : { only: verdict.session }),
     ...(machine === undefined ? {} : { machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
+    ...askedBy((name) => c.req.header(name), `http:${verdict.tokenName}`, {
+      operation: operation.name,
+      target: `${machine ?? ""}/${target ?? ""}`,
+      input,
+    }),
   };
   try {
     const result = await call(operation.name, input as never, context);

@@ -9,6 +9,7 @@ import type { OperationInput, OperationName, OperationOutput } from "../../opera
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
+import { Repeats } from "./repeats.ts";
 
 type Context = CallContext & { readonly session?: string };
 
@@ -24,6 +25,8 @@ const own: ReadonlySet<string> = new Set([
 ]);
 
 export class FarCalls {
+  private readonly repeats = new Repeats();
+
   constructor(
     private readonly machines: Machines,
     /** This server's name, which means itself. */
@@ -55,11 +58,18 @@ export class FarCalls {
     machine: string,
     name: N,
     input: OperationInput<N>,
-    { session, caller, signal }: Context,
+    { session, caller, signal, once, deadline }: Context,
   ): Promise<OperationOutput<N>> {
     const link = this.linkTo(machine, name);
-    const target = session === undefined ? {} : { session: parsePlace(session).target };
-    const answer = await link.call(name, inputThere(name, input) as OperationInput<N>, { ...target, caller, signal });
+    const asked = {
+      ...(session === undefined ? {} : { session: parsePlace(session).target }),
+      ...(deadline === undefined ? {} : { deadline }),
+    };
+    const there = inputThere(name, input) as OperationInput<N>;
+    const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
+    const answer = await this.repeats.ask(asks, caller, once, ({ key, id, age_ms }) =>
+      link.call(name, there, { ...asked, request: { id: key, shown: id, ageMs: age_ms }, caller, signal }),
+    );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
   }
 

@@ -10,10 +10,12 @@ import { WshError } from "../../protocol/errors.ts";
 import { LinkCallSchema, type LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
+import { type Asked, askedBy } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
+import type { OnceCalls } from "../operations/once.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import type { WebSockets } from "../websocket/websockets.ts";
 import { SessionRelay } from "./session-relay.ts";
@@ -23,6 +25,7 @@ const MAX_STREAMS = 1024;
 
 export interface LinkRoutesOptions {
   readonly call: Call;
+  readonly once: Pick<OnceCalls, "cancel">;
   readonly hosts: Hosts;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
   readonly sockets: WebSockets;
@@ -47,12 +50,18 @@ export class LinkRoutes {
       c.env.server.timeout(c.req.raw, 0);
       return c.json({ result: (await this.called(c)) ?? {} });
     });
+    // The caller there wants no answer any more; a lost connection says nothing of that.
+    app.delete("/link/call", (c) => {
+      const { once } = this.askedBy(c, { operation: "", input: null });
+      if (once !== undefined) this.options.once.cancel(once.key);
+      return c.body(null, 204);
+    });
     app.get("/link/stream", (c) => this.stream(c));
   }
 
   private hello(): LinkHello {
     const { hostname, serverId } = this.options.state;
-    return { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname };
+    return { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
   }
 
   private async called(c: AppContext): Promise<unknown> {
@@ -64,6 +73,7 @@ export class LinkRoutes {
     const { name, ...who } = caller;
     return this.options.call(operation.name, (input ?? {}) as never, {
       ...context,
+      ...this.askedBy(c, { operation: op, target: session, input }),
       caller: {
         ...who,
         id: `${context.caller.id}:${caller.id}`,
@@ -122,6 +132,10 @@ export class LinkRoutes {
     }
     endpoint.close();
     throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
+  }
+
+  private askedBy(c: AppContext, asks: Parameters<typeof askedBy>[2]): Asked {
+    return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenName}`, asks);
   }
 
   private contextOf(c: AppContext): CallContext {

@@ -21,6 +21,7 @@ import {
   messageJson,
   messageTypes,
 } from "../../protocol/messages.ts";
+import { ownedBy } from "../../protocol/requests.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import { Wire } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint, type WebSocketPeer } from "../websocket/websockets.ts";
@@ -191,7 +192,8 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = `${callerLabel(asCaller(request.caller))} over ${id.split("#")[0]}`;
     const caller = { ...request.caller, id: `${id}:${request.caller.id}`, name, connected: true };
     const input = this.inputOf(request);
-    return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access });
+    const once = request.once === undefined ? {} : { once: ownedBy(request.once, id.split("#")[0] ?? "") };
+    return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access, ...once });
   }
 
   /** @throws WshError access_denied, unknown_method */

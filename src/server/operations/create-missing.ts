@@ -8,6 +8,7 @@ import { stepsOf } from "../../protocol/commands.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
+import { partOf } from "../../protocol/requests.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
@@ -38,7 +39,9 @@ export async function createMissing(
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
   const place = { cwd: cwd ?? null, env: env ?? null };
-  await create(parse(inputSchema("sessions.create"), { name: session, if_exists: "attach", ...place }), context);
+  const { once, ...asked } = context;
+  const own = once === undefined ? asked : { ...asked, once: partOf(once, "create") };
+  await create(parse(inputSchema("sessions.create"), { name: session, if_exists: "attach", ...place }), own);
   const { cwd: _cwd, env: _env, ...rest } = input;
   return rest;
 }
@@ -58,7 +61,8 @@ export async function inMade(host: Host, name: OperationName, input: object, fro
   try {
     // What is typed before the shell reads is echoed twice.
     const wait = { any_of: ["prompt", "waiting_for_input", "exited"], max_wait_ms: FIRST_PROMPT_MS };
-    await host.request("wait", wait, from);
+    const { once: _, deadline: __, ...caller } = from;
+    await host.request("wait", wait, caller);
     return { ...((await host.request(name, input, from)) as object), created: true };
   } catch (thrown) {
     const { code } = WshError.from(thrown);

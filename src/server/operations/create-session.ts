@@ -2,12 +2,14 @@
 import os from "node:os";
 import * as v from "valibot";
 import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
-import type { ReadyReport } from "../../instance/launch/launch.ts";
+import { type ReadyReport, readyTimeoutMs } from "../../instance/launch/launch.ts";
+import { madeFor } from "../../instance/registry/made-requests.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
+import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
@@ -27,6 +29,9 @@ export async function createSession(
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
   const existing = wanted === null ? null : await findLive(hosts, wanted);
   if (existing !== null) return existing;
+  const { once, deadline } = context;
+  const before = once === undefined ? null : await madeBefore(state, once);
+  if (before !== null) return before;
   const spec = hostSpecOf(state.instance, create, {
     starter: "server",
     naming: "number",
@@ -34,11 +39,17 @@ export async function createSession(
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),
     ...files,
+    ...(once === undefined ? {} : { once }),
+    ...(deadline === undefined ? {} : { deadline }),
   });
   let ready: ReadyReport;
   try {
     ready = await startHost(state.instance, spec);
   } catch (thrown) {
+    // The same request was asked by another way, and its process was first.
+    const isAsked = thrown instanceof WshError && thrown.code === "request_conflict";
+    const first = once !== undefined && isAsked ? await madeBefore(state, once) : null;
+    if (first !== null) return first;
     // Another caller created it meanwhile.
     const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
     const quicker = wanted !== null && isTaken ? await findLive(hosts, wanted) : null;
@@ -50,6 +61,14 @@ export async function createSession(
   await hosts.find(info.id);
   // The caller has read nothing yet, whatever the shell has printed by now.
   return { ...info, output_cursor: firstCursor(info.pane_id) };
+}
+
+/** What was made for this request before. @throws WshError outcome_unknown where that is not remembered any more */
+async function madeBefore({ instance }: ServerState, once: Once): Promise<CreatedSession | null> {
+  const info = await madeFor(instance, once, readyTimeoutMs);
+  if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };
+  if ((once.age_ms ?? 0) < REMEMBERED_MS) return null;
+  throw new WshError("outcome_unknown", "whether the session was made is not remembered so long");
 }
 
 async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {

@@ -50,9 +50,10 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const target = context.session;
     const host = isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found);
     context.reached?.(host.info);
-    const { access, caller, signal } = context;
+    const { access, caller, signal, once, deadline } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
-    const from = { access, caller, signal, target };
+    const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
+    const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(host, name, made, from)) as never;
     const result = await host.request(name, input, from);
     const isOpen = found.isSplit && host !== found && !addressesPane(target);

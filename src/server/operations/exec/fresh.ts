@@ -9,6 +9,7 @@ import { WshError } from "../../../protocol/errors.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import type { SessionInfo } from "../../../protocol/session.ts";
 import type { Hosts } from "../../hosts/session-hosts.ts";
+import { askedForStep, requireNotBegun } from "./once.ts";
 import { PipelineFiles, type StepFiles } from "./pipeline.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";
@@ -37,8 +38,8 @@ export async function execFresh(
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
   const leftMs = (): number => Math.max(0, deadline - performance.now());
-  const runStep = (step: Step, files?: StepFiles): Promise<Result> =>
-    runInOwnSession(hosts, create, input, step, leftMs(), context, files);
+  const runStep = (step: Step, index: number, files?: StepFiles): Promise<Result> =>
+    runInOwnSession(hosts, create, input, step, leftMs(), { ...context, ...askedForStep(context, index) }, files);
   const place = input.show ? await placeToShow(hosts, input, context) : null;
   const results = await runAll();
   if (input.show && place === null) warn(results, "nobody is attached to a terminal: it ran without a pane to watch");
@@ -54,11 +55,12 @@ export async function execFresh(
 
   async function runAll(): Promise<Result[]> {
     if (place !== null) return runShown(hosts, input, steps, place, leftMs, context);
-    if (input.mode === "parallel") return Promise.all(steps.map((step) => runStep(step)));
-    if (input.mode === "sequence") return inSequence(steps, input, (step) => runStep(step));
+    if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
+    if (input.mode === "sequence") return inSequence(steps, input, (step, index) => runStep(step, index));
+    await requireNotBegun(hosts.instance, context);
     using files = new PipelineFiles(hosts.instance, steps.length);
     return await inSequence(steps, input, async (step, index) => {
-      const result = await runStep(step, files.of(index));
+      const result = await runStep(step, index, files.of(index));
       const fault = files.fault(index);
       return fault === null ? result : { ...result, warnings: [...(result.warnings ?? []), fault] };
     });

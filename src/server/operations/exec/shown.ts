@@ -6,9 +6,11 @@ import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput } from "../../../operations/table.ts";
 import type { Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
+import type { Asked } from "../../../protocol/requests.ts";
 import type { Hosts } from "../../hosts/session-hosts.ts";
 import { wholeOf } from "../../hosts/whole-session.ts";
 import { personsHost } from "../ask-any.ts";
+import { askedForStep } from "./once.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
 
 /** Longest title that a command gives its pane, in characters. */
@@ -35,9 +37,9 @@ export async function runShown(
   context: CallContext,
 ): Promise<Result[]> {
   const { access, caller, signal } = context;
-  const ask = async (op: string, given: object, target: string): Promise<unknown> => {
+  const ask = async (op: string, given: object, target: string, asked: Asked = {}): Promise<unknown> => {
     const host = wholeOf(hosts, await hosts.find(target));
-    return host.request(op, given, { access, caller, signal, target });
+    return host.request(op, given, { access, caller, signal, target, ...asked });
   };
   const started: { readonly pane: string; readonly session: string }[] = [];
   try {
@@ -50,6 +52,7 @@ export async function runShown(
         "pane.split",
         { ...programOf(input, step, context), ...room },
         above ?? place,
+        askedForStep(context, index),
       )) as OperationOutput<"pane.split">;
       started.push({ pane: made.pane, session: made.session });
     }

@@ -1,0 +1,73 @@
+/** Requests of the command line to sessions of other machines, over the stream that it has there (cluster/ask-again.ts). */
+import { type AskedAgain, beginsUntil, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
+import type { Link, LinkRequest } from "../../cluster/link.ts";
+import { getOperation, type OperationName } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Asked, MAX_AGE_MS, onceOf } from "../../protocol/requests.ts";
+
+/** Names the request that is asked again, after an `outcome_unknown` has named it. */
+const REQUEST_VARIABLE = "WSH_REQUEST";
+/** An id that says when it was made: the first 48 bits are the Unix time in ms. */
+const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let named = process.env[REQUEST_VARIABLE] ?? "";
+
+/** The id of the next request that changes something: the one that the person asks again, else a new one. */
+export function nextRequest(): LinkRequest {
+  const id = named === "" ? Bun.randomUUIDv7() : named;
+  const parts = named === "" ? null : timed.exec(named);
+  // Only the first one of a command can be meant.
+  named = "";
+  if (parts === null) return { id };
+  const ageMs = Date.now() - Number.parseInt(`${parts[1]}${parts[2]}`, 16);
+  return { id, ageMs: Math.min(MAX_AGE_MS, Math.max(0, ageMs)) };
+}
+
+interface StreamAsk {
+  readonly operation: OperationName;
+  readonly target: string;
+  readonly input: unknown;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * @param ask sends it over the connections that there are
+ * @throws WshError outcome_unknown, cancelled, and what the operation throws
+ */
+export async function askOverStream(
+  link: Link,
+  { operation, target, input, signal }: StreamAsk,
+  ask: (asked: Asked) => Promise<unknown>,
+  way: { isLost(): boolean; again(): Promise<void> },
+): Promise<unknown> {
+  // A wait that is asked again could miss what it waits for; the rest of what only looks is not worth waiting for.
+  const isLook = getOperation(operation).access === "observe";
+  if (isLook && !canLookAgain(operation, input)) return ask({});
+  const { id, ageMs } = isLook ? { id: Bun.randomUUIDv7(), ageMs: undefined } : nextRequest();
+  const deadline = beginsUntil(operation, input);
+  const asked: AskedAgain = { machine: link.machine, operation, id, ageMs, deadline, signal };
+  return untilAnswered(asked, async (age) => {
+    if (way.isLost()) await way.again().catch(isGone);
+    try {
+      return await ask({
+        once: onceOf(id, "cli", { operation, target, input }, age),
+        deadline: link.timeThere(deadline),
+      });
+    } catch (thrown) {
+      if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
+      throw thrown;
+    }
+  });
+}
+
+/** What was asked of a session that has ended has ended with it. */
+function isGone(thrown: unknown): never {
+  if (WshError.from(thrown).code !== "session_not_found") throw thrown;
+  throw new WshError("host_unavailable", WshError.from(thrown).message, {}, { cause: thrown });
+}
+
+/** The end of a command is the same whenever it is asked for. */
+function canLookAgain(operation: OperationName, input: unknown): boolean {
+  if (operation !== "wait" && operation !== "commands.get" && operation !== "commands.output") return false;
+  return operation !== "wait" || (typeof input === "object" && input !== null && "command_id" in input);
+}

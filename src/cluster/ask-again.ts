@@ -1,0 +1,91 @@
+/**
+ * A request to another machine whose way may be lost over it. It has an id there, so it is asked again as soon as the
+ * machine answers: the same answer comes, or the one that is being worked on, and nothing is done twice. The caller
+ * gives up at its own deadline; without one AGAIN_MS after the way was lost, or BEGIN_MS after it was sent, whichever is
+ * later: from then on nothing is begun there either, and what was done is unknown.
+ */
+import { WshError } from "../protocol/errors.ts";
+
+/** Longest time until a request that was sent is begun, in ms: a busy machine, or a way that is noticed to be lost. */
+export const BEGIN_MS = 20_000;
+/** Time in which a lost way is made again, in ms: a login by ssh and a server's start, or a network that comes back. */
+const AGAIN_MS = 15_000;
+/** Interval between two attempts, in ms. */
+const RETRY_MS = 500;
+
+/** The way was lost after the request may have been sent. */
+export class WayLost extends Error {}
+
+export interface AskedAgain {
+  readonly machine: string;
+  readonly operation: string;
+  /** The request's id, which a caller can ask again by. */
+  readonly id: string;
+  /** Time since the caller sent it for the first time, in ms, where that was before. */
+  readonly ageMs?: number | undefined;
+  /** Unix time in ms by this machine's clock. */
+  readonly deadline: number;
+  /** The deadline is the caller's own: there is no use in an answer after it. */
+  readonly isOwn?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Nothing is there yet, or not at the moment. */
+const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
+
+/**
+ * @param attempt sends it; throws WayLost when it may have been sent. Its argument is the request's age in ms, from the
+ * second attempt on
+ * @throws WshError outcome_unknown, cancelled, and what `attempt` throws
+ */
+export async function untilAnswered<T>(asked: AskedAgain, attempt: (ageMs?: number) => Promise<T>): Promise<T> {
+  const { signal, deadline } = asked;
+  const firstAt = Date.now() - (asked.ageMs ?? 0);
+  let lostAt: number | null = null;
+  let age = asked.ageMs;
+  for (;;) {
+    try {
+      return await attempt(age);
+    } catch (thrown) {
+      if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
+      const { code } = WshError.from(thrown);
+      // A server that ends leaves what it has passed on.
+      if (thrown instanceof WayLost || code === "server_unavailable") lostAt ??= Date.now();
+      else if (lostAt === null) throw thrown;
+      else if (code === "session_not_found") throw outcomeUnknown(asked, "its session is gone");
+      else if (!passing.has(code)) throw thrown;
+      const patientUntil = asked.isOwn === true ? deadline : Math.max(deadline, lostAt + AGAIN_MS);
+      if (Date.now() > patientUntil) throw outcomeUnknown(asked, "it does not answer");
+    }
+    age = Date.now() - firstAt;
+    await pause(RETRY_MS, signal);
+  }
+}
+
+export function outcomeUnknown({ machine, operation, id }: AskedAgain, why: string): WshError {
+  const message = `machine '${machine}' was asked for '${operation}', and ${why} (request ${id})`;
+  return new WshError("outcome_unknown", message, { machine, request: id });
+}
+
+/**
+ * Until when a request is to be begun. What a dialog types may be due only after what it waits for.
+ * @param own the caller's own deadline
+ */
+export function beginsUntil(operation: string, input: unknown, own = Number.POSITIVE_INFINITY): number {
+  const isDialog = operation === "run" && typeof input === "object" && input !== null && "steps" in input;
+  const waits = isDialog && "max_wait_ms" in input ? Number(input.max_wait_ms) : 0;
+  return Math.min(own, Date.now() + BEGIN_MS + (Number.isFinite(waits) ? waits : 0));
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal?.aborted === true) return Promise.resolve();
+  const done = (): void => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", done);
+    resolve();
+  };
+  const timer = setTimeout(done, ms);
+  signal?.addEventListener("abort", done, { once: true });
+  return promise;
+}

@@ -1,0 +1,111 @@
+/**
+ * Requests that are carried out once, however often they are asked, and not after their deadline (docs/protocol.md,
+ * Requests with an id). An id is its caller's; between processes of wsh travels a key that is made of it. Pure.
+ */
+import * as v from "valibot";
+import { WshError } from "./errors.ts";
+
+/** The caller's id of a request. */
+export const REQUEST_HEADER = "Wsh-Request";
+/** Time since the request was sent for the first time, in ms; absent: now. */
+export const REQUEST_AGE_HEADER = "Wsh-Request-Age";
+/** Unix time in ms, by the clock of the machine that is asked, after which the request is not begun. */
+export const DEADLINE_HEADER = "Wsh-Deadline";
+export const REQUEST_HEADERS: readonly string[] = [REQUEST_HEADER, REQUEST_AGE_HEADER, DEADLINE_HEADER];
+
+/** How long an answer is kept after it was given, in ms: longer than a network or a laptop's lid is away, as a rule. */
+export const REMEMBERED_MS = 10 * 60_000;
+/** How long a request goes on whose caller is gone and may ask again, in ms: until a lost way is noticed and made anew. */
+export const ORPHAN_MS = 20_000;
+
+const idPattern = /^[A-Za-z0-9._:-]{1,128}$/;
+/** Far beyond what anything waits, in ms: whatever is older is as old. */
+export const MAX_AGE_MS = 30 * 24 * 3_600_000;
+
+/** A request with an id, as processes of wsh tell each other. */
+export const OnceSchema = v.object({
+  /** The id, and whose it is. */
+  key: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
+  /** Of operation, target and input: another request under the same id is refused. */
+  digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
+  age_ms: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(MAX_AGE_MS))),
+  /** The id as its caller knows it. */
+  id: v.optional(v.pipe(v.string(), v.maxLength(128))),
+});
+export type Once = v.InferOutput<typeof OnceSchema>;
+
+/** What a caller says of a request besides what it asks. */
+export interface Asked {
+  readonly once?: Once;
+  /** Unix time in ms by this machine's clock. */
+  readonly deadline?: number;
+}
+
+/**
+ * What the headers of a request say.
+ * @param header reads one of them
+ * @param owner whose id it is: another caller's same id is another request
+ * @param asks what is asked, for the digest
+ * @throws WshError invalid_request
+ */
+export function askedBy(
+  header: (name: string) => string | undefined,
+  owner: string,
+  asks: { readonly operation: string; readonly target?: string | undefined; readonly input: unknown },
+): Asked {
+  const id = header(REQUEST_HEADER);
+  const deadline = numberIn(header, DEADLINE_HEADER, Number.MAX_SAFE_INTEGER);
+  const until = deadline === undefined ? {} : { deadline };
+  if (id === undefined) return until;
+  if (!idPattern.test(id)) {
+    throw new WshError("invalid_request", `'${REQUEST_HEADER}: ${id.slice(0, 140)}' is no id of a request`, {
+      hint: "An id is 1 to 128 of the characters A-Z a-z 0-9 . _ : -",
+    });
+  }
+  const age = numberIn(header, REQUEST_AGE_HEADER, MAX_AGE_MS);
+  return { ...until, once: onceOf(id, owner, asks, age) };
+}
+
+/** @param ageMs absent: it is sent for the first time */
+export function onceOf(
+  id: string,
+  owner: string,
+  { operation, target = "", input }: { operation: string; target?: string | undefined; input: unknown },
+  ageMs?: number,
+): Once {
+  const age = ageMs === undefined ? {} : { age_ms: ageMs };
+  return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...age };
+}
+
+/** One of the several things that a request is made of, which are each done once. */
+export function partOf(once: Once, part: string): Once {
+  return { ...once, key: hash([once.key, part]) };
+}
+
+/** The same request, asked by another owner's means: a key of a caller is nobody else's. */
+export function ownedBy(once: Once, owner: string): Once {
+  return { ...once, key: hash([owner, once.key]) };
+}
+
+/** @throws WshError deadline_passed: nothing was done */
+export function requireInTime(deadline: number | undefined, now = Date.now()): void {
+  if (deadline === undefined || now <= deadline) return;
+  throw new WshError("deadline_passed", `the request came ${Math.ceil(now - deadline)} ms after its deadline`);
+}
+
+/** @throws WshError invalid_request */
+function numberIn(header: (name: string) => string | undefined, name: string, most: number): number | undefined {
+  const text = header(name);
+  if (text === undefined) return undefined;
+  const value = /^\d{1,16}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= most) return value;
+  throw new WshError("invalid_request", `'${name}: ${text.slice(0, 60)}' is no time in ms`);
+}
+
+/** 128 bits: nobody finds two requests with the same. */
+function hash(parts: readonly string[]): string {
+  return new Bun.CryptoHasher("sha256")
+    .update(parts.map((part) => `${part.length}:${part}`).join(""))
+    .digest("hex")
+    .slice(0, 32);
+}

@@ -1,0 +1,54 @@
+/**
+ * Ids of requests to other machines whose caller gave none. An AI calls again after `outcome_unknown`, and a tool has no
+ * place for an id: so the same call by the same caller is taken for the same request, once, and is not carried out a
+ * second time.
+ */
+import type { Caller } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Once, onceOf, REMEMBERED_MS } from "../../protocol/requests.ts";
+
+/** Calls that are remembered; the oldest is forgotten first. */
+const MAX_CALLS = 256;
+
+interface Unknown {
+  readonly once: Once;
+  readonly sentAt: number;
+}
+
+export class Repeats {
+  private readonly unknown = new Map<string, Unknown>();
+
+  /**
+   * @param given the caller's own id
+   * @param ask gets the request's id
+   */
+  async ask<T>(
+    asks: Parameters<typeof onceOf>[2],
+    { kind, id: owner }: Caller,
+    given: Once | undefined,
+    ask: (once: Once) => Promise<T>,
+  ): Promise<T> {
+    if (given !== undefined) return ask(given);
+    const fresh = onceOf(Bun.randomUUIDv7(), owner, asks);
+    if (kind !== "mcp") return ask(fresh);
+    const call = `${owner} ${fresh.digest}`;
+    const before = this.unknown.get(call);
+    this.unknown.delete(call);
+    const now = Date.now();
+    const again = before !== undefined && now - before.sentAt < REMEMBERED_MS ? before : { once: fresh, sentAt: now };
+    try {
+      return await ask(again === before ? { ...again.once, age_ms: now - again.sentAt } : fresh);
+    } catch (thrown) {
+      if (WshError.from(thrown).code === "outcome_unknown") this.keep(call, again);
+      throw thrown;
+    }
+  }
+
+  private keep(call: string, unknown: Unknown): void {
+    this.unknown.set(call, unknown);
+    for (const oldest of this.unknown.keys()) {
+      if (this.unknown.size <= MAX_CALLS) break;
+      this.unknown.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** Requests with an id that run several commands: each step is a request of its own, and carried out once. */
+import type { Instance } from "../../../instance/paths.ts";
+import { madeFor } from "../../../instance/registry/made-requests.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { type Asked, partOf } from "../../../protocol/requests.ts";
+
+/** Replaces what was said of the whole. What was begun in time is gone on with. */
+export function askedForStep({ once, deadline }: Asked, index: number): Asked {
+  return {
+    ...(once === undefined ? {} : { once: partOf(once, `step ${index}`) }),
+    ...(deadline === undefined ? {} : { deadline: index === 0 ? deadline : Number.MAX_SAFE_INTEGER }),
+  };
+}
+
+/** What a pipeline's steps read is gone with the server that ran it. @throws WshError outcome_unknown */
+export async function requireNotBegun(instance: Instance, asked: Asked): Promise<void> {
+  const { once } = askedForStep(asked, 0);
+  if (once === undefined || (await madeFor(instance, once, 0)) === null) return;
+  throw new WshError("outcome_unknown", "the pipeline was begun by a server that is gone");
+}

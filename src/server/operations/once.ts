@@ -1,0 +1,43 @@
+/**
+ * Requests with an id, as the server carries them out: once, with one answer for everybody who asks with that id. What a
+ * session's process does is remembered there as well, so that it survives this server; what makes sessions is remembered
+ * by the registry (instance/registry/made-requests.ts). The rest is known to this server alone.
+ */
+import type { Call } from "../../operations/call.ts";
+import { getOperation } from "../../operations/table.ts";
+import { requireInTime } from "../../protocol/requests.ts";
+import { OnceMemory } from "../../wire/once.ts";
+
+/** Requests with an id that the server remembers, and bytes of their answers. */
+const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;
+
+/** Made of sessions whose processes say for which request they were started. */
+const registered: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh"]);
+
+export class OnceCalls {
+  private readonly memory = new OnceMemory(LIMITS, true);
+
+  /** @param isFar whether another machine carries the call out */
+  around(call: Call, isFar: (...call: Parameters<Call>) => boolean): Call {
+    return async (name, input, { once, ...context }) => {
+      const { scope, access } = getOperation(name);
+      // Looking twice changes nothing.
+      if (once === undefined || access === "observe") {
+        requireInTime(context.deadline);
+        return call(name, input, context);
+      }
+      const isLast = scope === "server" && !registered.has(name) && !isFar(name, input, context);
+      const caller = { signal: context.signal, isGone: () => true };
+      const run = async (signal: AbortSignal) => {
+        requireInTime(context.deadline);
+        return call(name, input, { ...context, once, signal });
+      };
+      return (await this.memory.answer(once, caller, run, isLast)) as never;
+    };
+  }
+
+  /** The caller wants no answer any more. */
+  cancel(key: string): void {
+    this.memory.cancel(key);
+  }
+}

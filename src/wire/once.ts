@@ -1,0 +1,219 @@
+/**
+ * Carries out each request with an id once. Who asks again gets the same answer, or waits for the one that is being
+ * worked on; answers are kept for REMEMBERED_MS, and fewer bytes and ids than the limits.
+ *
+ * What must stay true: a request is never carried out a second time by this memory. It knows every id that has come
+ * since `knownSince`; an id that it does not know and that was first sent before that may have been carried out, and is
+ * refused with `outcome_unknown`. What is forgotten, for whatever reason, moves `knownSince`.
+ *
+ * A caller that is gone may ask again: the work goes on for ORPHAN_MS without anybody, and is given up then. One that
+ * cancels gives it up at once.
+ */
+import { type Clock, systemClock } from "../base/clock.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Once, ORPHAN_MS, REMEMBERED_MS } from "../protocol/requests.ts";
+
+export interface OnceLimits {
+  /** Requests that are remembered. */
+  readonly ids: number;
+  /** Bytes of their answers; the oldest answers go first, and what is left says that it was done. */
+  readonly bytes: number;
+}
+
+export interface OnceCaller {
+  readonly signal: AbortSignal;
+  /** Whether the caller's connection is lost; else an aborted signal means that the request was cancelled. */
+  readonly isGone: () => boolean;
+}
+
+interface Known {
+  readonly digest: string;
+  /** Unix time in ms. */
+  readonly cameAt: number;
+  /** The work; null once it is answered. */
+  work: {
+    readonly result: Promise<unknown>;
+    readonly stop: AbortController;
+    callers: number;
+    orphaned: Disposable | null;
+  } | null;
+  /** JSON of `{result}` or `{error}`; null: not yet, or no longer kept. */
+  answer: string | null;
+  answeredAt: number;
+}
+
+/** What stays undecided: asking again finds out, so it is no answer to keep. */
+const undecided: ReadonlySet<string> = new Set([
+  ...["host_unavailable", "host_crashed", "session_not_found", "server_unavailable", "lock_busy"],
+  ...["machine_unreachable", "outcome_unknown", "cancelled"],
+]);
+
+export class OnceMemory implements Disposable {
+  private readonly known = new Map<string, Known>();
+  private knownSince: number;
+  private bytes = 0;
+  private timer: Disposable | null = null;
+
+  /** @param forgetsUndecided an error that leaves open what was done is no answer: the process that did it knows */
+  constructor(
+    private readonly limits: OnceLimits,
+    private readonly forgetsUndecided = false,
+    private readonly clock: Clock = systemClock,
+  ) {
+    this.knownSince = clock.wall();
+  }
+
+  /** Ids that are remembered. */
+  get size(): number {
+    return this.known.size;
+  }
+
+  /**
+   * @param isLast nobody else remembers the request: an unknown one that is older than this memory is refused
+   * @throws WshError request_conflict, outcome_unknown, and what `run` throws
+   */
+  async answer(
+    { key, digest, age_ms: age }: Once,
+    caller: OnceCaller,
+    run: (signal: AbortSignal) => Promise<unknown>,
+    isLast = true,
+  ): Promise<unknown> {
+    this.prune();
+    const known = this.known.get(key);
+    if (known === undefined) {
+      if (isLast && age !== undefined && this.clock.wall() - age <= this.knownSince) throw unknownSince();
+      return this.begin(key, digest, caller, run);
+    }
+    if (known.digest !== digest) throw new WshError("request_conflict", "another request had the same id");
+    if (known.work !== null) return this.join(known, known.work, caller);
+    if (known.answer === null) throw new WshError("outcome_unknown", "it was done; its answer is no longer kept");
+    const kept: { result?: unknown; error?: object } = JSON.parse(known.answer);
+    if (kept.error !== undefined) throw WshError.fromBody(kept.error);
+    return kept.result;
+  }
+
+  /** Gives the work on a request up; nothing when there is none. */
+  cancel(key: string): void {
+    this.known.get(key)?.work?.stop.abort();
+  }
+
+  [Symbol.dispose](): void {
+    this.timer?.[Symbol.dispose]();
+    for (const { work } of this.known.values()) work?.orphaned?.[Symbol.dispose]();
+    this.known.clear();
+  }
+
+  private begin(
+    key: string,
+    digest: string,
+    caller: OnceCaller,
+    run: (signal: AbortSignal) => Promise<unknown>,
+  ): Promise<unknown> {
+    const stop = new AbortController();
+    const known: Known = { digest, cameAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
+    this.known.set(key, known);
+    // Begins in this turn: nothing that is asked after it comes before it.
+    const result = started(run, stop.signal).then(
+      (value) => {
+        this.settle(key, known, JSON.stringify({ result: value ?? {} }));
+        return value;
+      },
+      (thrown) => {
+        const error = WshError.from(thrown);
+        if (error.code === "moved") this.remove(key, known);
+        else if (this.forgetsUndecided && undecided.has(error.code)) this.forget(key, known);
+        else this.settle(key, known, JSON.stringify({ error: error.toBody() }));
+        throw thrown;
+      },
+    );
+    result.catch(() => {});
+    const work = { result, stop, callers: 0, orphaned: null };
+    known.work = work;
+    return this.join(known, work, caller);
+  }
+
+  private async join(known: Known, work: NonNullable<Known["work"]>, { signal, isGone }: OnceCaller): Promise<unknown> {
+    work.callers++;
+    work.orphaned?.[Symbol.dispose]();
+    work.orphaned = null;
+    const left = Promise.withResolvers<never>();
+    left.promise.catch(() => {});
+    const leave = (): void => {
+      if (!isGone()) {
+        // The work answers itself, with what it knows of its end.
+        work.stop.abort();
+        return;
+      }
+      left.reject(new WshError("cancelled", "the caller is gone"));
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    try {
+      return await Promise.race([work.result, left.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+      work.callers--;
+      if (work.callers === 0 && known.work === work) {
+        work.orphaned = this.clock.after(ORPHAN_MS, () => work.stop.abort());
+      }
+    }
+  }
+
+  private settle(key: string, known: Known, answer: string): void {
+    known.work?.orphaned?.[Symbol.dispose]();
+    known.work = null;
+    known.answeredAt = this.clock.wall();
+    // Last of those that were answered.
+    this.known.delete(key);
+    this.known.set(key, known);
+    known.answer = answer;
+    this.bytes += answer.length;
+    for (const each of this.known.values()) {
+      if (this.bytes <= this.limits.bytes) break;
+      this.drop(each);
+    }
+    this.prune();
+    this.timer ??= this.clock.after(REMEMBERED_MS, () => this.expire());
+  }
+
+  private drop(known: Known): void {
+    this.bytes -= known.answer?.length ?? 0;
+    known.answer = null;
+  }
+
+  private remove(key: string, known: Known): void {
+    this.drop(known);
+    known.work?.orphaned?.[Symbol.dispose]();
+    this.known.delete(key);
+  }
+
+  private forget(key: string, known: Known): void {
+    this.remove(key, known);
+    this.knownSince = Math.max(this.knownSince, known.cameAt);
+  }
+
+  /** Forgets what is too old, or too much. What is being worked on stays. */
+  private prune(): void {
+    const oldest = this.clock.wall() - REMEMBERED_MS;
+    for (const [key, known] of this.known) {
+      if (known.work !== null) continue;
+      if (known.answeredAt >= oldest && this.known.size <= this.limits.ids) break;
+      this.forget(key, known);
+    }
+  }
+
+  private expire(): void {
+    this.timer = null;
+    this.prune();
+    if (this.known.size === 0) return;
+    this.timer = this.clock.after(REMEMBERED_MS, () => this.expire());
+  }
+}
+
+async function started(run: (signal: AbortSignal) => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  return run(signal);
+}
+
+function unknownSince(): WshError {
+  return new WshError("outcome_unknown", "whether it was done is not known: who was asked then remembers no more");
+}

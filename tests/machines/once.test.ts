@@ -1,0 +1,185 @@
+/** Requests with an id run once, whatever is killed or cut meanwhile, and none begins after its deadline. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { CutProxy } from "../support/cut-proxy.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+let far: Wsh;
+let near: Wsh;
+let proxy: CutProxy;
+let log = "";
+let bind = "";
+
+beforeAll(async () => {
+  far = new Wsh();
+  near = new Wsh();
+  await far.server("--bind", "127.0.0.1:0");
+  const [url] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
+  bind = new URL(url).host;
+  proxy = await CutProxy.to(Number(new URL(url).port));
+  const token = (await far.ok("token")).trim();
+  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
+  await near.server();
+  log = join(far.dir, "runs");
+});
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await near[Symbol.asyncDispose]();
+  await far[Symbol.asyncDispose]();
+});
+
+/** The far server is killed, and another one serves the same sessions at the same address. */
+async function startAgain(): Promise<void> {
+  await far.killServer();
+  await until("the server to be gone", () => far.servers().length === 0);
+  await far.server("--bind", bind);
+}
+
+/** A command that says that it runs, and ends when it is let. */
+const held = (name: string) =>
+  `echo ${name} >>${log}; until [ -e ${log}.${name} ]; do sleep 0.05; done; echo ${name} done`;
+const runsOf = (name: string): number =>
+  fs.existsSync(log)
+    ? fs
+        .readFileSync(log, "utf8")
+        .split("\n")
+        .filter((line) => line === name).length
+    : 0;
+const letEnd = (name: string): void => fs.writeFileSync(`${log}.${name}`, "");
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly error?: { readonly code: string; readonly request?: string; readonly hint?: string };
+  } & Record<string, unknown>;
+}
+
+async function post(wsh: Wsh, path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  const init = {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  };
+  const response = await wsh.fetch(path, init);
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+test("a POST with an id is carried out once and answered as often as it is asked, also by the next server", async () => {
+  await far.session("local");
+  const request = { command: `echo once >>${log}; echo told` };
+  const id = { "Wsh-Request": "a-1" };
+  const first = await post(far, "/sessions/local/exec", request, id);
+  expect(first).toMatchObject({ status: 200, body: { output: "told", exit_code: 0 } });
+  expect(await post(far, "/sessions/local/exec", request, id)).toEqual(first);
+  const other = await post(far, "/sessions/local/exec", { command: "echo other" }, id);
+  expect(other).toMatchObject({ status: 409, body: { error: { code: "request_conflict" } } });
+  await startAgain();
+  expect(await post(far, "/sessions/local/exec", request, id)).toEqual(first);
+  expect(runsOf("once")).toBe(1);
+  expect(await post(far, "/sessions/local/exec", request)).toMatchObject({ status: 200 });
+  expect(runsOf("once")).toBe(2);
+  const bad = await post(far, "/sessions/local/exec", request, { "Wsh-Request": "a b" });
+  expect(bad).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
+});
+
+test("of two creates with one id one session is made, whichever server is asked; also after it has ended", async () => {
+  const create = { name_prefix: "made-", command: `echo created >>${log}; sleep 1000` };
+  const id = { "Wsh-Request": "create-1" };
+  const asked = await Promise.all([post(far, "/sessions", create, id), post(far, "/sessions", create, id)]);
+  const [{ body }] = asked;
+  expect(asked.map((each) => [each.status, each.body.id])).toEqual([
+    [201, body.id],
+    [201, body.id],
+  ]);
+  await startAgain();
+  expect((await post(far, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
+  await far.ok("kill", String(body.name));
+  expect((await post(far, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
+  expect((await far.list()).filter(({ name }) => name.startsWith("made-"))).toEqual([]);
+  expect(runsOf("created")).toBe(1);
+  const steps = { steps: [{ command: `echo step >>${log}` }, { command: "echo two" }] };
+  const first = await post(far, "/exec", steps, { "Wsh-Request": "fresh-1" });
+  await startAgain();
+  const again = await post(far, "/exec", steps, { "Wsh-Request": "fresh-1" });
+  expect(again.body.steps).toMatchObject([{ state: "finished" }, { output: "two" }]);
+  expect(again.body.session).toBe(first.body.session);
+  expect(runsOf("step")).toBe(1);
+});
+
+test("nothing begins after its deadline: not on a server, nor in a session's process that was stopped meanwhile", async () => {
+  await far.session("late");
+  const late = await post(far, "/sessions/late/exec", { command: `echo late >>${log}` }, { "Wsh-Deadline": "1000" });
+  expect(late).toMatchObject({ status: 504, body: { error: { code: "deadline_passed" } } });
+  const created = await post(far, "/sessions", { name: "toolate" }, { "Wsh-Deadline": "1000" });
+  expect(created.body.error?.code).toBe("deadline_passed");
+  const host = far.hosts().at(-1) ?? 0;
+  process.kill(host, "SIGSTOP");
+  const deadline = Date.now() + 300;
+  const asked = post(far, "/sessions/late/input", { data: `echo late >>${log}\r` }, { "Wsh-Deadline": `${deadline}` });
+  await until("the deadline", () => Date.now() > deadline);
+  process.kill(host, "SIGCONT");
+  expect((await asked).body.error?.code).toBe("deadline_passed");
+  expect((await far.run("exec", "late", "--", "echo after")).stdout).toBe("after\n");
+  expect(runsOf("late")).toBe(0);
+  expect((await far.list()).map(({ name }) => name)).not.toContain("toolate");
+});
+
+test("a way that is lost while a command runs is made again, and the answer is the command's", async () => {
+  await far.session("dev");
+  const api = post(near, "/sessions/m1%2Fdev/exec", { command: held("api") });
+  await until("the command to run", () => runsOf("api") === 1);
+  proxy.snap();
+  await startAgain();
+  letEnd("api");
+  expect(await api).toMatchObject({ status: 200, body: { output: "api done", exit_code: 0 } });
+  expect(runsOf("api")).toBe(1);
+
+  const person = near.run("exec", "m1/dev", "--json", "--", held("person"));
+  await until("the command to run", () => runsOf("person") === 1);
+  proxy.snap();
+  letEnd("person");
+  const { code, stdout } = await person;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, state: "finished", output: "person done" });
+  expect(runsOf("person")).toBe(1);
+
+  const shown = near.run("exec", "m1/dev", "--", `${held("shown")}; sh -c 'exit 3'`);
+  await until("the command to run", () => runsOf("shown") === 1);
+  proxy.snap();
+  letEnd("shown");
+  const result = await shown;
+  expect(result.code).toBe(3);
+  expect(result.stderr).toContain("wsh output m1/dev --command");
+});
+
+test("what stays unknown names its request; asked again by it, the answer is that of the first time", async () => {
+  await far.session("out");
+  const deadline = { "Wsh-Deadline": `${Date.now() + 2_000}` };
+  const request = { command: held("out") };
+  const asked = post(near, "/sessions/m1%2Fout/exec", request, deadline);
+  await until("the command to run", () => runsOf("out") === 1);
+  proxy.cut();
+  const unknown = await asked;
+  expect(unknown).toMatchObject({ status: 504, body: { error: { code: "outcome_unknown", machine: "m1" } } });
+  const { request: id = "", hint } = unknown.body.error ?? {};
+  expect(hint).toContain("Send it again with the same Wsh-Request");
+  expect((await post(near, "/sessions/m1%2Fout/exec", request)).body.error?.code).toBe("machine_unreachable");
+  letEnd("out");
+  proxy.heal();
+  const again = await post(near, "/sessions/m1%2Fout/exec", request, { "Wsh-Request": id });
+  expect(again).toMatchObject({ status: 200, body: { output: "out done", exit_code: 0 } });
+  expect(runsOf("out")).toBe(1);
+
+  const named = { WSH_REQUEST: "0190a000-0000-7000-8000-000000000000" };
+  const stale = await near.runWith({ env: named }, "exec", "m1/out", "--", `echo stale >>${log}`);
+  expect(stale.stderr).toContain("remembers no more");
+  const own = { WSH_REQUEST: "mine" };
+  for (let round = 0; round < 2; round++) {
+    const { stdout } = await near.runWith({ env: own }, "exec", "m1/out", "--json", "--", `echo mine >>${log}`);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "finished", exit_code: 0 });
+  }
+  expect([runsOf("stale"), runsOf("mine")]).toEqual([0, 1]);
+});

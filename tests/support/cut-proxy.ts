@@ -1,0 +1,84 @@
+/** A way over TCP that can be cut, held and slowed: what a network does between two machines. */
+import net from "node:net";
+
+export class CutProxy implements AsyncDisposable {
+  private readonly sockets = new Set<net.Socket>();
+  private isHeld = false;
+  private isDown = false;
+  private delayMs = 0;
+  private readonly held: (() => void)[] = [];
+
+  private constructor(
+    private readonly server: net.Server,
+    readonly port: number,
+  ) {}
+
+  static async to(port: number): Promise<CutProxy> {
+    const server = net.createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const proxy = new CutProxy(server, address.port);
+    server.on("connection", (near) => proxy.join(near, port));
+    return proxy;
+  }
+
+  /** Ends all connections; new ones are refused until `heal`. */
+  cut(): void {
+    this.isDown = true;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Ends all connections, once. */
+  snap(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Nothing arrives any more, and nobody is told. */
+  hold(): void {
+    this.isHeld = true;
+  }
+
+  /** What was held arrives, and everything after it. */
+  heal(): void {
+    this.isDown = false;
+    this.isHeld = false;
+    for (const pass of this.held.splice(0)) pass();
+  }
+
+  slow(ms: number): void {
+    this.delayMs = ms;
+  }
+
+  private join(near: net.Socket, port: number): void {
+    if (this.isDown) {
+      near.destroy();
+      return;
+    }
+    const far = net.connect(port, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.sockets.add(from);
+      from.on("data", (bytes) => this.pass(() => void (to.destroyed || to.write(bytes))));
+      from.on("end", () => this.pass(() => void to.end()));
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        this.sockets.delete(from);
+        this.pass(() => void to.destroy());
+      });
+    }
+  }
+
+  private pass(act: () => void): void {
+    if (this.isHeld) this.held.push(act);
+    else if (this.delayMs > 0) setTimeout(act, this.delayMs);
+    else act();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    await new Promise<void>((resolve) => this.server.close(() => resolve()));
+  }
+}

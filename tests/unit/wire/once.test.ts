@@ -1,0 +1,112 @@
+/** Requests with an id: carried out once, answered as often as they are asked, and never guessed at. */
+import { expect, test } from "bun:test";
+import { WshError } from "../../../src/protocol/errors.ts";
+import { ORPHAN_MS, onceOf, REMEMBERED_MS } from "../../../src/protocol/requests.ts";
+import { OnceMemory } from "../../../src/wire/once.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+
+const ask = (id: string, input: unknown = 1, age?: number) => onceOf(id, "me", { operation: "exec", input }, age);
+const here = { signal: new AbortController().signal, isGone: () => true };
+const code = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    (value) => value,
+    (thrown) => WshError.from(thrown).code,
+  );
+
+function memory(limits = { ids: 100, bytes: 10_000 }, forgets = false) {
+  const clock = manualClock();
+  clock.pass(1_000_000);
+  const once = new OnceMemory(limits, forgets, clock);
+  let runs = 0;
+  return { clock, once, run: async () => ({ run: ++runs }), runs: () => runs };
+}
+
+test("the same id gives the same answer, or the same error; another input or owner is another matter", async () => {
+  const { once, run, runs } = memory();
+  expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
+  expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
+  expect(await code(once.answer(ask("a", 2), here, run))).toBe("request_conflict");
+  expect(await once.answer(onceOf("a", "you", { operation: "exec", input: 1 }), here, run)).toEqual({ run: 2 });
+  const fail = async (): Promise<never> => {
+    await run();
+    throw new WshError("not_at_prompt", "busy", { running: "x" });
+  };
+  expect(await code(once.answer(ask("b"), here, fail))).toBe("not_at_prompt");
+  expect(await code(once.answer(ask("b"), here, run))).toBe("not_at_prompt");
+  expect(runs()).toBe(3);
+});
+
+test("who asks while it is worked on waits for the same end, also when the first caller's connection is lost", async () => {
+  const { once, clock } = memory();
+  const end = Promise.withResolvers<object>();
+  let stopped = false;
+  const work = (signal: AbortSignal): Promise<object> => {
+    signal.addEventListener("abort", () => {
+      stopped = true;
+    });
+    return end.promise;
+  };
+  const lost = new AbortController();
+  const first = once.answer(ask("a"), { signal: lost.signal, isGone: () => true }, work);
+  lost.abort();
+  expect(await code(first)).toBe("cancelled");
+  clock.pass(ORPHAN_MS - 1);
+  const second = once.answer(ask("a"), here, work);
+  await Promise.resolve();
+  clock.pass(ORPHAN_MS * 2);
+  expect(stopped).toBe(false);
+  end.resolve({ done: true });
+  expect(await second).toEqual({ done: true });
+});
+
+test("work that nobody asks for any more is given up, and one that is cancelled at once", async () => {
+  const { once, clock } = memory();
+  const until = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(new WshError("cancelled", "given up"))));
+  const lost = new AbortController();
+  const left = code(once.answer(ask("a"), { signal: lost.signal, isGone: () => true }, until));
+  lost.abort();
+  await left;
+  clock.pass(ORPHAN_MS);
+  expect(await code(once.answer(ask("a"), here, until))).toBe("cancelled");
+  const cancelled = code(once.answer(ask("b"), here, until));
+  once.cancel(ask("b").key);
+  expect(await cancelled).toBe("cancelled");
+});
+
+test("what is forgotten, or came before, is not done a second time", async () => {
+  const { once, clock, run, runs } = memory({ ids: 2, bytes: 10_000 });
+  expect(await code(once.answer(ask("before", 1, 5_000), here, run))).toBe("outcome_unknown");
+  clock.pass(10_000);
+  expect(await once.answer(ask("late", 1, 5_000), here, run)).toEqual({ run: 1 });
+  for (const id of ["b", "c", "d"]) {
+    clock.pass(1_000);
+    await once.answer(ask(id), here, run);
+  }
+  expect(once.size).toBe(2);
+  expect(await code(once.answer(ask("late", 1, 9_000), here, run))).toBe("outcome_unknown");
+  clock.pass(REMEMBERED_MS + 1);
+  expect(once.size).toBe(0);
+  expect(await code(once.answer(ask("d", 1, REMEMBERED_MS + 1), here, run))).toBe("outcome_unknown");
+  expect(runs()).toBe(4);
+  // Without an age it is a new request.
+  expect(await once.answer(ask("d"), here, run)).toEqual({ run: 5 });
+});
+
+test("answers take limited room: the oldest say only that it was done", async () => {
+  const { once } = memory({ ids: 100, bytes: 1_000 });
+  const large = async () => ({ text: "x".repeat(600) });
+  await once.answer(ask("a"), here, large);
+  await once.answer(ask("b"), here, large);
+  expect(await code(once.answer(ask("a"), here, large))).toBe("outcome_unknown");
+  expect(await once.answer(ask("b"), here, large)).toEqual({ text: "x".repeat(600) });
+});
+
+test("an error that leaves open what was done is asked for again, where another process knows", async () => {
+  const { once, run } = memory(undefined, true);
+  const unreached = async (): Promise<never> => {
+    throw new WshError("host_unavailable", "does not answer");
+  };
+  expect(await code(once.answer(ask("a"), here, unreached, false))).toBe("host_unavailable");
+  expect(await once.answer(ask("a", 1, 10), here, run, false)).toEqual({ run: 1 });
+});
