@@ -209,6 +209,8 @@ export class CommandLog {
   mark(mark: ShellMark): void {
     if (mark.verified) this.enter(mark.child ?? null, mark);
     const { shell } = this;
+    if (mark.kind === "A") shell.isReplaced = false;
+    if (shell.isReplaced && !mark.verified) return;
     if (mark.verified) shell.sawVerified = true;
     if (mark.verified !== shell.sawVerified) {
       shell.inner = nextPhase(shell.inner, mark.kind);
@@ -279,11 +281,13 @@ export class CommandLog {
     const { text } = this.port;
     this.leaveTo(1, text);
     const { shell } = this;
+    // At its prompt, the marks of what it ran last are still to come, and name that by what stands after the prompt.
+    if (shell.phase !== "prompt") shell.promptEnd = null;
     if (shell.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
     shell.phase = "none";
     shell.inner = "none";
     shell.sawVerified = false;
-    shell.promptEnd = null;
+    shell.isReplaced = true;
   }
 
   /** A shell inside the session's own one has ended, or has become another program. */
@@ -399,7 +403,8 @@ export class CommandLog {
       duration_ms: Math.max(0, Math.round(this.port.clock.now() - entry.startedAt)),
       exit_code: exitCode,
       signal: signal ?? signalOfExitCode(exitCode),
-      output_end: offset,
+      // What replaced the shell is seen in the middle of a chunk, before the chunk counts.
+      output_end: Math.max(offset, entry.record.output_start),
       last_line_id: Math.max(entry.record.first_line_id, position.index > 0 ? position.line : position.line - 1),
       output_lines: count,
     };

@@ -16,6 +16,8 @@ export class ShellLevel {
   /** Of a shell inside its running command, by marks that are not trusted. */
   inner: ShellPhase = "none";
   sawVerified: boolean;
+  /** Another program runs in its process: until that shows a prompt, marks are those of the line that was run last. */
+  isReplaced = false;
   promptBegin: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
   status: ShellStatus | null = null;

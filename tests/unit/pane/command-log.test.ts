@@ -175,6 +175,25 @@ describe("a command record", () => {
     expect(log.last()).toMatchObject({ exit_code: 1 });
   });
 
+  test("is that of the line which replaced the shell, though the new program is seen before the marks of that line", () => {
+    const { text, log, mark, prompt } = recording();
+    prompt();
+    text.print("exec fish\n");
+    log.replaced();
+    // The person's own PS0 says C, too, before ours.
+    mark("C", forged);
+    mark("C", { offset: text.offset + 30 });
+    log.replaced();
+    expect(log.list()).toMatchObject([{ command: "exec fish", state: "replaced", exit_code: null, verified: true }]);
+    const [{ output_start, output_end } = { output_start: 1, output_end: 0 }] = log.list();
+    expect(output_end).toBeGreaterThanOrEqual(output_start);
+    // The new one's own marks count.
+    prompt(forged);
+    mark("C", forged);
+    expect(log.list()).toHaveLength(2);
+    expect(log.last()).toMatchObject({ state: "running", verified: false });
+  });
+
   test("keeps lines that history forgets, and counts those that it does not keep", () => {
     const { text, log, mark, begin } = recording({ records: 10, recordBytes: 200, totalBytes: 10_000 });
     begin("seq");
