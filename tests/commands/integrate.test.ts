@@ -124,12 +124,16 @@ for (const [command, kind, ownPid, fails] of shells) {
       const { api } = inside;
       const pid = Number((await api.exec(ownPid, { integrate: kind })).output);
       const started = await api.exec("sleep 1000", { background: true });
-      const sleeps = (await api.status()).foreground?.pid;
+      // Before it is what it is to be, it could take the terminal from the shell outside.
+      const sleeps = await until("sleep", async () => {
+        const { foreground } = await api.status();
+        return foreground?.name === "sleep" ? foreground.pid : null;
+      });
       process.kill(pid, "SIGKILL");
       expect(await inside.outside("echo out")).toMatchObject({ output: "out", exit_code: 0 });
       expect(await api.get(`commands/${started.command_id}`)).toMatchObject({ state: "lost", exit_code: null });
       expect(await inside.command(command)).toMatchObject({ state: "finished", exit_code: 137 });
-      if (sleeps !== undefined && sleeps !== pid) process.kill(sleeps);
+      process.kill(sleeps);
     });
   });
 }

@@ -133,7 +133,8 @@ describe("past the limit", () => {
   });
 
   test("of input that the program does not read", async () => {
-    await gateway.create({ name: "deaf", command: "stty raw -echo; sleep 60" });
+    await gateway.create({ name: "deaf", command: "stty raw -echo; echo raw; sleep 60" });
+    await gateway.shows("deaf", "raw");
     const response = await gateway.tcp("/sessions/deaf/input", { method: "POST", body: "x".repeat(200_000) });
     expect(response.status).toBe(500);
     expect(await code(response)).toBe("input_send_failed");
