@@ -9,6 +9,7 @@ import { Emitter } from "../base/emitter.ts";
 import type { PaneLabel } from "../compositor/border-titles.ts";
 import { urgencyOf } from "../protocol/agent.ts";
 import { WshError } from "../protocol/errors.ts";
+import { formatTarget, parseTarget } from "../protocol/names.ts";
 import { FoundPromptSchema, type SecretInputSchema, type SecretPrompt, SecretTakenSchema } from "../protocol/secret.ts";
 import {
   automaticName,
@@ -232,7 +233,7 @@ export class Content implements PaneRef {
     return {
       ...known,
       title: entry?.title ?? known.title,
-      ...(entry?.view == null ? {} : { view: entry.view }),
+      ...(entry?.view == null ? {} : { view: nameNow(entry.view, links.get(pane)?.info.name) }),
       ...(exit === null || exit === undefined
         ? {}
         : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
@@ -268,4 +269,10 @@ export class Content implements PaneRef {
     });
     await Promise.all([this.arrangement.kept.endAll(), ...[...links.values()].map((link) => link.endProgram())]);
   }
+}
+
+/** What a view shows, by the name that its session has by now. */
+function nameNow(view: string, name: string | undefined): string {
+  const target = parseTarget(view);
+  return target.kind === "session" && name !== undefined ? formatTarget({ ...target, name }) : view;
 }

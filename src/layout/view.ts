@@ -25,6 +25,7 @@ import {
   type WindowEntry,
   type Windows,
   windowById,
+  windowWith,
 } from "../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
 import { OWN_CONTEXT } from "./pane-link.ts";
@@ -112,6 +113,19 @@ export class WindowView implements Shown {
     return { ...window, active: own.pane, zoomed: own.zoomed };
   }
 
+  get isIndependent(): boolean {
+    return this.own !== null;
+  }
+
+  /** Gives a pane this view's own focus, in whatever window it is. */
+  focus(pane: string): void {
+    const { arrangement, own } = this;
+    if (own === null) return;
+    own.window = windowWith(arrangement.state, pane).id;
+    own.pane = pane;
+    arrangement.watch(this, own.window);
+  }
+
   /** The pane that gets what is typed. */
   get active(): string {
     return this.window.active;
@@ -164,10 +178,7 @@ export class WindowView implements Shown {
       select(pane) {
         const { own } = self;
         if (own === null) changed((state) => show(state, pane));
-        else {
-          own.pane = pane;
-          arrangement.watch(self, own.window);
-        }
+        else self.focus(pane);
       },
       drag(border, row, col) {
         const { id } = self.window;

@@ -207,6 +207,26 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   expect(JSON.stringify((await panes("dev")).map(({ active }) => active))).toBe(focus);
   person.type("echo mine\r");
   await until("the person's pane", async () => /^mine/m.test(columns(await person.text(), 0, 40)));
+  // What its keys make has its focus, and nobody else's.
+  other.type(`${PREFIX}n${PREFIX}%`);
+  await until("its pane", async () => (await panes("dev")).length === 4);
+  other.type("echo made here\r");
+  await until("what it typed there", async () => /[│┃]made here/.test(await other.text()));
+  other.type(`${PREFIX}!`);
+  await until("a window of its own", async () => new Set((await panes("dev")).map(({ window }) => window)).size === 3);
+  await other.sees(/^made here/m);
+  other.type(`${PREFIX}c`);
+  await until("another window", async () => (await panes("dev")).length === 5);
+  other.type("echo newest\r");
+  await other.sees(/^newest/m);
+  // As by the list of windows: the first one again.
+  other.type(`${PREFIX}w`);
+  await other.sees("Sessions, windows and panes");
+  other.type("logs\r");
+  await other.sees(/^three/m);
+  expect(await person.text()).toMatch(/^mine.*\n/m);
+  person.type("echo still mine\r");
+  await until("the person's pane", async () => /^still mine/m.test(columns(await person.text(), 0, 40)));
 });
 
 test("a terminal that was small for a moment, before anybody could paint it, is painted whole", async () => {

@@ -18,6 +18,8 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
   await wsh.ok("rename", "shown", "other");
   await wsh.ok("exec", "other", "--", "echo renamed");
   await until("the renamed session", async () => /^renamed/m.test(await right()));
+  await until("its new name", async () => (await panes("dev"))[1]?.view === "other");
+  expect(await wsh.ok("layout", "save", "dev", "-")).toContain('view = "other"');
 
   const status = await Bun.file(`/proc/${shown.pid}/status`).text();
   const process_ = Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);

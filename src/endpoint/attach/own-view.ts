@@ -23,7 +23,7 @@ import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
-import type { PlaceKind } from "../switcher/places.ts";
+import type { Place, PlaceKind } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
@@ -331,10 +331,18 @@ export class OwnView {
 
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
   private async goTo(target: string): Promise<void> {
-    const { placeOf, focus } = await import("../switcher/places.ts");
+    const { placeOf } = await import("../switcher/places.ts");
     const place = await placeOf(this.port.instance, target);
-    if (!this.port.readOnly) await focus(place);
+    if (!this.port.readOnly) await this.focus(place);
     if (place.number !== this.number) this.port.go(place);
+  }
+
+  /** A terminal with a focus of its own moves that, and nobody else's. @throws WshError of the place's session */
+  private async focus(place: Place): Promise<void> {
+    const { shown } = this.port;
+    if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
+      shown.pointed.select(place.pane);
+    else await (await import("../switcher/places.ts")).focus(place);
   }
 
   /** Of the session that is shown. */
@@ -366,6 +374,7 @@ export class OwnView {
       ...{ instance: port.instance, readOnly: port.readOnly, here: () => this.number },
       changed: () => port.changed(),
       say: (text) => own.say(text),
+      focus: (place) => this.focus(place),
       go: (place) => port.go(place),
       done: () => own.hide(switcher),
     });

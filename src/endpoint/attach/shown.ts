@@ -79,6 +79,8 @@ export interface Shown {
   readonly pointed: Pointed;
   /** Whether the picture has panes to choose from, with lines between them. */
   readonly hasSeveral: boolean;
+  /** Its active window and pane are this terminal's alone. */
+  readonly isIndependent?: boolean;
   /** Who gets what is typed. */
   readonly typed: Typed;
   /** History and screen, for who looks back. In a window of several panes: asks one of them, or that with the focus. */

@@ -17,7 +17,7 @@ import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../attach/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
-import { close, create, focus, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
+import { close, create, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
 
 /** Time between two looks at the list and the chosen place, in ms. */
 const RENEW_MS = 1_000;
@@ -48,6 +48,8 @@ export interface SwitcherPort {
   readonly readOnly: boolean;
   changed(): void;
   say(text: string): void;
+  /** Gives a window or pane the focus. @throws WshError of its session */
+  focus(place: Place): Promise<void>;
   /** Shows another session in this terminal. @throws WshError nested_session */
   go(place: Place): void;
   /** It is done. */
@@ -271,7 +273,7 @@ export class Switcher implements OwnDialog {
   }
 
   private async goTo(place: Place): Promise<void> {
-    if (!this.port.readOnly) await focus(place);
+    if (!this.port.readOnly) await this.port.focus(place);
     this.port.done();
     if (place.number !== this.port.here()) this.port.go(place);
   }

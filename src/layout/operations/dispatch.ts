@@ -3,6 +3,7 @@
  * handled here; what concerns one pane is answered with where that pane is served. A module of its own because it
  * imports every operation's schemas.
  */
+import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput, requireAccess } from "../../operations/call.ts";
@@ -20,6 +21,9 @@ import { layoutHandlers } from "./layouts.ts";
 import { paneHandlers } from "./panes.ts";
 import { type LayoutCall, ownFocusHandlers } from "./subject.ts";
 import { windowHandlers } from "./windows.ts";
+
+const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
+const AboutSchema = v.looseObject({ pane: v.string() });
 
 type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
 const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
@@ -62,7 +66,26 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = ofLayout[request.op];
   if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
-  return handler(call, input, context);
+  return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+}
+
+/** A change that a key asks for gives what it makes the focus of that terminal alone. */
+async function withOwnFocus(
+  view: WindowView,
+  handler: AnyHandlers<LayoutCall>[string],
+  call: LayoutCall,
+  input: unknown,
+  context: HandlerContext,
+): Promise<unknown> {
+  const { focus, ...rest } = v.parse(FocusingSchema, input);
+  if (focus !== true) return handler(call, input, context);
+  const made = await handler(call, { ...rest, focus: false }, context);
+  if (view.own !== null) view.own.zoomed = false;
+  const about = v.safeParse(AboutSchema, made);
+  // What has gone to another session is no longer here to be looked at.
+  if (about.success && call.split.arrangement.state.panes[about.output.pane] !== undefined)
+    view.focus(about.output.pane);
+  return made;
 }
 
 /** A wait for answers alone is the session's; null for every other. */

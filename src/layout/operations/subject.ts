@@ -154,11 +154,17 @@ export function ownFocusHandlers({ split, place }: LayoutCall, view: WindowView,
   const { arrangement } = split;
   const { state } = arrangement;
   const { to, index } = input as { readonly to?: string; readonly index?: number };
-  if (op === "pane.select") own.pane = to === undefined ? place.pane : otherPane({ split, place }, to);
-  else if (op === "pane.zoom") own.zoomed = !own.zoomed && panesIn(place.window).length > 1;
+  if (op === "pane.select") {
+    view.focus(to === undefined ? place.pane : otherPane({ split, place }, to));
+    return true;
+  }
+  if (op === "pane.zoom") own.zoomed = !own.zoomed && panesIn(place.window).length > 1;
   else if (op === "window.select") {
     const beside = to === "next" || to === "previous" || to === "last" ? windowBeside(state, own.window, to) : null;
-    const window = state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
+    const isHere = to === undefined && index === undefined;
+    const window = isHere
+      ? place.window
+      : state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
     if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
     own.window = window.id;
     own.pane = window.active;
