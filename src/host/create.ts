@@ -38,6 +38,8 @@ import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
 import { keptVariables } from "../store/checkpoint/environment.ts";
+import type { HistoryFile } from "../store/checkpoint/part-writer.ts";
+import { sessionDir } from "../store/checkpoint/places.ts";
 import type { Foreground } from "../store/checkpoint/record.ts";
 import { defaultProfile } from "../terminal/profile.ts";
 import type { Replay } from "./checkpoints/replay.ts";
@@ -65,6 +67,8 @@ export interface CreatedSession {
   readonly life: LifeLock;
   /** What ran when the session was lost, and is to be brought back. */
   readonly foreground: Foreground | null;
+  /** The file of its lines that the session goes on with. */
+  readonly history: HistoryFile | null;
 }
 
 /** @throws WshError of sessions.create; nothing is left behind then */
@@ -174,7 +178,9 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
     asked?.made(session.info());
-    return { session, ids: claim, life: claim.life, foreground };
+    // A named checkpoint stays as it is.
+    const isOwn = restored?.directory === sessionDir(instance, claim.session);
+    return { session, ids: claim, life: claim.life, foreground, history: isOwn ? (replayed?.history ?? null) : null };
   } catch (error) {
     stopListening(listener);
     asked?.undone();

@@ -125,7 +125,7 @@ async function begin(): Promise<{
   const create = { spec, instance, settings: settings.values, server, membership };
   // By the server, or by the layout process that starts a pane.
   const isRecorded = spec.starter === "server" || spec.member !== undefined;
-  const { session, ids, life, foreground } = await (isRecorded ? createSession(create) : recorded(create, audit()));
+  const { session, ids, life, ...before } = await (isRecorded ? createSession(create) : recorded(create, audit()));
   const { nofile } = spec;
   // What the session was given, its other panes have, too.
   const env = { ...spec.env, ...spec.create.env };
@@ -154,7 +154,7 @@ async function begin(): Promise<{
     startedByProgram: spec.starter === "server",
     begun: () => takeInWhenMany(places, retention),
   });
-  const common = { session, instance, membership, logger: named, foreground };
+  const common = { session, instance, membership, logger: named, ...before };
   checkpoints = spec.restored?.run === false ? null : keepCheckpoints(spec, settings.values, ids, common);
   return { session, server, instance, ids, life, membership, logger: named, warnings, history, checkpoints };
 }
@@ -171,7 +171,7 @@ function keepCheckpoints(
   {
     foreground,
     ...port
-  }: Pick<CheckpointsPort, "session" | "instance" | "membership" | "logger"> & {
+  }: Pick<CheckpointsPort, "session" | "instance" | "membership" | "logger" | "history"> & {
     readonly foreground: Foreground | null;
   },
 ): Checkpoints {

@@ -114,7 +114,7 @@ export class Pane {
   async start(): Promise<void> {
     const { heldMs, restored } = this.options;
     if (heldMs !== undefined) this.lifetime.awaitFollower(heldMs);
-    if (restored !== undefined) await this.program.prefill(restored.text);
+    if (restored !== undefined) await this.program.prefill(restored);
     if (this.endedAs === "lost") this.program.neverStarts();
     else await this.launch(() => this.program.start());
   }

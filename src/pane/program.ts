@@ -11,6 +11,7 @@ import type { Pty, PtyExit, PtyOpen, PtySpawn, SignalTarget } from "../pty/port.
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { InputGate } from "./input-gate.ts";
+import type { RestoredPane } from "./types.ts";
 
 export interface ProgramOptions {
   /** `@7`: unique in the instance. */
@@ -96,8 +97,9 @@ export class Program {
     return this.launch({ ...this.options.spawn, ...this.size });
   }
 
-  /** Prints what is on the terminal before the program starts. */
-  prefill(text: Uint8Array): Promise<void> {
+  /** Shows what was on the terminal before the program starts. */
+  prefill({ history, text }: Pick<RestoredPane, "history" | "text">): Promise<void> {
+    this.terminal.load(history.lines, history.first);
     return this.parse(text);
   }
 

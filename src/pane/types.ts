@@ -66,7 +66,9 @@ export interface PaneOptions {
 }
 
 export interface RestoredPane {
-  /** Printed before the program starts. */
+  /** Lines for its history, each ended by CR LF, and the number of the first. */
+  readonly history: { readonly lines: Uint8Array; readonly first: number };
+  /** Printed after them, before the program starts. */
   readonly text: Uint8Array;
   /** Its commands, oldest first, whose output is not kept. */
   readonly commands: readonly CommandRecord[];

@@ -12,6 +12,7 @@ import { PassingLines } from "./bypass/bypass.ts";
 import { Completions } from "./completions.ts";
 import { History, type RetiredLines } from "./history/history.ts";
 import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
+import { loadLines } from "./history/load.ts";
 import { leftoversOff } from "./leftovers.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
@@ -145,6 +146,15 @@ export class Emulator {
     return this.parts.passing.take(bytes, from, limit);
   }
 
+  /** Puts lines that were kept into history; `first` is the number of the first. Call before anything is parsed. */
+  load(lines: Uint8Array, first: number): void {
+    const { rows, cols } = this;
+    const { hot } = this.parts;
+    hot.beginAt(first);
+    if (loadLines(lines, { hot, cols, feed: (bytes) => this.feed(bytes) })) this.replaceParts(rows, cols, hot.lastLine);
+    this.trim();
+  }
+
   /** Trims history to its limits: call after every chunk. */
   trim(): void {
     this.parts.passing.trim();
@@ -234,12 +244,15 @@ export class Emulator {
     return { terminal, modes, queries, hot, passing, completions };
   }
 
+  private replaceParts(rows: number, cols: number, lastLine: number): void {
+    this.dispose();
+    this.parts = this.start(rows, cols, lastLine);
+  }
+
   private restart(error: unknown): void {
     const { terminal, hot } = this.parts;
     hot.retireAll();
-    const { rows, cols } = terminal;
-    this.dispose();
-    this.parts = this.start(rows, cols, hot.lastLine);
+    this.replaceParts(terminal.rows, terminal.cols, hot.lastLine);
     if (this.onAlternate) this.sink.alternate(false);
     this.onAlternate = false;
     this.sink.crashed?.(error);

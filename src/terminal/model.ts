@@ -11,12 +11,13 @@ import type { Grid, Row } from "../protocol/grid.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
 import { Damage } from "./damage.ts";
 import { Emulator, type EmulatorOptions, type EmulatorSink } from "./emulator.ts";
-import { segmentCells, segmentLine } from "./history/segment.ts";
+import { segmentLine } from "./history/segment.ts";
 import { type LineTest, type TextLine, type TextRange, Transcript } from "./history/transcript.ts";
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { rowCells, rowLine } from "./rows/row-text.ts";
+import { countAbove, newestRows } from "./rows/rows-above.ts";
 import { StyleTable } from "./rows/styles.ts";
 import { markStale, type StoredRow, storedRow } from "./rows/xterm-row.ts";
 import { hasDefaultTabs, serialize } from "./serialize.ts";
@@ -169,6 +170,15 @@ export class TerminalModel {
   /** Runs `fn` between chunks: at once, unless a chunk is being parsed or an overlong sequence is open. */
   atRest<T>(fn: () => T): Promise<T> {
     return this.intake.atRest(fn);
+  }
+
+  /**
+   * Puts lines that were kept into history, before any output.
+   * @param lines of styled text, each ended by CR LF @param first number of the first
+   */
+  load(lines: Uint8Array, first: number): void {
+    this.emulator.load(lines, first);
+    this.epochNow++;
   }
 
   /** Changes the size; soft-wrapped lines of the normal screen are rewrapped. */
@@ -335,33 +345,12 @@ export class TerminalModel {
 
   /** The number of those rows. */
   countAbove(since: Position, limit: number): number {
-    const { hot, history } = this.emulator;
-    const first = hot.indexOf(since);
-    // Older ones are already packed: they are counted row by row.
-    let packed = 0;
-    if (first === 0 && hot.above < limit) {
-      const from = Math.max(0, history.rows - (limit - hot.above));
-      for (const { segment, from: cell } of history.rowsBetween(from, history.rows)) {
-        const { id, offset } = segment;
-        if (id > since.line || (id === since.line && offset + cell >= since.col)) packed++;
-      }
-    }
-    return Math.max(0, Math.min(limit, hot.above - first + packed));
+    return countAbove(this.emulator, since, limit);
   }
 
   /** The newest `limit` rows above the normal screen, as they would be painted, oldest first. */
   newestRows(limit: number): Row[] {
-    const { hot, history, links } = this.emulator;
-    const count = Math.max(0, Math.min(limit, history.rows + hot.above));
-    const fromHistory = Math.max(0, count - hot.above);
-    const rows: Row[] = [];
-    for (const { segment, from, to } of history.rowsBetween(history.rows - fromHistory, history.rows)) {
-      rows.push(segmentCells(segment, from, to, this.cols, this.styles));
-    }
-    for (let at = hot.above - (count - fromHistory); at < hot.above; at++) {
-      rows.push(rowCells(hot.row(at), this.cols, this.styles, links));
-    }
-    return rows;
+    return newestRows(this.emulator, { limit, cols: this.cols, styles: this.styles });
   }
 
   grid(): Grid {

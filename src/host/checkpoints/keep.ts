@@ -13,7 +13,7 @@ import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
 import { noteNumbers } from "../../store/checkpoint/named.ts";
-import { PartWriter } from "../../store/checkpoint/part-writer.ts";
+import { type HistoryFile, PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import { pruneSometimes } from "../../store/checkpoint/prune.ts";
 import type { Foreground } from "../../store/checkpoint/record.ts";
@@ -39,6 +39,8 @@ export interface CheckpointsPort {
   readonly logger: Logger;
   /** The pane has come back: nobody else may restore it. */
   readonly isRestored: boolean;
+  /** The file that has lines of the pane from before it was lost. */
+  readonly history: HistoryFile | null;
   /** What ran when the pane was lost, until it runs again. */
   readonly resumed: Foreground | null;
 }
@@ -233,7 +235,9 @@ export class Checkpoints implements Disposable {
     const directory = sessionDir(instance, session);
     this.folder = session;
     this.written = "";
-    this.writer = new PartWriter(directory, panePart(start.pane), [instance.stateDir, checkpointsDir(instance)]);
+    const parents = [instance.stateDir, checkpointsDir(instance)];
+    const isFirst = this.writer === null && session === start.session;
+    this.writer = new PartWriter(directory, panePart(start.pane), parents, isFirst ? this.port.history : null);
     return this.writer;
   }
 

@@ -6,11 +6,14 @@ import * as v from "valibot";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { readHistory, readPane, type StoredPane } from "../../store/checkpoint/part-reader.ts";
+import type { HistoryFile } from "../../store/checkpoint/part-writer.ts";
 import type { Foreground, PaneNumbers, PaneRecord } from "../../store/checkpoint/record.ts";
 
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";
 const LINE_END = "\r\n";
+/** Lines of history at least that are printed above the old screen, so that it is where it was, also on a taller terminal. */
+const LEAST_TAIL = 100;
 const encoder = new TextEncoder();
 const CommandsSchema = v.array(CommandRecordSchema);
 
@@ -19,6 +22,8 @@ export interface Replay {
   readonly restored: RestoredPane;
   /** What ran in the foreground. */
   readonly foreground: Foreground | null;
+  /** The file that has its lines above the screen, where it is whole. */
+  readonly history: HistoryFile | null;
 }
 
 export interface ReplayRequest {
@@ -39,17 +44,22 @@ export interface ReplayRequest {
 /** @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path */
 export function replay(request: ReplayRequest): Replay {
   const stored = readPane(request.directory, request.pane);
-  const history = readHistory(request.directory, stored);
-  const above = withGaps(history.lines);
-  const text = request.run ? continued(stored, above, request) : asItWas(stored, above, request.rows);
-  const shift = history.lines.length === 0 ? stored.record.screen_line : history.first;
+  const kept = readHistory(request.directory, stored);
+  const above = withGaps(kept.lines);
+  // What is not printed need not be parsed either.
+  const tail = request.run ? Math.max(request.rows, LEAST_TAIL) : 0;
+  // Lines behind a gap have the numbers that they had.
+  const first = kept.first + kept.lines.length - above.length;
+  const lines = above.splice(0, Math.max(0, above.length - tail));
+  const text = request.run ? continued(stored, above, request) : asItWas(stored);
   const restored = {
+    history: { lines: encoder.encode(lines.map((line) => closed(line) + LINE_END).join("")), first },
     text: encoder.encode(text),
-    commands: commandsOf(stored, shift),
+    commands: commandsOf(stored),
     numbers: request.numbers ?? stored.record.numbers,
     isLost: !request.run,
   };
-  return { record: stored.record, restored, foreground: stored.record.foreground };
+  return { record: stored.record, restored, foreground: stored.record.foreground, history: kept.file };
 }
 
 /** Lines as they can be printed; missing ones are counted. */
@@ -83,14 +93,11 @@ function continued(stored: StoredPane, above: readonly string[], { cols, why, no
   return [...old.map(closed), `${DIM}${rule}${RESET}`, ...said, ""].join(LINE_END);
 }
 
-/** History, then a screen that begins where it did. */
-function asItWas({ screen, alternate }: StoredPane, above: readonly string[], rows: number): string {
-  const history = above.map((line) => closed(line) + LINE_END).join("");
-  // As many line ends as bring the row below the last line to the top.
-  const scrolled = history === "" ? "" : `${LINE_END.repeat(rows - 1)}\x1b[H`;
+/** The screen alone. */
+function asItWas({ screen, alternate }: StoredPane): string {
   const normal = (screen ?? DAMAGED).map(closed).join(LINE_END);
-  if (alternate === null) return history + scrolled + normal;
-  return `${history}${scrolled}${normal}\x1b[?1049h\x1b[H${alternate.map(closed).join(LINE_END)}`;
+  if (alternate === null) return normal;
+  return `${normal}\x1b[?1049h\x1b[H${alternate.map(closed).join(LINE_END)}`;
 }
 
 /** A line after which the next begins without styles. One that has none is left as it is: it is taken in three times as fast. */
@@ -112,8 +119,8 @@ function moment(at: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** The commands with the numbers that their lines have now; one that ran then has ended with the pane. */
-function commandsOf({ commands, record }: StoredPane, shift: number): CommandRecord[] {
+/** The commands; one that ran then has ended with the pane. */
+function commandsOf({ commands, record }: StoredPane): CommandRecord[] {
   let value: unknown;
   try {
     value = JSON.parse(commands);
@@ -127,7 +134,6 @@ function commandsOf({ commands, record }: StoredPane, shift: number): CommandRec
     ...(command.state === "running" ? { state: "lost" as const, ended_at: record.saved_at } : {}),
     output_start: 0,
     output_end: 0,
-    first_line_id: Math.max(0, command.first_line_id - shift),
-    last_line_id: Math.max(0, (command.last_line_id ?? record.screen_line) - shift),
+    last_line_id: command.last_line_id ?? record.screen_line,
   }));
 }

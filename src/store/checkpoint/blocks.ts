@@ -14,6 +14,11 @@ export interface Block {
   readonly text: string;
 }
 
+export interface StoredBlock extends Block {
+  /** Length in the file. */
+  readonly bytes: number;
+}
+
 const MAGIC = Buffer.from("wCB1", "latin1");
 /** Magic, kind (2 bytes), zero (2), stored length (4), length (4), checksum (8). */
 const HEADER_BYTES = 24;
@@ -51,9 +56,9 @@ function checksum(block: Uint8Array): bigint {
  * The whole blocks of a file, in order.
  * @returns with how many runs of bytes between them belong to none
  */
-export function readBlocks(bytes: Uint8Array): { readonly blocks: Block[]; readonly damaged: number } {
+export function readBlocks(bytes: Uint8Array): { readonly blocks: StoredBlock[]; readonly damaged: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const blocks: Block[] = [];
+  const blocks: StoredBlock[] = [];
   let damaged = 0;
   let at = 0;
   let good = 0;
@@ -66,7 +71,7 @@ export function readBlocks(bytes: Uint8Array): { readonly blocks: Block[]; reado
       continue;
     }
     if (found > good) damaged++;
-    blocks.push(block.block);
+    blocks.push({ ...block.block, bytes: block.end - found });
     at = block.end;
     good = at;
   }

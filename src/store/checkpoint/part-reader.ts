@@ -8,7 +8,7 @@ import type * as v from "valibot";
 import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
-import { historyOf, ownFiles } from "./part-writer.ts";
+import { type HistoryFile, historyOf, ownFiles } from "./part-writer.ts";
 import { historyFile, type Part, panePart, stateFile } from "./places.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
@@ -22,6 +22,8 @@ export interface StoredLines {
   /** Number of the first. */
   readonly first: number;
   readonly lines: readonly (string | null)[];
+  /** The file that has them, where nothing of it is missing. */
+  readonly file: HistoryFile | null;
 }
 
 export interface StoredPane {
@@ -66,7 +68,7 @@ export function readLayout(directory: string) {
 /** The lines above a pane's screen. Those that cannot be read are null. */
 export function readHistory(directory: string, { record, generation }: StoredPane): StoredLines {
   const { history, pane } = record;
-  if (history === null || history.end <= history.first) return { first: record.screen_line, lines: [] };
+  if (history === null || history.end <= history.first) return { first: record.screen_line, lines: [], file: null };
   const { first, end } = history;
   const lines: (string | null)[] = Array.from({ length: Math.min(end - first, MAX_LINES) }, () => null);
   const files = ownFiles(directory, panePart(pane)).filter(({ kind }) => kind === "history");
@@ -74,9 +76,11 @@ export function readHistory(directory: string, { record, generation }: StoredPan
     generation,
     files.map((file) => file.generation),
   );
-  if (number === null) return { first, lines };
-  const bytes = readOwn(join(directory, historyFile(panePart(pane), number)));
-  for (const block of bytes === null ? [] : readBlocks(bytes).blocks) {
+  const bytes = number === null ? null : readOwn(join(directory, historyFile(panePart(pane), number)));
+  if (number === null || bytes === null) return { first, lines, file: null };
+  const { blocks, damaged } = readBlocks(bytes);
+  const known: { from: number; end: number; bytes: number }[] = [];
+  for (const block of blocks) {
     if (block.kind !== "history") continue;
     const at = block.text.indexOf("\n");
     const from = Number(block.text.slice(0, at));
@@ -86,8 +90,12 @@ export function readHistory(directory: string, { record, generation }: StoredPan
       if (line >= first && line < end) lines[line - first] = text;
       line++;
     }
+    known.push({ from, end: line, bytes: block.bytes });
   }
-  return { first, lines };
+  // A block replaces what was from its first line on; lines past the end were written after this state.
+  const isWhole = damaged === 0 && known.every(({ end }, at) => end <= (known[at + 1]?.from ?? record.screen_line));
+  const hasAll = isWhole && lines.every((text) => text !== null) && known.at(-1)?.end === end;
+  return { first, lines, file: hasAll ? { generation: number, blocks: known, bytes: bytes.length } : null };
 }
 
 function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(

@@ -10,7 +10,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { isFileAt } from "../../instance/lock.ts";
-import { checkOwnDir, ensureOwnDir } from "../../instance/owned-files.ts";
+import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import { declinedFile, historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
@@ -46,8 +46,14 @@ interface Appended {
   readonly bytes: number;
 }
 
-interface History {
+/** A file of lines above the screen, and its blocks. */
+export interface HistoryFile {
   readonly generation: number;
+  readonly blocks: readonly Appended[];
+  readonly bytes: number;
+}
+
+interface History extends HistoryFile {
   blocks: Appended[];
   bytes: number;
 }
@@ -62,11 +68,13 @@ export class PartWriter {
   /**
    * @param directory the session's folder, which exists or is made
    * @param parents directories above it that are made as well, outermost first
+   * @param found lines that are written already, of the pane as it was before it came back
    */
   constructor(
     private readonly directory: string,
     private readonly part: Part,
     private readonly parents: readonly string[] = [],
+    private found: HistoryFile | null = null,
   ) {}
 
   /**
@@ -147,9 +155,17 @@ export class PartWriter {
     // What the same pane wrote before it was lost, too: its generations go on.
     const own = ownFiles(this.directory, this.part);
     this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
+    if (this.found !== null && this.isWhole(this.found))
+      this.history = { ...this.found, blocks: [...this.found.blocks] };
+    this.found = null;
     if (this.history !== null && !own.some(({ kind, generation }) => isHistory(kind, generation, this.history))) {
       this.history = null;
     }
+  }
+
+  private isWhole({ generation, bytes }: HistoryFile): boolean {
+    const path = join(this.directory, historyFile(this.part, generation));
+    return checkOwnFile(path) && fs.statSync(path).size === bytes;
   }
 
   /** Appends what is new. @returns what the state has to say of it */

@@ -50,6 +50,11 @@ export class HotWindow {
     this.lastId = lastLine;
   }
 
+  /** Nothing has been printed yet: the first line is to have this number. */
+  beginAt(line: number): void {
+    this.lastId = line - 1;
+  }
+
   /** The newest line in history. */
   get lastLine(): number {
     return this.lastId;

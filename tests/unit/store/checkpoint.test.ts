@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { MAX_BLOCK_BYTES, packBlock, readBlocks } from "../../../src/store/checkpoint/blocks.ts";
 import { keptEnvironment, restoredEnvironment } from "../../../src/store/checkpoint/environment.ts";
-import { readHistory, readPane } from "../../../src/store/checkpoint/part-reader.ts";
-import { PartWriter } from "../../../src/store/checkpoint/part-writer.ts";
+import { readHistory, readPane, type StoredLines } from "../../../src/store/checkpoint/part-reader.ts";
+import { type HistoryFile, PartWriter } from "../../../src/store/checkpoint/part-writer.ts";
 import type { PaneRecord } from "../../../src/store/checkpoint/record.ts";
 
 const directories: string[] = [];
@@ -52,8 +52,11 @@ class Pane {
   end = 0;
   text = (line: number): string => `line ${line}`;
   readonly writer: PartWriter;
-  constructor(readonly directory: string) {
-    this.writer = new PartWriter(directory, "p7");
+  constructor(
+    readonly directory: string,
+    found: HistoryFile | null = null,
+  ) {
+    this.writer = new PartWriter(directory, "p7", [], found);
   }
   async write(screen: string): Promise<void> {
     const { first, end } = this;
@@ -64,7 +67,7 @@ class Pane {
       { kind: "commands", text: "[]" },
     ]);
   }
-  read(): { title: string; screen: readonly string[] | null; lines: readonly (string | null)[]; first: number } {
+  read(): StoredLines & { title: string; screen: readonly string[] | null } {
     const stored = readPane(this.directory, 7);
     return { title: stored.record.title, screen: stored.screen, ...readHistory(this.directory, stored) };
   }
@@ -90,8 +93,9 @@ test("blocks come back as they were", () => {
     { kind: "history", text: "0\näö\u{1f600}\n" },
     { kind: "commands", text: "" },
   ] as const;
-  const bytes = Buffer.concat(blocks.map((block) => packBlock(block)));
-  expect(readBlocks(bytes)).toEqual({ blocks: [...blocks], damaged: 0 });
+  const packed = blocks.map((block) => packBlock(block));
+  const found = blocks.map((block, at) => ({ ...block, bytes: packed[at]?.length ?? 0 }));
+  expect(readBlocks(Buffer.concat(packed))).toEqual({ blocks: found, damaged: 0 });
   expect(() => packBlock({ kind: "screen", text: "x".repeat(MAX_BLOCK_BYTES + 1) })).toThrow(RangeError);
 });
 
@@ -131,12 +135,38 @@ test("lines are appended, and three generations are kept", async () => {
   }
   expect(files(pane.directory, ".state")).toHaveLength(3);
   expect(files(pane.directory, ".history")).toHaveLength(1);
-  expect(pane.read()).toEqual({
+  expect(pane.read()).toMatchObject({
     title: "screen 5",
     screen: ["screen 5"],
     first: 0,
     lines: Array.from({ length: 500 }, (_, line) => `line ${line}`),
   });
+});
+
+test("a pane that came back goes on with the file of its lines, where nothing of it is missing", async () => {
+  const before = new Pane(folder());
+  for (before.end = 10; before.end < 40; before.end += 10) await before.write("before");
+  before.writer.close();
+  const { file } = before.read();
+  expect(file).toMatchObject({ generation: 1, blocks: [{ from: 0 }, { from: 10 }, { from: 20, end: 30 }] });
+  const after = new Pane(before.directory, file);
+  // It prints only what is new.
+  after.text = (line) => (line < 30 ? "written again" : `line ${line}`);
+  after.end = 45;
+  await after.write("after");
+  after.writer.close();
+  expect(files(after.directory, ".history")).toHaveLength(1);
+  expect(after.read().lines).toEqual(Array.from({ length: 45 }, (_, line) => `line ${line}`));
+  const [path = ""] = files(after.directory, ".history");
+  const bytes = fs.readFileSync(path);
+  bytes[30] = (bytes[30] ?? 0) ^ 1;
+  fs.writeFileSync(path, bytes);
+  expect(after.read().file).toBeNull();
+  // One that has changed since it was read is not gone on with either.
+  const third = new Pane(after.directory, { ...(file ?? { generation: 1, blocks: [] }), bytes: bytes.length + 1 });
+  third.end = 45;
+  await third.write("third");
+  expect(third.read().lines).toEqual(Array.from({ length: 45 }, (_, line) => `line ${line}`));
 });
 
 test("lines that came back to the screen and changed there are those that count", async () => {

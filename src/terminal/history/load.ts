@@ -1,0 +1,55 @@
+/**
+ * Puts lines that were kept into history, as if they had been printed and had left the screen. Plain ones are taken as
+ * they are, without an emulator; the others go through one, a few at a time.
+ */
+import { LineReader, usedCellsOf } from "../bypass/plain-line.ts";
+import type { HotWindow } from "./hot-window.ts";
+import { RawLines } from "./raw-lines.ts";
+
+/** Lines of one block of history, as a flood has them. */
+const MAX_RAW_LINES = 512;
+/** Rows that the emulator gets at once, by lines and by cells: together fewer than one slice may scroll. */
+const MAX_LINES = 128;
+const MAX_ROWS = 256;
+const LF = 0x0a;
+
+interface Target {
+  readonly hot: HotWindow;
+  readonly cols: number;
+  /** Prints on the emulator that `hot` reads. */
+  feed(bytes: Uint8Array): void;
+}
+
+/** @param lines each ended by CR LF @returns whether the emulator has printed any: its screen is to be discarded then */
+export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boolean {
+  const reader = new LineReader();
+  let at = 0;
+  let hasPrinted = false;
+  while (at < lines.length) {
+    const starts: number[] = [];
+    const words: number[] = [];
+    const isPlain = (): boolean => at < lines.length && reader.measure(lines, at, cols);
+    while (starts.length < MAX_RAW_LINES && isPlain()) {
+      starts.push(at);
+      words.push(reader.word);
+      at = reader.end;
+    }
+    const last = words.at(-1);
+    if (last !== undefined) {
+      const own = [Uint32Array.from(starts), at, Uint32Array.from(words)] as const;
+      hot.appendRaw(RawLines.of(hot.lastLine + 1, lines, ...own, cols), usedCellsOf(last));
+      continue;
+    }
+    hasPrinted = true;
+    const from = at;
+    for (let count = 0; count < MAX_LINES && at - from < MAX_ROWS * cols && !(count > 0 && isPlain()); count++) {
+      const end = lines.indexOf(LF, at);
+      at = end < 0 ? lines.length : end + 1;
+      if (at === lines.length) break;
+    }
+    for (let begin = from; begin < at; begin += MAX_ROWS * cols)
+      feed(lines.subarray(begin, Math.min(at, begin + MAX_ROWS * cols)));
+    hot.retireToCursor();
+  }
+  return hasPrinted;
+}
