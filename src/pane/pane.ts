@@ -102,7 +102,7 @@ export class Pane {
       send: (bytes) => void program.input.send(bytes).catch(() => {}),
       endWillBeTold: () => isExec || (!this.runsOneCommand && commands.log.runningCommand?.verified === true),
       wouldShow: () => isExec && echoes(this.flags()),
-      isReading: () => commands.state().settled,
+      state: () => commands.state(),
     });
     const { killGraceMs } = options;
     const startAgain = (): Promise<void> => this.launch(() => program.restart());

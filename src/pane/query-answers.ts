@@ -4,18 +4,21 @@
  * command of the shell runs, answers wait until the program is seen reading or its output has paused; they are dropped
  * if the command that asked ends first, and where exec's own command would have them printed among its output by a
  * terminal that echoes: a program that reads answers switches that off. Where no end will be reported they go out at once. What must stay true: answers
- * keep their order, and none waits longer than output keeps coming, nor than ten seconds.
+ * keep their order, and none waits longer than output keeps coming or the program works, nor than ten seconds.
  */
 import type { Clock } from "../base/clock.ts";
 import type { PtyFlags } from "../pty/port.ts";
+import type { ProgramState } from "./state/classify.ts";
 
-/** Time between two checks, in ms: a program that asks and reads is seen reading by the first. */
+/** Time between two checks, in ms: a program that asks and reads is seen reading by the second. */
 const LOOK_MS = 3;
 /**
  * Checks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,
  * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const QUIET_LOOKS = 13;
+/** The same while the kernel shows the program at work: what has no processor for a moment will not read. 0.3 s. */
+const WORKING_LOOKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */
 const LONGEST_MS = 10_000;
 /** Limit of pending bytes; more is not answered, as with a full input queue. */
@@ -26,8 +29,8 @@ export interface AnswersPort {
   send(bytes: Uint8Array): void;
   /** A command of the shell runs whose end the shell will report. */
   endWillBeTold(): boolean;
-  /** The program is seen waiting for input. Costs reads of /proc. */
-  isReading(): boolean;
+  /** What the program is doing now. Costs reads of /proc. */
+  state(): Pick<ProgramState, "settled" | "doing">;
   /** The terminal would print the answer as the output of a command whose output is what counts. */
   wouldShow(): boolean;
 }
@@ -37,6 +40,8 @@ export class QueryAnswers implements Disposable {
   private bytes = 0;
   private since = 0;
   private quietLooks = 0;
+  /** Seen reading, and nothing was printed since: a shell at its next prompt has said before that it is there. */
+  private isReading = false;
   private timer: Disposable | null = null;
 
   constructor(private readonly port: AnswersPort) {}
@@ -57,6 +62,7 @@ export class QueryAnswers implements Disposable {
   /** Runs per chunk. */
   output(): void {
     this.quietLooks = 0;
+    this.isReading = false;
   }
 
   /** The command that asked has ended, or its program has been restarted. */
@@ -65,6 +71,7 @@ export class QueryAnswers implements Disposable {
     this.timer = null;
     this.waiting = [];
     this.bytes = 0;
+    this.isReading = false;
   }
 
   [Symbol.dispose](): void {
@@ -73,18 +80,27 @@ export class QueryAnswers implements Disposable {
 
   private look(): Disposable {
     return this.port.clock.after(LOOK_MS, () => {
-      const { clock, send, isReading } = this.port;
-      const isQuiet = ++this.quietLooks > 1;
-      const isDue = this.quietLooks >= QUIET_LOOKS || clock.now() - this.since >= LONGEST_MS;
-      if (!isDue && !(isQuiet && isReading())) {
+      if (!this.isDue()) {
         this.timer = this.look();
         return;
       }
       const { waiting } = this;
       this.drop();
       if (this.port.wouldShow()) return;
-      for (const answer of waiting) send(answer);
+      for (const answer of waiting) this.port.send(answer);
     });
+  }
+
+  private isDue(): boolean {
+    this.quietLooks++;
+    if (this.port.clock.now() - this.since >= LONGEST_MS) return true;
+    if (this.quietLooks === 1) return false;
+    const { settled, doing } = this.port.state();
+    // What was printed before the program read is there by the next look.
+    const wasReading = this.isReading;
+    this.isReading = settled;
+    if (this.isReading) return wasReading;
+    return this.quietLooks >= (doing === "working" ? WORKING_LOOKS : QUIET_LOOKS);
   }
 }
 
