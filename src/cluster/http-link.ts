@@ -4,15 +4,15 @@
  */
 import * as v from "valibot";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
-import type { Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
-import { type AskedAgain, beginsUntil, outcomeUnknown, untilAnswered, WayLost } from "./ask-again.ts";
-import type { Link, LinkCallOptions, LinkState, LinkStep } from "./link.ts";
+import { AnswerSchema, readAnswer } from "./answer.ts";
+import { beginsUntil, untilAnswered, WayLost } from "./ask-again.ts";
+import { type Link, type LinkCallOptions, type LinkState, type LinkStep, sentCaller } from "./link.ts";
 import { openStream } from "./stream.ts";
 import { type Base, socketUrl, type Way } from "./way.ts";
 
@@ -25,11 +25,6 @@ const PING_MS = 5_000;
 const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: what an operation returns at most, many times over. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-
-const AnswerSchema = v.union([
-  v.object({ result: v.unknown() }),
-  v.object({ error: v.looseObject({ code: v.string(), message: v.string() }) }),
-]);
 
 export class HttpLink implements Link {
   private known: LinkHello | null = null;
@@ -69,7 +64,7 @@ export class HttpLink implements Link {
     const body = JSON.stringify({
       op: name,
       input,
-      caller: sent(caller),
+      caller: sentCaller(caller),
       ...(session === undefined ? {} : { session }),
     });
     const deadline = beginsUntil(name, input, own);
@@ -96,15 +91,7 @@ export class HttpLink implements Link {
             throw thrown;
           },
         );
-    const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
-    if (!answer.success) throw this.notAnAnswer(asked);
-    if ("error" in answer.output) {
-      const body: Readonly<Record<string, unknown>> = { ...answer.output.error, machine: this.machine };
-      throw WshError.fromBody(body);
-    }
-    const { result } = answer.output;
-    if (!v.is(operation.output, result)) throw this.notAnAnswer(asked);
-    return result as OperationOutput<N>;
+    return readAnswer(asked, text);
   }
 
   timeThere(time: number): number {
@@ -318,15 +305,6 @@ export class HttpLink implements Link {
       hint: "Start wsh of this version there, and check the address.",
     });
   }
-
-  /** It was carried out there, with whatever result. */
-  private notAnAnswer(asked: AskedAgain): WshError {
-    return outcomeUnknown(asked, "its answer is none that it could have");
-  }
-}
-
-function sent({ kind, id, name }: Caller): object {
-  return { kind, id, ...(name === undefined ? {} : { name }) };
 }
 
 /** @throws Error when there is more than an answer can be */

@@ -67,3 +67,8 @@ export interface Link {
   examine(): AsyncIterable<LinkStep>;
   close(): Promise<void>;
 }
+
+/** What of a caller is said on another machine. */
+export function sentCaller({ kind, id, name }: Caller): object {
+  return { kind, id, ...(name === undefined ? {} : { name }) };
+}

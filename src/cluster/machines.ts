@@ -1,12 +1,13 @@
 /**
  * The other machines that this process knows: those that were added (remembered.ts), each with its link, made at the
- * first need and kept. The file is read again when it changed, so that command line and server agree; a link whose
+ * first need and kept, and those of the fleet, which appear by themselves. An added one has its name before one of the fleet. The file is read again when it changed, so that command line and server agree; a link whose
  * address changed is closed.
  */
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Address, isAddress, localMachine, nameFrom, parseAddress } from "../protocol/machines.ts";
 import { checkMachineName } from "../protocol/names.ts";
+import type { FleetHub } from "./fleet/hub.ts";
 import { HttpLink } from "./http-link.ts";
 import { forgetKnown } from "./last-known.ts";
 import type { Link } from "./link.ts";
@@ -28,6 +29,9 @@ export interface NewMachine {
   readonly ca?: string | undefined;
 }
 
+/** What is asked of a fleet here. */
+export type Fleet = Pick<FleetHub, "link" | "members" | "forget" | "ready">;
+
 interface Kept {
   readonly machine: RememberedMachine;
   readonly link: Link;
@@ -37,6 +41,8 @@ export class Machines {
   private readonly kept = new Map<string, Kept>();
   private stamp: string | null = null;
   private remembered: readonly RememberedMachine[] = [];
+  /** Of this server, which is connected to one. */
+  fleet: Fleet | null = null;
 
   constructor(private readonly options: MachinesOptions) {}
 
@@ -55,10 +61,22 @@ export class Machines {
     return this.remembered;
   }
 
+  /** Machines of the fleet, by name, without those whose name an added one has. */
+  get ofFleet(): readonly string[] {
+    const { fleet } = this;
+    if (fleet === null) return [];
+    const added = new Set(this.all.map(({ name }) => name));
+    return fleet.members.names.filter((name) => !added.has(name));
+  }
+
   /** @throws WshError machine_not_found */
   link(name: string): Link {
     const machine = this.all.find((each) => each.name === name);
-    if (machine === undefined) throw new WshError("machine_not_found", `no machine '${name}'`);
+    if (machine === undefined) {
+      const link = this.fleet?.link(name) ?? null;
+      if (link !== null) return link;
+      throw new WshError("machine_not_found", `no machine '${name}'`);
+    }
     const kept = this.kept.get(name);
     if (kept !== undefined) return kept.link;
     const link = this.linkTo(machine);
@@ -100,6 +118,11 @@ export class Machines {
 
   /** Forgets a machine; what runs there goes on. @throws WshError machine_not_found */
   async remove(name: string): Promise<void> {
+    if (this.ofFleet.includes(name)) {
+      this.requireGone(name);
+      this.fleet?.forget(name);
+      return;
+    }
     await forgetMachine(this.options.instance, name);
     forgetKnown(this.options.instance, name);
     void this.all;
@@ -111,6 +134,15 @@ export class Machines {
     const links = [...this.kept.values()];
     this.kept.clear();
     await Promise.all(links.map(({ link }) => link.close()));
+  }
+
+  /** One that is there would be back at its next beat. @throws WshError machine_conflict */
+  private requireGone(name: string): void {
+    const health = this.fleet?.members.healthOf(name);
+    if (health === "unreachable") return;
+    throw new WshError("machine_conflict", `machine '${name}' is in the fleet and ${health}`, {
+      hint: "Only a machine that is gone can be forgotten. Stop its server, or take its credentials back.",
+    });
   }
 
   private linkTo({ name, address, token, ca }: RememberedMachine): Link {

@@ -1,6 +1,6 @@
 /**
- * A session's socket on another machine, over a WebSocket of that machine's gateway. It carries bytes in messages of at
- * most LINK_CHUNK_BYTES, in both directions only as many as the receiver has permitted (protocol/credit.ts). Paused, it
+ * A session's socket on another machine, over whatever carries messages: a WebSocket of that machine's gateway, or the
+ * NATS servers of a fleet. It carries bytes in messages of at most LINK_CHUNK_BYTES, in both directions only as many as the receiver has permitted (protocol/credit.ts). Paused, it
  * holds what was under way and permits no more. An end that leaves pings unanswered is taken for gone: a laptop that
  * slept gets no word of it.
  */
@@ -22,15 +22,41 @@ export interface SocketOptions {
   readonly tls?: { readonly ca: string };
 }
 
+/** What carries a stream's messages, in order and complete, or says that it is lost. */
+export interface Pipe {
+  /** Text is a note, binary are the socket's bytes, which are not kept. */
+  send(data: string | Uint8Array): void;
+  close(): void;
+}
+
+export interface PipeEvents {
+  received(data: string | Uint8Array): void;
+  lost(): void;
+}
+
 /** @throws WshError what the other machine answered; machine_unreachable when it does not */
-export async function openStream(
-  url: string,
-  options: SocketOptions,
+export function openStream(url: string, options: SocketOptions, machine: string, events: WireEvents): Promise<Carrier> {
+  return openStreamOver((pipe) => webSocketPipe(new WebSocket(url, { ...options } as never), pipe), machine, events);
+}
+
+/** @throws WshError as openStream */
+export async function openStreamOver(
+  open: (events: PipeEvents) => Pipe,
   machine: string,
   events: WireEvents,
 ): Promise<Carrier> {
-  const stream = new LinkStream(new WebSocket(url, { ...options } as never), machine, events);
-  return stream.opened;
+  return new LinkStream(open, machine, events).opened;
+}
+
+function webSocketPipe(socket: WebSocket, { received, lost }: PipeEvents): Pipe {
+  socket.binaryType = "arraybuffer";
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") received(data);
+    else if (data instanceof ArrayBuffer) received(new Uint8Array(data));
+  };
+  socket.onclose = lost;
+  socket.onerror = lost;
+  return { send: (data) => socket.send(typeof data === "string" ? data : data.slice()), close: () => socket.close() };
 }
 
 class LinkStream implements Carrier {
@@ -45,25 +71,23 @@ class LinkStream implements Carrier {
   private isOver = false;
   private unanswered = 0;
   private timer: Timer;
+  private readonly pipe: Pipe;
 
   constructor(
-    private readonly socket: WebSocket,
+    open: (events: PipeEvents) => Pipe,
     private readonly machine: string,
     private readonly events: WireEvents,
   ) {
     this.opened = this.opening.promise;
-    socket.binaryType = "arraybuffer";
-    socket.onmessage = ({ data }) => this.receive(data);
-    socket.onclose = () => this.lost();
-    socket.onerror = () => this.lost();
     this.timer = setTimeout(() => this.lost(), OPEN_MS);
+    this.pipe = open({ received: (data) => this.receive(data), lost: () => this.lost() });
   }
 
   write(bytes: Uint8Array): number {
     if (this.isOver) return -1;
     const taken = this.sending.take(bytes.length);
     for (let at = 0; at < taken; at += LINK_CHUNK_BYTES) {
-      this.socket.send(bytes.slice(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
+      this.pipe.send(bytes.subarray(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
     }
     return taken;
   }
@@ -89,14 +113,14 @@ class LinkStream implements Carrier {
     this.isOver = true;
     clearTimeout(this.timer);
     this.held = [];
-    this.socket.close();
+    this.pipe.close();
   }
 
-  private receive(data: unknown): void {
+  private receive(data: string | Uint8Array): void {
     if (this.isOver) return;
     this.unanswered = 0;
     if (typeof data === "string") this.note(data);
-    else if (data instanceof ArrayBuffer) this.arrived(new Uint8Array(data));
+    else this.arrived(data);
   }
 
   private arrived(bytes: Uint8Array): void {
@@ -139,7 +163,7 @@ class LinkStream implements Carrier {
   }
 
   private tell(note: LinkNote): void {
-    if (!this.isOver) this.socket.send(JSON.stringify(note));
+    if (!this.isOver) this.pipe.send(JSON.stringify(note));
   }
 
   private lost(): void {

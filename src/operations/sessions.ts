@@ -28,7 +28,12 @@ export const TagFilterSchema = v.optional(
 );
 
 const ServerSchema = v.optional(
-  v.pipe(v.string(), v.description("only of this server (GET /servers); default: this one and the added ones")),
+  v.pipe(
+    v.string(),
+    v.description(
+      "only of this server (GET /servers); default: this one and the added ones, with a tag the fleet's too",
+    ),
+  ),
 );
 
 export const sessionOperations = [
@@ -41,6 +46,7 @@ export const sessionOperations = [
       tag: TagFilterSchema,
       all: v.optional(v.pipe(v.boolean(), v.description("ended sessions of the grace period too")), false),
       server: ServerSchema,
+      all_machines: v.optional(v.pipe(v.boolean(), v.description("those of the fleet's machines, too")), false),
     }),
     output: v.array(SessionInfoSchema),
     errors: ["server_not_found", "machine_unreachable"],

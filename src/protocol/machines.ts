@@ -99,7 +99,10 @@ export type MachineHealth = (typeof machineHealths)[number];
 /** A server as `/servers` lists it: the one that is asked, and those that it reaches. */
 export const ServerEntrySchema = v.object({
   hostname: v.pipe(v.string(), v.description("its name in machine/target")),
-  address: v.pipe(v.string(), v.description("'local': the server that answers; else where it is reached")),
+  address: v.pipe(
+    v.string(),
+    v.description("'local': the server that answers; 'fleet': by NATS; else where it is reached"),
+  ),
   health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not asked yet")),
   role: v.pipe(v.picklist(["member", "remote"]), v.description("remote: another machine")),
   sessions: v.pipe(v.number(), v.description("running ones, as last known")),
@@ -107,6 +110,7 @@ export const ServerEntrySchema = v.object({
   version: v.optional(v.string()),
   error: v.optional(v.pipe(v.string(), v.description("why it does not answer"))),
   as_of: v.optional(v.pipe(v.number(), v.description("Unix time in ms of its last answer"))),
+  tags: v.optional(v.pipe(v.array(v.string()), v.description("of a machine of the fleet, by its credentials"))),
 });
 export type ServerEntry = v.InferOutput<typeof ServerEntrySchema>;
 

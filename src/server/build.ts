@@ -18,6 +18,7 @@ import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
 import { Lifecycle } from "./ephemeral.ts";
+import { Membership } from "./fleet/membership.ts";
 import { Announcements } from "./hosts/announcements.ts";
 import { Hosts } from "./hosts/session-hosts.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
@@ -25,6 +26,7 @@ import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
 import { FarCalls } from "./machines/far-calls.ts";
 import { FarSessions } from "./machines/far-sessions.ts";
+import { LinkEnd } from "./machines/link-end.ts";
 import { LinkRoutes } from "./machines/routes.ts";
 import { HostsEverywhere } from "./machines/streamed-hosts.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -79,14 +81,29 @@ export function buildGateway(
   }));
   const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
   const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" "), batch: true } });
-  const far = { machines, sessions: new FarSessions(instance, machines) };
+  const far = { machines, sessions: new FarSessions(instance, machines), rejoin: () => membership.follow() };
   const farCalls = new FarCalls(machines, options.hostname);
   const once = new OnceCalls();
   const isFar: Parameters<typeof once.around>[1] = (...asked) => farCalls.machineOf(...asked) !== null;
   const call = recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks);
 
   const changed = (): void => lifecycle.changed();
-  const links = new LinkRoutes({ hosts, call, once, state, sockets, audit, changed });
+  const linkEnd = new LinkEnd({
+    hosts,
+    call,
+    once,
+    audit,
+    machines,
+    elsewhere: farCalls.machineOf.bind(farCalls),
+    changed,
+  });
+  const membership = new Membership(options.fleet, {
+    ...{ instance, hosts, machines, end: linkEnd },
+    logger: options.logger,
+    hostname: options.hostname,
+    boot: state.serverId,
+  });
+  const links = new LinkRoutes({ end: linkEnd, machines, state, sockets });
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed },
     hosts: new HostsEverywhere(hosts, machines, options.hostname),
@@ -94,7 +111,7 @@ export function buildGateway(
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
-  const hasMachines = (): boolean => machines.all.length > 0;
+  const hasMachines = (): boolean => machines.all.length > 0 || machines.fleet !== null;
   const mcp = createMcp(options, call, hosts, hasMachines, sessionListeners, () => {
     memory.worked();
     lifecycle.changed();
@@ -102,7 +119,7 @@ export function buildGateway(
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => hosts.unfinished,
-    holders: () => mcp.bridges + webSockets.holders + links.holders,
+    holders: () => mcp.bridges + webSockets.holders + linkEnd.holders + (membership.isMachine ? 1 : 0),
     end() {
       // A request to stop gets its answer before the server ends.
       if (!state.isStopping) end("ephemeral and without sessions");
@@ -152,7 +169,7 @@ export function buildGateway(
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend,
   });
-  return { app, hosts, sockets, mcp, lifecycle, announcements, memory, machines };
+  return { app, hosts, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership };
 }
 
 /** Keys of terminals in pages, where nobody has chosen others. */

@@ -33,10 +33,11 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   const published = new PublishedInfo(options);
   let page = (): string => "";
   const gateway = buildGateway(options, access, published, ended.resolve, () => page());
-  const { hosts, mcp, lifecycle, memory, announcements, sockets } = gateway;
+  const { hosts, mcp, lifecycle, memory, announcements, sockets, membership } = gateway;
 
   const { bound: listening, life } = await claimServer(instance, () => listen(options, gateway, published));
   page = () => pageAddress(options, access, listening, published);
+  await membership.follow();
   await hosts.start(reporting(options, gateway));
   announcements.begin(hosts.all.map(({ info }) => info));
   if (hosts.all.length > 0) lifecycle.used();
@@ -65,6 +66,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
   hosts.stop();
+  await membership.close();
   await gateway.machines.reload();
   sockets.closeAll("server_stopped");
   await releaseServer(instance, watch.life, async () => {
@@ -107,8 +109,9 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
 }
 
 /** Passes on what happens to sessions: to the log, to clients, and to the rule of the ephemeral server. */
-function reporting({ logger }: GatewayOptions, { lifecycle, announcements }: Gateway): HostsListener {
+function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): HostsListener {
   return {
+    changed: (isNews) => membership.changed(isNews),
     created(session) {
       lifecycle.used();
       announcements.created(session);

@@ -4,6 +4,7 @@ import type { Settings } from "../instance/settings/table.ts";
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
 import type { AccessOptions } from "./auth/access.ts";
+import type { FleetFile } from "./fleet/membership.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 
 /** Keys of the person at a terminal in a page, as their settings have them. */
@@ -19,6 +20,8 @@ export interface GatewayOptions extends AccessOptions {
   /** Absent: the defaults. */
   readonly viewKeys?: () => Promise<ViewKeys>;
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
+  /** Where its credentials for a fleet are, if it has any. */
+  readonly fleet: FleetFile;
   /** Called once, when the server answers. */
   readonly ready: (info: ServerInfo) => void;
 }

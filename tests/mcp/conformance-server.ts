@@ -20,6 +20,7 @@ await runServer({
   token: null,
   noAuth: true,
   force: false,
+  fleet: { path: "", isNamed: false },
   ephemeral: false,
   corsOrigins: [],
   basePrefix: "",

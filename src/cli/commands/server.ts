@@ -3,6 +3,7 @@
  * background, and prints its address. The hidden --report is for its starter: one line on stdout reports how the start
  * went.
  */
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import type { SettingName } from "../../instance/settings/table.ts";
@@ -31,6 +32,7 @@ interface ServerFlags {
   readonly publicUrl?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly fleet?: string;
   readonly ensure?: boolean;
   readonly logFormat?: string;
   readonly json?: boolean;
@@ -61,6 +63,7 @@ export function register(program: Command): void {
     .option("--public-url <url>", "where others reach it, by way of a proxy: for wsh share")
     .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
     .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
+    .option("--fleet <file>", "be in a fleet: credentials from wsh fleet invite")
     .option("--config <path>", "settings file (WSH_CONFIG)")
     .option("--ensure", "start one in the background if none runs, and print its addresses")
     .option("--json", "with --ensure: print them as JSON")
@@ -99,6 +102,7 @@ async function serve(
     public_url: flags.publicUrl,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
+    fleet: flags.fleet === undefined ? undefined : resolve(flags.fleet),
     audit: flags.audit,
     log_format: flags.logFormat,
   });
@@ -107,13 +111,15 @@ async function serve(
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
     throw new UsageError("TLS needs a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
   }
-  const [{ runServer }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] = await Promise.all([
-    import("../../server/main.ts"),
-    import("../../server/http/address.ts"),
-    import("../../instance/log/log.ts"),
-    import("../../instance/settings/settings.ts"),
-    import("../../instance/hostname.ts"),
-  ]);
+  const [{ runServer }, { joinedFile }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] =
+    await Promise.all([
+      import("../../server/main.ts"),
+      import("../../cluster/fleet/creds-file.ts"),
+      import("../../server/http/address.ts"),
+      import("../../instance/log/log.ts"),
+      import("../../instance/settings/settings.ts"),
+      import("../../instance/hostname.ts"),
+    ]);
   await runServer({
     instance,
     logger: createLogger({
@@ -131,6 +137,7 @@ async function serve(
     corsOrigins: values.cors_origins,
     basePrefix: values.base_prefix,
     tls: values.tls_cert === "" ? null : { cert: values.tls_cert, key: values.tls_key },
+    fleet: values.fleet === "" ? { path: joinedFile(instance), isNamed: false } : { path: values.fleet, isNamed: true },
     force: flags.force === true,
     rateLimit: values.rate_limit,
     settings: values,

@@ -170,6 +170,15 @@ export const settingsSchema = v.object({
   hostname: text("", /^[A-Za-z0-9._-]{0,253}$/, "a host name", "The server's own name; empty: the system's.", {
     env: "WSH_HOSTNAME",
   }),
+  fleet: text(
+    "",
+    path,
+    "a path",
+    "Credentials with which `wsh server` is in a fleet; empty: those of `wsh fleet join`.",
+    {
+      env: "WSH_FLEET",
+    },
+  ),
   base_prefix: text("", /^(\/.*[^/])?$/, "a path that begins and does not end with /", "Path before every route.", {
     env: "WSH_BASE_PREFIX",
   }),

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId, sessionId } from "../../protocol/names.ts";
+import { paneId, sessionId, windowId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
@@ -152,6 +152,18 @@ export class Host {
     if (this.isDropped) return new WshError("server_unavailable", "the server ends");
     return new WshError("host_crashed", `the session process of '${name}' has died`, { session: name });
   }
+}
+
+/** A split session's process is younger than its session. */
+export function sessionOf({ info, entry }: Host): number {
+  return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
+}
+
+/** Whether the id names this session process's session or window. */
+export function holds({ info, entry }: Host, id: string): boolean {
+  if (info.id === id) return true;
+  if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
+  return info.windows.some((window) => window.id === id);
 }
 
 export function unavailable(name: string): WshError {

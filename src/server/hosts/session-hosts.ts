@@ -13,10 +13,10 @@ import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, REPLACED_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
-import { formatTarget, notFound, parseTarget, type Target, windowId } from "../../protocol/names.ts";
+import { formatTarget, notFound, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
-import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
+import { CONTEXT, Host, holds, sessionOf, unavailable, unresponsive } from "./session-host.ts";
 
 /** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
@@ -30,6 +30,8 @@ const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 export const REPLACED_POLL_MS = 100;
 
 export interface HostsListener {
+  /** What a list shows may have changed. @param isNews a session came or went, or reports something */
+  changed(isNews: boolean): void;
   created(info: SessionInfo): void;
   /** session_renamed, session_tags_changed, session_exited and a session process's other reports to its server. */
   event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
@@ -256,6 +258,7 @@ export class Hosts {
       await askInfo(host, connection);
       connection.rest();
       if (!host.isMember) this.listener?.created(host.info);
+      this.listener?.changed(true);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
@@ -302,9 +305,11 @@ export class Hosts {
     }
     if (event.event === "stale") {
       host.overtaken(Number(event.change));
+      this.listener?.changed(false);
       return;
     }
     host.learn(event.info, event.listing);
+    this.listener?.changed(event.event !== "listing");
     if (event.event === "listing") return;
     if (event.event === "session_end_told") host.endTold = true;
     else if (host.info.running) host.endTold = false;
@@ -326,6 +331,7 @@ export class Hosts {
     host.connection = null;
     if (this.hosts.get(host.entry.id) !== host) return;
     this.hosts.delete(host.entry.id);
+    this.listener?.changed(true);
     if (host.isMember) return;
     if (host.isSplit && host.farewell === null) {
       void this.replaced(host);
@@ -381,18 +387,6 @@ export class Hosts {
       clearTimeout(timer);
     }
   }
-}
-
-/** A split session's process is younger than its session. */
-function sessionOf({ info, entry }: Host): number {
-  return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
-}
-
-/** Whether the id names this session process's session or window. */
-function holds({ info, entry }: Host, id: string): boolean {
-  if (info.id === id) return true;
-  if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
-  return info.windows.some((window) => window.id === id);
 }
 
 function isSocket(path: string): boolean {

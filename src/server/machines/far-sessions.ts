@@ -1,13 +1,14 @@
 /**
- * Sessions of the added machines, for lists. All machines are asked at once; one that does not answer in time delays
- * nobody, and its sessions stay listed as they were last known, with the time of that (`as_of`): a session never
- * vanishes because the way to it did.
+ * Sessions of the other machines, for lists. All machines are asked at once, those of the fleet only when their list has
+ * changed; one that does not answer in time delays nobody, and its sessions stay listed as they were last known, with the
+ * time of that (`as_of`): a session never vanishes because the way to it did.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
+import type { MemberSessions } from "../../cluster/fleet/members.ts";
 import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
-import type { Machines } from "../../cluster/machines.ts";
+import type { Fleet, Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -21,32 +22,43 @@ const FIRST_PATIENCE_MS = 15_000;
 
 export class FarSessions {
   private readonly known = new Map<string, LastKnown>();
+  /** By machine; those of the fleet with a slash in front, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
+  private readonly namedLists = new WeakMap<MemberSessions, readonly SessionInfo[]>();
 
   constructor(
     private readonly instance: Instance,
     private readonly machines: Machines,
   ) {}
 
-  /** Sessions of every added machine, named as this machine's callers name them, ended ones too. */
-  async list({ caller }: Pick<CallContext, "caller">): Promise<SessionInfo[]> {
+  /**
+   * Sessions of every added machine, named as this machine's callers name them, ended ones too.
+   * @param withFleet those of the fleet's machines, too
+   */
+  async list({ caller }: Pick<CallContext, "caller">, withFleet: boolean): Promise<SessionInfo[]> {
     const names = this.machines.all.map(({ name }) => name);
     for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
-    const lists = await Promise.all(names.map((name) => this.of(name, caller)));
+    if (withFleet) await this.machines.fleet?.ready();
+    const far = withFleet ? this.machines.ofFleet : [];
+    const lists = await Promise.all([
+      ...names.map((name) => this.of(name, caller)),
+      ...far.map((name) => this.ofMember(name, caller)),
+    ]);
     return lists.flat();
   }
 
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
-    const machine = this.machines.all.find((each) => each.name === name);
-    if (machine === undefined) throw new WshError("server_not_found", `no server '${name}'`);
+    const added = this.machines.all.find((each) => each.name === name);
+    if (added === undefined && this.machines.ofFleet.includes(name)) return this.member(name, patienceMs);
+    if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
     const { health, hello, answeredAt, error } = link.state;
     const known = this.lastOf(name);
     return {
       hostname: name,
-      address: machine.address,
+      address: added.address,
       health,
       role: "remote",
       sessions: known?.sessions.filter(({ running }) => running).length ?? 0,
@@ -57,9 +69,32 @@ export class FarSessions {
     };
   }
 
-  /** Every added machine. */
-  entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
-    return Promise.all(this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS)));
+  /** Every machine but this one. */
+  async entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
+    await this.machines.fleet?.ready();
+    const names = [...this.machines.all.map(({ name }) => name), ...this.machines.ofFleet];
+    return Promise.all(names.map((name) => this.entry(name, caller, LIST_PATIENCE_MS)));
+  }
+
+  /** A machine of the fleet, by its beats. @param patienceMs over 0: one that is not healthy is asked */
+  private async member(name: string, patienceMs: number): Promise<ServerEntry> {
+    const { members } = this.fleet;
+    const link = this.machines.link(name);
+    if (patienceMs > LIST_PATIENCE_MS) await link.hello().catch(() => {});
+    const { health, hello, answeredAt, error } = link.state;
+    const tags = members.beatOf(name)?.tags ?? [];
+    return {
+      hostname: name,
+      address: "fleet",
+      health,
+      role: "remote",
+      sessions: members.beatOf(name)?.sessions ?? 0,
+      server_id: hello?.server_id ?? "",
+      ...(hello === null ? {} : { version: hello.version }),
+      ...(error === null ? {} : { error }),
+      ...(answeredAt === null ? {} : { as_of: answeredAt }),
+      ...(tags.length === 0 ? {} : { tags }),
+    };
   }
 
   /** One machine after it was asked as long as a first answer takes. */
@@ -78,6 +113,64 @@ export class FarSessions {
       ...addressedSession(name, info),
       ...(isCurrent ? {} : { as_of: known.at, state: "unresponsive" as const }),
     }));
+  }
+
+  private get fleet(): Fleet {
+    const { fleet } = this.machines;
+    if (fleet === null) throw new WshError("machine_not_found", "this server is in no fleet");
+    return fleet;
+  }
+
+  /** As `of`, from the cache while that holds. */
+  private async ofMember(name: string, caller: CallContext["caller"]): Promise<SessionInfo[]> {
+    const { members } = this.fleet;
+    let listed = members.currentList(name);
+    if (listed === null) {
+      await orUntil(this.askMember(name, caller), { ms: LIST_PATIENCE_MS }, () => {});
+      listed = members.lastList(name);
+    }
+    if (listed === null) return [];
+    const { boot, at } = listed;
+    const isCurrent = members.healthOf(name) === "healthy" && members.beatOf(name)?.boot === boot;
+    const named = this.named(name, listed);
+    if (!isCurrent) return named.map((info) => ({ ...info, as_of: at, state: "unresponsive" as const }));
+    const ms = Math.max(0, Date.now() - at);
+    return named.map((info) => ({
+      ...info,
+      idle_ms: info.idle_ms + ms,
+      last_activity_ms: info.last_activity_ms + ms,
+    }));
+  }
+
+  /** A list as callers here name what is in it: made once for each. */
+  private named(machine: string, listed: MemberSessions): readonly SessionInfo[] {
+    const made = this.namedLists.get(listed) ?? listed.sessions.map((info) => addressedSession(machine, info));
+    this.namedLists.set(listed, made);
+    return made;
+  }
+
+  /** Asks once at a time; one that does not answer is the link's state. */
+  private askMember(name: string, caller: CallContext["caller"]): Promise<void> {
+    const { members } = this.fleet;
+    const health = members.healthOf(name);
+    if (health === "unreachable" || health === "conflict" || health === "version") return Promise.resolve();
+    const beat = members.beatOf(name);
+    const asking =
+      this.asking.get(`/${name}`) ??
+      this.machines
+        .link(name)
+        .call("sessions.list", { all: true, server: "local" }, { caller })
+        .then(
+          (sessions) => {
+            // What changed while it answered is newer than this number.
+            const { boot = "", rev = 0 } = beat ?? {};
+            members.keepList(name, { sessions, at: Date.now(), boot, rev });
+          },
+          () => {},
+        )
+        .finally(() => this.asking.delete(`/${name}`));
+    this.asking.set(`/${name}`, asking);
+    return asking;
   }
 
   private lastOf(name: string): LastKnown | null {

@@ -1,5 +1,5 @@
 /**
- * The far end of a link's stream: a WebSocket of another machine's gateway or client, connected to the socket of one of
+ * The far end of a link's stream, a WebSocket or what comes over a fleet's NATS servers, connected to the socket of one of
  * our session processes. The session process trusts whoever connects to it, so what comes from there is read message by
  * message: the access is the one that admitted the connection, the caller is named by us, and nothing of the other
  * machine's own (terminals, sockets, agents of ssh) passes, which could coincide with something here. What goes back is
@@ -23,8 +23,8 @@ import {
 } from "../../protocol/messages.ts";
 import { ownedBy } from "../../protocol/requests.ts";
 import { Outbox } from "../../wire/outbox.ts";
-import { Wire } from "../../wire/socket.ts";
-import { closeCodes, type WebSocketEndpoint, type WebSocketPeer } from "../websocket/websockets.ts";
+import type { Carrier, WireEvents } from "../../wire/socket.ts";
+import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
 
 /** What a stream may ask of a session process besides operations, by the access it takes. */
 const streamRequests: Readonly<Record<string, Access>> = {
@@ -50,8 +50,8 @@ const streamRequests: Readonly<Record<string, Access>> = {
 const ownFields = ["terminal", "around", "environment"] as const;
 
 export interface RelayOptions {
-  /** Path of the session process's socket. */
-  readonly socket: string;
+  /** Opens the session process's socket, or the way to it. */
+  readonly connect: (events: WireEvents) => Promise<Carrier>;
   readonly access: Access;
   /** The caller's id begins with this: nobody else's does. */
   readonly id: string;
@@ -61,11 +61,18 @@ export interface RelayOptions {
   readonly closed: () => void;
 }
 
+/** The other end: text is a note, binary are the socket's bytes, which are not kept. */
+export interface RelayPeer {
+  send(text: string): unknown;
+  sendBinary(bytes: Uint8Array): unknown;
+  close(code: number, reason: string): void;
+}
+
 const AttachFieldsSchema = v.looseObject({ outer: v.optional(v.string()) });
 
 export class SessionRelay implements WebSocketEndpoint {
-  private socket: WebSocketPeer | null = null;
-  private wire: Wire | null = null;
+  private socket: RelayPeer | null = null;
+  private wire: Carrier | null = null;
   private readonly up: Outbox;
   private readonly decoder = new MessageDecoder();
   private readonly sending = new SendCredit();
@@ -80,7 +87,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.up = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
   }
 
-  open(socket: WebSocketPeer): void {
+  open(socket: RelayPeer): void {
     this.socket = socket;
     void this.connect();
   }
@@ -109,7 +116,7 @@ export class SessionRelay implements WebSocketEndpoint {
 
   private async connect(): Promise<void> {
     try {
-      const wire = await Wire.connect(this.options.socket, {
+      const wire = await this.options.connect({
         data: (bytes) => this.fromSession(bytes),
         drain: () => this.taken(),
         close: () => this.ended(),
@@ -117,8 +124,10 @@ export class SessionRelay implements WebSocketEndpoint {
       this.wire = wire;
       if (this.isOver) wire.end();
       else this.tell({ open: true });
-    } catch {
-      this.refuse(new WshError("session_not_found", "the session has no process any more"));
+    } catch (thrown) {
+      if (this.isOver) return;
+      const isKnown = thrown instanceof WshError;
+      this.refuse(isKnown ? thrown : new WshError("session_not_found", "the session has no process any more"));
     }
   }
 

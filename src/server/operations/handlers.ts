@@ -31,7 +31,8 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
     "sessions.list": async (input, { only, caller }) => {
       requireOwnServer(state, input.server);
       const isAll = only === undefined && (input.server ?? null) === null;
-      const [there, remote] = await Promise.all([hosts.list(), isAll ? far.sessions.list({ caller }) : []]);
+      const withFleet = input.all_machines || input.tag.length > 0;
+      const [there, remote] = await Promise.all([hosts.list(), isAll ? far.sessions.list({ caller }, withFleet) : []]);
       const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
       const listed = [...there, ...lost, ...remote];
       const infos = only === undefined ? listed : listed.filter((info) => info.id === only);

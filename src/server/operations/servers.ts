@@ -11,6 +11,8 @@ import { requireOwnServer, type ServerState } from "./server-state.ts";
 export interface FarMachines {
   readonly machines: Machines;
   readonly sessions: FarSessions;
+  /** Looks for this server's credentials of a fleet again. */
+  readonly rejoin: () => Promise<void>;
 }
 
 type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "servers.remove" | "servers.reload";
@@ -18,7 +20,7 @@ type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "server
 export function serversHandlers(
   hosts: Hosts,
   state: ServerState,
-  { machines, sessions }: FarMachines,
+  { machines, sessions, rejoin }: FarMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
     "servers.list": async (_, { only, caller }) => {
@@ -27,7 +29,9 @@ export function serversHandlers(
     },
     "servers.get": async ({ hostname }, { only, caller }) => {
       if (hostname === state.hostname) return ownEntry(hosts, state, only);
-      if (only !== undefined || !machines.all.some(({ name }) => name === hostname)) {
+      await machines.fleet?.ready();
+      const isKnown = machines.ofFleet.includes(hostname) || machines.all.some(({ name }) => name === hostname);
+      if (only !== undefined || !isKnown) {
         requireOwnServer(state, hostname);
       }
       return sessions.first(hostname, caller);
@@ -41,7 +45,7 @@ export function serversHandlers(
       return {};
     },
     "servers.reload": async (_, { caller }) => {
-      await machines.reload();
+      await Promise.all([machines.reload(), rejoin()]);
       return sessions.entries(caller);
     },
   };

@@ -30,7 +30,8 @@ export async function waitEverywhere(
   input: Input,
   context: CallContext,
 ): Promise<Result> {
-  const parts = partsOf(input, [hostname, localMachine], context.only === undefined ? machines.all : []);
+  const others = context.only === undefined ? [...machines.all.map(({ name }) => name), ...machines.ofFleet] : [];
+  const parts = partsOf(input, [hostname, localMachine], others);
   const [only] = parts;
   if (parts.length === 1 && only?.machine === null) return waitAny(hosts, only.input, context);
   const losers = new AbortController();
@@ -49,10 +50,10 @@ export async function waitEverywhere(
 }
 
 /** What each machine waits for. Without names and tags, this machine's sessions alone are meant. */
-function partsOf(input: Input, own: readonly string[], added: readonly { readonly name: string }[]): Part[] {
+function partsOf(input: Input, own: readonly string[], others: readonly string[]): Part[] {
   const { sessions, since, ...rest } = input;
   if (sessions === undefined) {
-    const far = input.tag.length === 0 ? [] : added.map(({ name }) => part(name, rest, since));
+    const far = input.tag.length === 0 ? [] : others.map((name) => part(name, rest, since));
     return [{ machine: null, input }, ...far];
   }
   const byMachine = Map.groupBy(sessions, (place) => {

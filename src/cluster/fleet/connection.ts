@@ -1,0 +1,299 @@
+/**
+ * This process's one connection to the NATS servers of its fleet. It is made at once and for as long as the owner lives:
+ * lost, it is made again by the client; refused, it is tried again with growing pauses. Subscriptions belong to the
+ * owner, and hold over every connection. Nothing is sent while there is none: the client would keep it and deliver it
+ * late, or never. What is published is copied first, since the client keeps a reference until it writes.
+ */
+import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
+import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
+import { inboxSubject } from "../../protocol/fleet-subjects.ts";
+
+/** Interval between pings to the server, in ms, and how many may stay unanswered: a dead way is known after 10 s. */
+const PING_MS = 5_000;
+const MISSED_PINGS = 2;
+/** Pause before the client connects again, in ms, and what is added at random: a fleet does not come back at once. */
+const RECONNECT_MS = 250;
+const RECONNECT_JITTER_MS = 500;
+/** Pauses between tries while no server admits us, in ms. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+/** Longest wait for a server's handshake, in ms. */
+const CONNECT_MS = 5_000;
+
+/** Who this process is to the fleet, and where its servers are. */
+export interface FleetIdentity {
+  /** The user's name in subjects: of the machine, or of a person. */
+  readonly user: string;
+  readonly role: FleetRole;
+  readonly servers: readonly string[];
+  /** PEM certificates that sign the servers'; null: the system's. */
+  readonly ca: string | null;
+  readonly tags: readonly string[];
+  /** Null: the servers ask for none. */
+  readonly login: Credentials["login"];
+}
+
+export function identityOf({ user, login, settings }: Credentials): FleetIdentity {
+  const { role, servers, ca = null, tags } = settings;
+  return { user, role, servers, ca, tags, login };
+}
+
+export interface FleetMessage {
+  readonly subject: string;
+  readonly reply: string | undefined;
+  /** Valid during the call. */
+  readonly data: Uint8Array;
+  /** Value of a header; empty: it is not there. */
+  header(name: string): string;
+  /** NATS's own: 503 says that nobody receives what was sent. */
+  readonly status: number;
+}
+
+export interface Outgoing {
+  readonly reply?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FleetEvents {
+  up(): void;
+  /** What was under way may be lost. */
+  down(): void;
+  /** A server refused the credentials, a subscription, or, with its subject, a message. */
+  refused(error: Error, subject: string | null): void;
+}
+
+type Client = typeof import("@nats-io/transport-node");
+type Handler = (message: FleetMessage) => void;
+
+export class FleetConnection {
+  /** Last but one token of the subjects of this connection's answers. */
+  private readonly own = crypto.randomUUID().replaceAll("-", "");
+  private nats: NatsConnection | null = null;
+  private client: Client | null = null;
+  private isOpen = false;
+  private isOver = false;
+  private trouble: Error | null = null;
+  private readonly subscribed: { readonly subject: string; readonly handler: Handler }[] = [];
+  private readonly pause = new AbortController();
+
+  constructor(
+    readonly identity: FleetIdentity,
+    private readonly events: FleetEvents,
+  ) {
+    void this.keep();
+  }
+
+  /**
+   * Where an answer goes: only this user reads it, and only that machine may write it.
+   * @param from a machine's name, or `$js` for JetStream
+   */
+  inboxOf(from: string, id: string): string {
+    return inboxSubject(this.identity.user, from, `${this.own}.${id}`);
+  }
+
+  /** Whether what is sent now arrives at a server. */
+  get isUp(): boolean {
+    return this.isOpen;
+  }
+
+  /** Why there is no connection; null: there is one, or none was tried. */
+  get error(): Error | null {
+    return this.isOpen ? null : this.trouble;
+  }
+
+  /** Largest message that the server takes, in bytes. */
+  get maxBytes(): number {
+    return this.nats?.info?.max_payload ?? 0;
+  }
+
+  /** Holds until the connection is closed for good. */
+  subscribe(subject: string, handler: Handler): void {
+    this.subscribed.push({ subject, handler });
+    this.attach(subject, handler);
+  }
+
+  /** The same, until it is disposed. */
+  listen(subject: string, handler: Handler): Disposable {
+    const { nats } = this;
+    const subscription = nats?.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) handler(incoming(message));
+      },
+    });
+    return { [Symbol.dispose]: () => subscription?.unsubscribe() };
+  }
+
+  /** @returns false when nothing was sent */
+  publish(subject: string, data: Uint8Array | string, { reply, headers }: Outgoing = {}): boolean {
+    const { nats, client } = this;
+    if (nats === null || client === null || !this.isOpen) return false;
+    const payload = typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data);
+    if (payload.length > this.maxBytes) return false;
+    try {
+      nats.publish(subject, payload, {
+        ...(reply === undefined ? {} : { reply }),
+        ...(headers === undefined ? {} : { headers: headersOf(client, headers) }),
+      });
+      return true;
+    } catch {
+      return false; // closed meanwhile
+    }
+  }
+
+  /** Everything that was sent has reached the server. */
+  async flush(): Promise<void> {
+    await this.nats?.flush().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    this.isOver = true;
+    this.pause.abort();
+    this.isOpen = false;
+    await this.nats?.close().catch(() => {});
+  }
+
+  private async keep(): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!this.isOver) {
+      try {
+        this.client ??= await import("@nats-io/transport-node");
+        const nats = await connect(this.client, this.identity);
+        pauseMs = FIRST_PAUSE_MS;
+        if (this.isOver) {
+          await nats.close();
+          return;
+        }
+        this.begin(nats);
+        const watching = this.watch(nats);
+        const why = await nats.closed();
+        this.lost(why instanceof Error ? why : new Error("the connection was closed"));
+        await watching;
+      } catch (thrown) {
+        this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
+        this.events.refused(this.trouble ?? new Error("no server admits us"), null);
+      }
+      if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
+      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+    }
+  }
+
+  private begin(nats: NatsConnection): void {
+    this.nats = nats;
+    for (const { subject, handler } of this.subscribed) this.attach(subject, handler);
+    this.isOpen = true;
+    this.trouble = null;
+    this.events.up();
+  }
+
+  private attach(subject: string, handler: Handler): void {
+    this.nats?.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) handler(incoming(message));
+        else this.events.refused(error, null);
+      },
+    });
+  }
+
+  private async watch(nats: NatsConnection): Promise<void> {
+    for await (const status of nats.status()) this.changed(status);
+  }
+
+  private changed(status: Status): void {
+    if (status.type === "disconnect" || status.type === "staleConnection")
+      this.lost(new Error("the connection is lost"));
+    else if (status.type === "error") this.events.refused(status.error, unsentSubject(this.client, status.error));
+    else if (status.type === "reconnect" && !this.isOpen && !this.isOver) {
+      this.isOpen = true;
+      this.trouble = null;
+      this.events.up();
+    }
+  }
+
+  private lost(why: Error): void {
+    this.trouble = why;
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.events.down();
+  }
+}
+
+/** The subject that a message was not let go to; null: it is about something else. */
+function unsentSubject(client: Client | null, error: Error): string | null {
+  const isUnsent = client !== null && error instanceof client.PermissionViolationError && error.operation === "publish";
+  return isUnsent ? error.subject : null;
+}
+
+async function connect(client: Client, identity: FleetIdentity): Promise<NatsConnection> {
+  const { servers, login, ca, user } = identity;
+  const options: ConnectionOptions = {
+    name: `wsh ${user}`,
+    ...(login === null ? {} : { authenticator: authenticatorOf(client, login) }),
+    inboxPrefix: `_INBOX.${user}`,
+    pingInterval: PING_MS,
+    maxPingOut: MISSED_PINGS,
+    reconnectTimeWait: RECONNECT_MS,
+    reconnectJitter: RECONNECT_JITTER_MS,
+    reconnectJitterTLS: RECONNECT_JITTER_MS,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    noAsyncTraces: true,
+    timeout: CONNECT_MS,
+  };
+  const sockets = servers.filter((server) => /^wss?:/.test(server));
+  const direct = servers.filter((server) => !sockets.includes(server));
+  try {
+    if (direct.length > 0) return await client.connect({ ...options, servers: direct, tls: tlsOf(direct, ca) });
+  } catch (thrown) {
+    if (sockets.length === 0) throw thrown;
+  }
+  return client.wsconnect({
+    ...options,
+    servers: sockets,
+    ...(ca === null
+      ? {}
+      : { wsFactory: async (url) => ({ socket: trusting(url, ca), encrypted: url.startsWith("wss:") }) }),
+  });
+}
+
+function authenticatorOf(client: Client, login: NonNullable<FleetIdentity["login"]>) {
+  return "jwt" in login
+    ? client.jwtAuthenticator(login.jwt, new TextEncoder().encode(login.seed))
+    : client.usernamePasswordAuthenticator(login.user, login.password);
+}
+
+/** Anything but this machine's own addresses is encrypted, or there is no connection. */
+function tlsOf(servers: readonly string[], ca: string | null): { ca?: string } | null {
+  if (servers.every((server) => server.startsWith("nats:"))) return null;
+  return ca === null ? {} : { ca };
+}
+
+function trusting(url: string, ca: string): WebSocket {
+  // Bun's own option, missing from the types of the DOM.
+  const socket = new WebSocket(url, { tls: { ca } } as never);
+  socket.binaryType = "arraybuffer";
+  return socket;
+}
+
+function incoming(message: Msg): FleetMessage {
+  return {
+    subject: message.subject,
+    reply: message.reply,
+    data: message.data,
+    header: (name) => message.headers?.get(name) ?? "",
+    status: message.headers?.code ?? 0,
+  };
+}
+
+function headersOf(client: Client, values: Readonly<Record<string, string>>): MsgHdrs {
+  const headers = client.headers();
+  for (const [name, value] of Object.entries(values)) headers.set(name, value);
+  return headers;
+}
+
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  signal.addEventListener("abort", () => over.resolve(), { once: true });
+  await over.promise;
+  clearTimeout(timer);
+}

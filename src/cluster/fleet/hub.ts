@@ -1,0 +1,150 @@
+/**
+ * The fleet as the server of a person or a program sees it: its machines, a link to each, their lists. Fills itself when
+ * the connection is made: every machine is asked to beat, and what was remembered stands for those that do not.
+ */
+
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { BeatSchema } from "../../protocol/fleet-messages.ts";
+import { everyBeat, parseBeatSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
+import type { MachineHealth } from "../../protocol/machines.ts";
+import { FleetConnection, type FleetIdentity, type FleetMessage } from "./connection.ts";
+import { Members } from "./members.ts";
+import { NatsLink } from "./nats-link.ts";
+import { RememberedMembers } from "./remembered-members.ts";
+import { FleetRequests } from "./requests.ts";
+
+/** Time without a new machine after which all that answer are taken to have answered, in ms. */
+const QUIET_MS = 150;
+/** Longest wait of the first list for the machines, in ms. */
+const FILL_MS = 2_000;
+/** Largest beat that is read, in bytes. */
+const MAX_BEAT_BYTES = 16 * 1024;
+
+/** A machine as placement and lists see it. */
+export interface FleetMember {
+  readonly name: string;
+  readonly health: MachineHealth;
+  readonly tags: readonly string[];
+  /** Load average of a minute for each processor. */
+  readonly load: number;
+  readonly sessions: number;
+  readonly accept: "none" | "named" | "placed";
+}
+
+export class FleetHub {
+  readonly members: Members;
+  private readonly connection: FleetConnection;
+  private readonly requests: FleetRequests;
+  private readonly remembered: RememberedMembers;
+  private readonly streams = new Set<() => void>();
+  private readonly links = new Map<string, NatsLink>();
+  private readonly filled = Promise.withResolvers<void>();
+  private quiet: Timer | null = null;
+  private readonly looking: Timer;
+
+  constructor(
+    readonly identity: FleetIdentity,
+    instance: Instance,
+    private readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void,
+  ) {
+    this.members = new Members({
+      now: () => performance.now(),
+      isUp: () => this.connection.isUp,
+      gone: () => {},
+    });
+    this.connection = new FleetConnection(identity, {
+      up: () => this.up(),
+      down: () => this.down(),
+      refused: (error, subject) => {
+        if (subject !== null) this.requests.denied(subject);
+        this.log("the fleet's servers refuse something", { error: error.message });
+      },
+    });
+    this.requests = new FleetRequests(this.connection);
+    this.remembered = new RememberedMembers(instance, this.members);
+    this.connection.subscribe(everyBeat, (message) => this.beat(message));
+    this.looking = setInterval(() => this.remembered.look(), FILL_MS);
+    this.looking.unref();
+  }
+
+  /** Every machine that is known, by name. */
+  get all(): FleetMember[] {
+    return this.members.names.map((name) => this.member(name));
+  }
+
+  member(name: string): FleetMember {
+    const beat = this.members.beatOf(name);
+    return {
+      name,
+      health: this.members.healthOf(name),
+      tags: beat?.tags ?? [],
+      load: beat?.load ?? 0,
+      sessions: beat?.sessions ?? 0,
+      accept: beat?.accept ?? "none",
+    };
+  }
+
+  /** Null: the fleet has no such machine. */
+  link(name: string): NatsLink | null {
+    if (!this.members.has(name)) return null;
+    const known = this.links.get(name);
+    if (known !== undefined) return known;
+    const { connection, requests, members, streams } = this;
+    const made = new NatsLink(name, { connection, requests, members, streams });
+    this.links.set(name, made);
+    return made;
+  }
+
+  /** The machines that are there have said so, or had time to. */
+  async ready(): Promise<void> {
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, FILL_MS);
+    await Promise.race([this.filled.promise, patience.promise]);
+    clearTimeout(timer);
+  }
+
+  /** Forgets a machine that is not there; one that beats is known again. */
+  forget(name: string): void {
+    this.members.forget(name);
+    this.links.delete(name);
+    this.connection.publish(`$KV.wsh_machines.${name}`, "", { headers: { "KV-Operation": "DEL" } });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.looking);
+    clearTimeout(this.quiet ?? undefined);
+    this.remembered.stop();
+    await this.connection.close();
+  }
+
+  private up(): void {
+    const { identity, connection, requests } = this;
+    this.log("connected to the fleet", { user: identity.user, role: identity.role });
+    // Their beats answer, since only those are known to be theirs.
+    connection.publish(serviceSubject("PING"), "");
+    this.settle();
+    void this.remembered.readBucket(requests, identity.role === "admin");
+  }
+
+  private down(): void {
+    this.log("the connection to the fleet is lost", { error: this.connection.error?.message });
+    this.requests.lost();
+    for (const lose of [...this.streams]) lose();
+  }
+
+  private beat({ subject, data }: FleetMessage): void {
+    const machine = parseBeatSubject(subject);
+    if (machine === null || data.length > MAX_BEAT_BYTES) return;
+    const beat = v.safeParse(v.pipe(v.string(), v.parseJson(), BeatSchema), new TextDecoder().decode(data));
+    if (!beat.success) return;
+    const isNew = !this.members.has(machine);
+    this.members.heard(machine, beat.output);
+    if (isNew) this.settle();
+  }
+
+  private settle(): void {
+    clearTimeout(this.quiet ?? undefined);
+    this.quiet = setTimeout(this.filled.resolve, QUIET_MS);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The machines of the fleet as their beats tell of them, and what they had in their lists: a cache that can be thrown away.
+ * A machine is healthy while it beats; one beat missed makes it stale, three unreachable. Two boots that beat beside each
+ * other under one name are two machines: `conflict`, until one of them is silent. A machine that was started anew has one
+ * boot after the other. What was once known stays listed, with the time of that.
+ */
+import { type Beat, GONE_MS, STALE_MS } from "../../protocol/fleet-messages.ts";
+import type { MachineHealth } from "../../protocol/machines.ts";
+import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+
+/** Time by which an older boot must outlive the first beat of a newer one to be another machine, in ms. */
+const OVERLAP_MS = 500;
+/** Most machines that are remembered. */
+const MAX_MEMBERS = 20_000;
+/** Most boots of one machine that are told apart: enough to see that there are several. */
+const MAX_BOOTS = 4;
+
+interface Boot {
+  readonly name: string;
+  readonly firstAt: number;
+  lastAt: number;
+}
+
+/** What a machine's list was. */
+export interface MemberSessions {
+  readonly sessions: readonly SessionInfo[];
+  /** Unix time in ms. */
+  readonly at: number;
+  /** Boot and revision of the list; it holds while both do and the machine says that it is settled. */
+  readonly boot: string;
+  readonly rev: number;
+}
+
+interface Member {
+  beat: Beat | null;
+  boots: Boot[];
+  /** Unix time in ms of its last beat; null: not heard in this life of the process. */
+  heardAt: number | null;
+  /** Its clock minus ours, in ms: the greatest of the newest few, which were least delayed. */
+  offsets: number[];
+  listed: MemberSessions | null;
+}
+
+export interface MembersOptions {
+  /** Monotonic, in ms. */
+  readonly now: () => number;
+  readonly isUp: () => boolean;
+  /** A machine is gone, or was replaced: what it was asked is not answered any more. */
+  readonly gone: (machine: string) => void;
+}
+
+export class Members {
+  private readonly members = new Map<string, Member>();
+  private readonly waiting = new Set<{ machine: string; heard: () => void }>();
+  /** Changes with everything that is worth remembering. */
+  changes = 0;
+
+  constructor(private readonly options: MembersOptions) {}
+
+  get names(): string[] {
+    return [...this.members.keys()].sort();
+  }
+
+  has(machine: string): boolean {
+    return this.members.has(machine);
+  }
+
+  beatOf(machine: string): Beat | null {
+    return this.members.get(machine)?.beat ?? null;
+  }
+
+  heardAt(machine: string): number | null {
+    return this.members.get(machine)?.heardAt ?? null;
+  }
+
+  /** Its clock minus ours, in ms, never more than it is; 0 while that is not known. */
+  clockAhead(machine: string): number {
+    const offsets = this.members.get(machine)?.offsets ?? [];
+    return offsets.length === 0 ? 0 : Math.max(...offsets);
+  }
+
+  /** The list that still holds; null: it must be asked. */
+  currentList(machine: string): MemberSessions | null {
+    const member = this.members.get(machine);
+    if (member === undefined || member.beat === null || member.listed === null) return null;
+    const { boot, rev, settled } = member.beat;
+    const holds = settled && member.listed.boot === boot && member.listed.rev === rev;
+    return holds && this.healthOf(machine) === "healthy" ? member.listed : null;
+  }
+
+  lastList(machine: string): MemberSessions | null {
+    return this.members.get(machine)?.listed ?? null;
+  }
+
+  keepList(machine: string, listed: MemberSessions): void {
+    const member = this.members.get(machine);
+    if (member === undefined) return;
+    member.listed = listed;
+    this.changes++;
+  }
+
+  /** What was remembered of a machine that has not been heard yet. */
+  remember(machine: string, beat: Beat | null, listed: MemberSessions | null, heardAt: number | null): void {
+    const known = this.members.get(machine);
+    if (known === undefined) {
+      if (this.members.size < MAX_MEMBERS) this.members.set(machine, { beat, boots: [], heardAt, offsets: [], listed });
+    } else if (listed !== null && (known.listed?.at ?? 0) < listed.at) known.listed = listed;
+  }
+
+  forget(machine: string): void {
+    this.members.delete(machine);
+    this.changes++;
+  }
+
+  heard(machine: string, beat: Beat): void {
+    const now = this.options.now();
+    const member = this.memberFor(machine);
+    if (member === null) return;
+    if (beat.leaving === true) {
+      member.boots = member.boots.filter(({ name }) => name !== beat.boot);
+      if (member.beat?.boot === beat.boot) this.options.gone(machine);
+      return;
+    }
+    member.boots = member.boots.filter(({ lastAt }) => now - lastAt < GONE_MS);
+    let boot = member.boots.find(({ name }) => name === beat.boot);
+    if (boot === undefined) {
+      boot = { name: beat.boot, firstAt: now, lastAt: now };
+      if (member.boots.length < MAX_BOOTS) member.boots.push(boot);
+    }
+    boot.lastAt = now;
+    // The newest boot is the machine; an older one that goes on beating makes a conflict, and no news.
+    if (member.boots.some((other) => other.firstAt > (boot?.firstAt ?? 0))) return;
+    const before = member.beat;
+    member.beat = beat;
+    member.heardAt = Date.now();
+    member.offsets = [...member.offsets.slice(-3), beat.at - Date.now()];
+    if (before === null || before.boot !== beat.boot || before.rev !== beat.rev) this.changes++;
+    if (before !== null && before.boot !== beat.boot) {
+      member.offsets = member.offsets.slice(-1);
+      this.options.gone(machine);
+    }
+    for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
+  }
+
+  /** Nobody receives what is sent to it. */
+  isSilent(machine: string): void {
+    const member = this.members.get(machine);
+    if (member !== undefined) member.boots = [];
+  }
+
+  healthOf(machine: string): MachineHealth {
+    const member = this.members.get(machine);
+    if (member === undefined) return "connecting";
+    if (!this.options.isUp()) return "unreachable";
+    const now = this.options.now();
+    const alive = member.boots.filter(({ lastAt }) => now - lastAt < GONE_MS);
+    if (overlap(alive)) return "conflict";
+    const newest = alive.reduce<number | null>((last, { lastAt }) => Math.max(last ?? lastAt, lastAt), null);
+    if (newest === null) return "unreachable";
+    if (member.beat !== null && member.beat.wsh !== PROTOCOL_VERSION) return "version";
+    return now - newest < STALE_MS ? "healthy" : "stale";
+  }
+
+  /** Whether that boot was heard within so many ms. */
+  isAlive(machine: string, boot: string, withinMs: number): boolean {
+    const since = this.options.now() - withinMs;
+    return this.members.get(machine)?.boots.some(({ name, lastAt }) => name === boot && lastAt >= since) ?? false;
+  }
+
+  /** The machine's next beat. @returns whether it came in time */
+  async next(machine: string, patienceMs: number): Promise<boolean> {
+    const heard = Promise.withResolvers<boolean>();
+    const waiting = { machine, heard: () => heard.resolve(true) };
+    const timer = setTimeout(() => heard.resolve(false), patienceMs);
+    this.waiting.add(waiting);
+    try {
+      return await heard.promise;
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(waiting);
+    }
+  }
+
+  private memberFor(machine: string): Member | null {
+    const known = this.members.get(machine);
+    if (known !== undefined) return known;
+    if (this.members.size >= MAX_MEMBERS) return null;
+    const made: Member = { beat: null, boots: [], heardAt: null, offsets: [], listed: null };
+    this.members.set(machine, made);
+    return made;
+  }
+}
+
+/** Whether an older boot beats although a newer one had begun. */
+function overlap(boots: readonly Boot[]): boolean {
+  return boots.some((older) =>
+    boots.some((newer) => newer.firstAt > older.firstAt && older.lastAt >= newer.firstAt + OVERLAP_MS),
+  );
+}

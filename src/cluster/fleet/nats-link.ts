@@ -1,0 +1,284 @@
+/**
+ * The link to a machine of the fleet: operations as requests, sockets of session processes as streams, both over this
+ * process's one connection to the NATS servers. Whether the machine is there is known from its beats before anything is
+ * sent, and what is sent is for one boot of it alone: of two machines under one name at most one carries it out.
+ */
+import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";
+import { type Access, accessCovers } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { headerNames } from "../../protocol/fleet-messages.ts";
+import { requestSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
+import type { LinkHello } from "../../protocol/machines.ts";
+import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
+import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../../protocol/requests.ts";
+import { VERSION } from "../../protocol/version.ts";
+import type { Dial } from "../../wire/connection.ts";
+import { readAnswer } from "../answer.ts";
+import { beginsUntil, untilAnswered, WayLost } from "../ask-again.ts";
+import { type Link, type LinkCallOptions, type LinkState, type LinkStep, sentCaller } from "../link.ts";
+import { openStreamOver } from "../stream.ts";
+import type { FleetIdentity } from "./connection.ts";
+import type { Members } from "./members.ts";
+import { type StreamParts, streamPipe } from "./stream-pipe.ts";
+
+/** Longest wait for a machine to answer whether it is there, in ms. */
+const PROBE_MS = 1_500;
+/** Silence after which a boot is gone though all under its name are asked every second, in ms. */
+const HEARD_MS = 2_500;
+/** Shortest interval between two looks whether a machine still receives, while it is waited for, in ms. */
+const PROBE_AGAIN_MS = 900;
+/** Time in which a boot that is alive is heard after all were asked, in ms. */
+const BOOTS_MS = 500;
+
+export interface NatsLinkParts extends StreamParts {
+  readonly members: Members;
+}
+
+export class NatsLink implements Link {
+  private probedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly machine: string,
+    private readonly parts: NatsLinkParts,
+  ) {}
+
+  get state(): LinkState {
+    const { members, connection } = this.parts;
+    const health = members.healthOf(this.machine);
+    return {
+      health,
+      hello: helloOf(members, this.machine),
+      answeredAt: members.heardAt(this.machine),
+      error: health === "healthy" ? null : troubleOf(this.machine, health, connection.error).message,
+    };
+  }
+
+  async hello(): Promise<LinkHello> {
+    await this.ready();
+    const hello = helloOf(this.parts.members, this.machine);
+    if (hello === null) throw troubleOf(this.machine, "unreachable", null);
+    return hello;
+  }
+
+  async call<N extends OperationName>(
+    name: N,
+    input: OperationInput<N>,
+    { session, caller, signal, request = { id: crypto.randomUUID() }, deadline: own }: LinkCallOptions,
+  ): Promise<OperationOutput<N>> {
+    const { machine } = this;
+    const { identity } = this.parts.connection;
+    const { access } = getOperation(name);
+    if (!accessCovers(roleAccess(identity), access)) throw denied(name, access, identity);
+    const place = session === undefined ? {} : { session };
+    const body = JSON.stringify({ op: name, input, caller: sentCaller(caller), ...place });
+    const deadline = beginsUntil(name, input, own);
+    const { id, shown = id, ageMs } = request;
+    const asked = { machine, operation: name, id: shown, ageMs, deadline, isOwn: own !== undefined, signal };
+    const headers = (age: number | undefined): Record<string, string> => ({
+      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
+      // Looking needs no id: it changes nothing there, whether it was done or not.
+      ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
+      ...(age === undefined ? {} : { [REQUEST_AGE_HEADER]: `${Math.ceil(age)}` }),
+    });
+    const sentTo = new Set<string>();
+    if (access !== "observe") {
+      return readAnswer(
+        asked,
+        await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal)),
+      );
+    }
+    try {
+      return readAnswer(asked, await this.post(name, access, body, headers(ageMs), signal, sentTo));
+    } catch (thrown) {
+      throw thrown instanceof WayLost ? this.unreachable() : thrown;
+    }
+  }
+
+  timeThere(time: number): number {
+    return time + this.parts.members.clockAhead(this.machine);
+  }
+
+  /**
+   * Sends a request to the boot that is there, and awaits its answer as long as the machine is.
+   * @throws WayLost; WshError where nothing was sent, or nothing done
+   */
+  private async post(
+    name: string,
+    access: Access,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal | undefined,
+    sentTo: Set<string>,
+  ): Promise<string> {
+    const { machine, parts } = this;
+    const { members, requests, connection } = parts;
+    const { identity } = connection;
+    const subject = requestSubject({ machine, access, user: identity.user, operation: name });
+    // A second time only where the machine was started anew, and has done nothing.
+    for (let isAgain = false; ; isAgain = true) {
+      const boot = await this.ready();
+      // What one boot may have done, another one does only when that one is gone: then it knows the request's id.
+      if ([...sentTo].some((other) => other !== boot && members.isAlive(machine, other, HEARD_MS))) {
+        throw troubleOf(machine, "conflict", null);
+      }
+      sentTo.add(boot);
+      const outcome = await requests.ask(machine, subject, body, {
+        key: crypto.randomUUID(),
+        headers: { ...headers, [headerNames.boot]: boot },
+        isGone: () => this.isGone(boot),
+        refusedBy: async () => !(await this.isAlive(boot)),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      switch (outcome.kind) {
+        case "answer":
+          return outcome.text;
+        case "refused":
+          sentTo.delete(boot);
+          if (!isAgain) continue;
+          throw this.unreachable();
+        case "nobody":
+          members.isSilent(machine);
+          throw this.unreachable();
+        case "denied":
+          throw denied(name, access, identity);
+        case "not_sent":
+          throw this.unreachable();
+        case "too_large":
+          throw new WshError("payload_too_large", `the fleet takes at most ${connection.maxBytes} bytes at a time`);
+        case "cancelled":
+          throw new WshError("cancelled", "the caller ended the request");
+        case "lost":
+        case "not_an_answer":
+          throw new WayLost("the way was lost");
+      }
+    }
+  }
+
+  private unreachable(): WshError {
+    return troubleOf(this.machine, "unreachable", this.parts.connection.error);
+  }
+
+  dial(target: string): Dial {
+    const { machine, parts } = this;
+    return {
+      called: `${machine}/${target}`,
+      open: async (events) => {
+        const boot = await this.ready();
+        const access: Access =
+          parts.connection.identity.role === "machine" ? "observe" : parts.connection.identity.role;
+        return openStreamOver((pipe) => streamPipe(parts, { machine, access, boot, target }, pipe), machine, events);
+      },
+    };
+  }
+
+  async *examine(): AsyncIterable<LinkStep> {
+    const { connection, members } = this.parts;
+    const advice =
+      "Check the servers that the credentials name, firewalls, certificates and the credentials themselves.";
+    if (!connection.isUp) {
+      yield { step: "fleet", ok: false, text: connection.error?.message ?? "not connected yet", advice };
+      return;
+    }
+    yield { step: "fleet", ok: true, text: `connected as '${connection.identity.user}' (${connection.identity.role})` };
+    try {
+      const { version, hostname } = await this.hello();
+      yield { step: "server", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
+      const behind = Math.abs(members.clockAhead(this.machine));
+      yield { step: "clock", ok: true, text: `differs by ${Math.round(behind)} ms` };
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      yield { step: "server", ok: false, text: error.message, advice: error.hintAt("cli") };
+    }
+  }
+
+  /** The connection is everybody's. */
+  async close(): Promise<void> {}
+
+  /** The boot to ask. @throws WshError machine_unreachable, machine_conflict, host_version: nothing was sent */
+  private async ready(): Promise<string> {
+    const { members, connection } = this.parts;
+    const { machine } = this;
+    if (!connection.isUp) throw troubleOf(machine, "unreachable", connection.error);
+    let health = members.healthOf(machine);
+    if (health !== "healthy" && health !== "conflict" && health !== "version") {
+      const beat = members.next(machine, PROBE_MS);
+      connection.publish(serviceSubject("PING", machine), "");
+      await beat;
+      health = members.healthOf(machine);
+    }
+    const boot = members.beatOf(machine)?.boot;
+    if (health !== "healthy" || boot === undefined) throw troubleOf(machine, health, connection.error);
+    return boot;
+  }
+
+  /** Whether a boot that was asked is gone: the machine is not there, or was started anew. */
+  private isGone(boot: string): boolean {
+    const { members, connection } = this.parts;
+    this.probe();
+    if (members.healthOf(this.machine) === "unreachable") return true;
+    if (members.beatOf(this.machine)?.boot === boot) return false;
+    connection.publish(serviceSubject("PING", this.machine), "");
+    return !members.isAlive(this.machine, boot, HEARD_MS);
+  }
+
+  /** The servers say when nobody is there to receive it: sooner than beats are missed. */
+  private probe(): void {
+    const now = performance.now();
+    if (now - this.probedAt < PROBE_AGAIN_MS) return;
+    this.probedAt = now;
+    const { requests, members } = this.parts;
+    requests.announce(this.machine, serviceSubject("INFO", this.machine), new Uint8Array(), {}, () =>
+      members.isSilent(this.machine),
+    );
+  }
+
+  /** Whether a boot still beats: all under the name are asked. */
+  private async isAlive(boot: string): Promise<boolean> {
+    const { members, connection } = this.parts;
+    const asked = performance.now();
+    connection.publish(serviceSubject("PING", this.machine), "");
+    await Bun.sleep(BOOTS_MS);
+    return members.isAlive(this.machine, boot, performance.now() - asked);
+  }
+}
+
+/** A machine that asks others has no credentials for it: its requests go nowhere. */
+function roleAccess({ role }: FleetIdentity): Access {
+  return role === "machine" ? "observe" : role;
+}
+
+function denied(name: string, access: Access, { user, role }: FleetIdentity): WshError {
+  return new WshError(
+    "access_denied",
+    `'${name}' takes the access '${access}'; '${user}' has the role '${role}' in the fleet`,
+    {
+      hint: "Ask for credentials with that role: `wsh fleet invite --role`.",
+    },
+  );
+}
+
+function helloOf(members: Members, machine: string): LinkHello | null {
+  const beat = members.beatOf(machine);
+  if (beat === null) return null;
+  const { wsh, version, hostname, boot } = beat;
+  return { wsh, version, hostname, server_id: boot };
+}
+
+function troubleOf(machine: string, health: LinkState["health"], cause: Error | null): WshError {
+  const details = { machine };
+  if (health === "conflict") {
+    return new WshError("machine_conflict", `several machines are '${machine}' in the fleet: nothing is run on any`, {
+      ...details,
+      hint: "One was probably copied with its credentials: give each its own, or stop all but one.",
+    });
+  }
+  if (health === "version") {
+    return new WshError("host_version", `machine '${machine}' speaks another protocol; this is wsh ${VERSION}`, {
+      ...details,
+      hint: "Install the same version on both; its sessions go on meanwhile.",
+    });
+  }
+  const why =
+    cause === null ? `machine '${machine}' does not answer` : `this server has no way to its fleet: ${cause.message}`;
+  return new WshError("machine_unreachable", why, details);
+}

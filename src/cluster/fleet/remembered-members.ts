@@ -1,0 +1,158 @@
+/**
+ * The machines of the fleet and their sessions as they were last known, across starts of the server: in NAME.fleet.json of
+ * the state directory, and, where the NATS servers have JetStream, in the key-value bucket `wsh_machines`, which every machine
+ * writes itself, on changes alone. Either is only news for who has none: a machine that beats says better.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { checkOwnFile } from "../../instance/owned-files.ts";
+import { type Instance, prepareStateDir } from "../../instance/paths.ts";
+import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
+import { BeatSchema } from "../../protocol/fleet-messages.ts";
+import { isMachineName } from "../../protocol/names.ts";
+import { SessionInfoSchema } from "../../protocol/session.ts";
+import type { Members } from "./members.ts";
+import type { FleetRequests } from "./requests.ts";
+
+/** Delay from a change to the file's writing, in ms: it is written whole. */
+const WRITE_MS = 2_000;
+/** Largest file that is read, in bytes: 10,000 machines of ten sessions are below. */
+const MAX_BYTES = 128 * 1024 * 1024;
+/** Longest wait for an answer of JetStream, in ms. */
+const BUCKET_MS = 2_000;
+/** Machines that are read from the bucket at once. */
+const READ_AT_ONCE = 256;
+
+/** What is remembered of a machine. */
+export const RememberedMemberSchema = v.object({
+  beat: v.nullable(BeatSchema),
+  /** Unix time in ms of its last beat. */
+  heard_at: v.nullable(v.number()),
+  sessions: v.nullable(v.object({ at: v.number(), sessions: v.array(SessionInfoSchema) })),
+});
+export type RememberedMember = v.InferOutput<typeof RememberedMemberSchema>;
+
+const FileSchema = v.record(v.string(), RememberedMemberSchema);
+const json = <S extends v.GenericSchema>(schema: S) => v.pipe(v.string(), v.parseJson(), schema);
+
+export class RememberedMembers {
+  private written = 0;
+  private timer: Timer | null = null;
+  private isBucketRead = false;
+
+  constructor(
+    private readonly instance: Instance,
+    private readonly members: Members,
+  ) {
+    this.read();
+  }
+
+  /** Called often; writes when there is news. */
+  look(): void {
+    if (this.members.changes === this.written || this.timer !== null) return;
+    this.timer = setTimeout(() => this.write(), WRITE_MS);
+    this.timer.unref();
+  }
+
+  /** Writes what is not written yet. */
+  stop(): void {
+    clearTimeout(this.timer ?? undefined);
+    if (this.members.changes !== this.written) this.write();
+  }
+
+  /** Reads the bucket once; without JetStream, or without the bucket, nothing is known from there. */
+  async readBucket(requests: FleetRequests, mayMake: boolean): Promise<void> {
+    if (this.isBucketRead) return;
+    this.isBucketRead = true;
+    const keys = `$KV.${MACHINES_BUCKET}.`;
+    const ask = async (subject: string, body: object) => {
+      const outcome = await requests.ask("$js", subject, JSON.stringify(body), { patienceMs: BUCKET_MS });
+      return outcome.kind === "answer" ? outcome.text : null;
+    };
+    const info = v.safeParse(
+      json(StreamInfoSchema),
+      await ask(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, { subjects_filter: `${keys}>` }),
+    );
+    if (!info.success) return;
+    if (info.output.error !== undefined) {
+      if (mayMake && info.output.error.code === 404)
+        await ask(`$JS.API.STREAM.CREATE.KV_${MACHINES_BUCKET}`, bucket(keys));
+      return;
+    }
+    const names = Object.keys(info.output.state?.subjects ?? {}).map((subject) => subject.slice(keys.length));
+    for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+      await Promise.all(
+        names.slice(at, at + READ_AT_ONCE).map(async (name) => {
+          const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, {});
+          const value = v.safeParse(json(RememberedMemberSchema), text);
+          if (value.success && isMachineName(name)) this.known(name, value.output);
+        }),
+      );
+    }
+  }
+
+  private known(name: string, { beat, heard_at, sessions }: RememberedMember): void {
+    const listed = sessions === null ? null : { ...sessions, boot: "", rev: 0 };
+    this.members.remember(name, beat, listed, heard_at);
+  }
+
+  private get path(): string {
+    return join(this.instance.stateDir, `${this.instance.fileName}.fleet.json`);
+  }
+
+  private read(): void {
+    try {
+      if (!checkOwnFile(this.path) || fs.statSync(this.path).size > MAX_BYTES) return;
+      const parsed = v.safeParse(json(FileSchema), fs.readFileSync(this.path, "utf8"));
+      if (!parsed.success) return;
+      for (const [name, member] of Object.entries(parsed.output)) if (isMachineName(name)) this.known(name, member);
+      this.written = this.members.changes;
+    } catch {
+      // Not ours to read: the beats say what there is.
+    }
+  }
+
+  private write(): void {
+    this.timer = null;
+    this.written = this.members.changes;
+    const all = Object.fromEntries(
+      this.members.names.map((name): [string, RememberedMember] => {
+        const listed = this.members.lastList(name);
+        const sessions = listed === null ? null : { at: listed.at, sessions: [...listed.sessions] };
+        return [name, { beat: this.members.beatOf(name), heard_at: this.members.heardAt(name), sessions }];
+      }),
+    );
+    const temporary = `${this.path}.${process.pid}.new`;
+    try {
+      prepareStateDir(this.instance);
+      fs.writeFileSync(temporary, `${JSON.stringify(all)}\n`, { mode: 0o600 });
+      fs.renameSync(temporary, this.path);
+    } catch {
+      // Only the list after the next start is poorer.
+      fs.rmSync(temporary, { force: true });
+    }
+  }
+}
+
+const StreamInfoSchema = v.looseObject({
+  error: v.optional(v.looseObject({ code: v.number() })),
+  state: v.optional(v.looseObject({ subjects: v.optional(v.record(v.string(), v.number())) })),
+});
+
+/** As NATS's own tools make a key-value bucket. */
+function bucket(keys: string): object {
+  return {
+    name: `KV_${MACHINES_BUCKET}`,
+    description: "machines of a fleet of wsh",
+    subjects: [`${keys}>`],
+    max_msgs_per_subject: 1,
+    discard: "new",
+    storage: "file",
+    retention: "limits",
+    num_replicas: 1,
+    allow_direct: true,
+    allow_rollup_hdrs: true,
+    deny_delete: true,
+  };
+}

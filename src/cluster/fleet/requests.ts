@@ -1,0 +1,142 @@
+/**
+ * Requests of this process over the fleet's NATS servers, and their answers, which may come in pieces. A request ends
+ * with its answer, when nobody receives it (nothing was done), when its machine or the connection is lost (it may have been
+ * done), or when its caller gives up, which the machine is told. An answer counts only where the NATS servers let nobody but
+ * the one who was asked write it.
+ */
+import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";
+import type { FleetConnection, FleetMessage } from "./connection.ts";
+
+/** Largest answer that is read, in bytes: as over every other link. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Interval between looks whether the machine that was asked is still there, in ms. */
+const LOOK_MS = 1_000;
+/** Time in which a server says that nobody receives a message, in ms: a round trip, and a busy machine. */
+const NOBODY_MS = 5_000;
+/** NATS's status for a message that nobody receives. */
+const NO_RESPONDERS = 503;
+
+export type Outcome =
+  | { readonly kind: "answer"; readonly text: string }
+  /** Nothing was done: nobody receives it, the machine was started anew and another boot was meant, the servers refuse it. */
+  | { readonly kind: "nobody" | "refused" | "denied" | "too_large" | "not_sent" }
+  | { readonly kind: "lost" | "cancelled" | "not_an_answer" };
+
+export interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether who was asked is lost; looked at while the answer is waited for. */
+  readonly isGone?: () => boolean;
+  /** The request can be cancelled under this key. */
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+  /** Longest wait, in ms; absent: as long as the machine is there. */
+  readonly patienceMs?: number;
+  /** Another boot than the one that is meant refuses it. @returns whether the one that is meant is gone */
+  readonly refusedBy?: (boot: string) => Promise<boolean>;
+}
+
+interface Pending {
+  readonly subject: string;
+  readonly boot: string;
+  readonly refusedBy: AskOptions["refusedBy"];
+  readonly parts: Uint8Array[];
+  bytes: number;
+  missing: number;
+  end(outcome: Outcome): void;
+}
+
+export class FleetRequests {
+  private readonly pending = new Map<string, Pending>();
+  private next = 1;
+
+  constructor(private readonly connection: FleetConnection) {
+    connection.subscribe(connection.inboxOf("*", "*"), (message) => this.received(message));
+  }
+
+  /** @param from who answers: a machine, or `$js` */
+  async ask(from: string, subject: string, body: string, options: AskOptions = {}): Promise<Outcome> {
+    const { headers = {}, isGone, key, signal, patienceMs, refusedBy } = options;
+    if (signal?.aborted === true) return { kind: "cancelled" };
+    const reply = this.connection.inboxOf(from, String(this.next++));
+    const outcome = Promise.withResolvers<Outcome>();
+    const timers: Timer[] = [];
+    const sent = { reply, headers: { ...headers, ...(key === undefined ? {} : { [headerNames.key]: key }) } };
+    const cancel = (): void => {
+      this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
+      outcome.resolve({ kind: "cancelled" });
+    };
+    const boot = headers[headerNames.boot] ?? "";
+    this.pending.set(reply, { subject, boot, refusedBy, parts: [], bytes: 0, missing: 0, end: outcome.resolve });
+    try {
+      if (Buffer.byteLength(body) > this.connection.maxBytes - 4096) {
+        return this.connection.isUp ? { kind: "too_large" } : { kind: "not_sent" };
+      }
+      if (!this.connection.publish(subject, body, sent)) return { kind: "not_sent" };
+      signal?.addEventListener("abort", cancel, { once: true });
+      if (patienceMs !== undefined) timers.push(setTimeout(() => outcome.resolve({ kind: "lost" }), patienceMs));
+      if (isGone !== undefined) timers.push(setInterval(() => isGone() && outcome.resolve({ kind: "lost" }), LOOK_MS));
+      return await outcome.promise;
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+      this.pending.delete(reply);
+    }
+  }
+
+  /** A message whose answers are not waited for, unless nobody receives it. */
+  announce(
+    from: string,
+    subject: string,
+    body: Uint8Array,
+    headers: Readonly<Record<string, string>>,
+    nobody: () => void,
+  ): boolean {
+    const reply = this.connection.inboxOf(from, String(this.next++));
+    const end = (outcome: Outcome): void => {
+      clearTimeout(timer);
+      this.pending.delete(reply);
+      if (outcome.kind !== "lost") nobody();
+    };
+    const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
+    const boot = headers[headerNames.boot] ?? "";
+    this.pending.set(reply, { subject, boot, refusedBy: async () => true, parts: [], bytes: 0, missing: 0, end });
+    return this.connection.publish(subject, body, { reply, headers });
+  }
+
+  /** The connection is lost: what was asked may have been done. */
+  lost(): void {
+    for (const each of [...this.pending.values()]) each.end({ kind: "lost" });
+  }
+
+  /** The servers did not let go what was sent there. */
+  denied(subject: string): void {
+    for (const each of [...this.pending.values()]) if (each.subject === subject) each.end({ kind: "denied" });
+  }
+
+  private received(message: FleetMessage): void {
+    const pending = this.pending.get(message.subject);
+    if (pending === undefined) return;
+    if (message.status === NO_RESPONDERS) {
+      pending.end({ kind: "nobody" });
+      return;
+    }
+    if (message.header(headerNames.refused) !== "") {
+      const by = message.header(headerNames.boot);
+      // Of the boot that is meant no refusal counts: it would have answered.
+      if (by === pending.boot) return;
+      void pending.refusedBy?.(by).then((isGone) => isGone && pending.end({ kind: "refused" }));
+      return;
+    }
+    const part = message.header(headerNames.part);
+    const place = part === "" ? { at: 0, of: 1 } : parsePart(part);
+    pending.bytes += message.data.length;
+    if (place === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[place.at] !== undefined) {
+      pending.end({ kind: "not_an_answer" });
+      return;
+    }
+    if (pending.missing === 0) pending.missing = place.of;
+    pending.parts[place.at] = new Uint8Array(message.data);
+    if (--pending.missing > 0) return;
+    pending.end({ kind: "answer", text: Buffer.concat(pending.parts.slice(0, MAX_PARTS)).toString("utf8") });
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * What carries a stream over the fleet's NATS servers, at the end that opened it. Every message has a number; one that
+ * is missing, a lost connection, and an end of the other side are all the same: the stream is lost, and its owner opens
+ * another, whose first picture repaints everything.
+ */
+import type { Access } from "../../protocol/caller.ts";
+import {
+  decodeStreamMessage,
+  encodeStreamMessage,
+  headerNames,
+  type StreamMessage,
+} from "../../protocol/fleet-messages.ts";
+import { downSubject, newStreamName, upSubject } from "../../protocol/fleet-subjects.ts";
+import type { Pipe, PipeEvents } from "../stream.ts";
+import type { FleetConnection } from "./connection.ts";
+import type { FleetRequests } from "./requests.ts";
+
+interface StreamTo {
+  readonly machine: string;
+  readonly access: Access;
+  /** Of the machine; another one refuses. */
+  readonly boot: string;
+  readonly target: string;
+}
+
+export interface StreamParts {
+  readonly connection: FleetConnection;
+  readonly requests: FleetRequests;
+  /** What ends each stream that is open: all are lost with the connection. */
+  readonly streams: Set<() => void>;
+}
+
+export function streamPipe(
+  { connection, requests, streams }: StreamParts,
+  { machine, access, boot, target }: StreamTo,
+  { received, lost }: PipeEvents,
+): Pipe {
+  const { user } = connection.identity;
+  const stream = newStreamName();
+  const up = upSubject({ machine, access, user, stream });
+  const headers = { [headerNames.boot]: boot };
+  let sent = 0;
+  let arrived = 0;
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    listening[Symbol.dispose]();
+    streams.delete(gone);
+  };
+  function gone(): void {
+    if (isOver) return;
+    end();
+    lost();
+  }
+  const send = (message: StreamMessage): void => {
+    if (!isOver && !connection.publish(up, encodeStreamMessage(message, sent++), { headers })) gone();
+  };
+  const listening = connection.listen(downSubject({ machine, user, stream }), ({ data }) => {
+    const decoded = decodeStreamMessage(data);
+    if (decoded === null || decoded.number !== arrived++ || decoded.message.kind === "close") return gone();
+    const { message } = decoded;
+    if (message.kind === "note") received(message.text);
+    else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
+  });
+  streams.add(gone);
+  const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sent++);
+  // Not before the owner has the pipe.
+  queueMicrotask(() => {
+    if (!isOver && !requests.announce(machine, up, opening, headers, gone)) gone();
+  });
+  return {
+    send: (data) => send(typeof data === "string" ? { kind: "note", text: data } : { kind: "bytes", bytes: data }),
+    close() {
+      send({ kind: "close" });
+      end();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * What machines of a fleet say: beats, the headers of requests, and the messages of a stream (docs/machines.md). Pure.
+ */
+import * as v from "valibot";
+import { LinkNoteSchema } from "./machines.ts";
+
+/** Interval between two beats of a machine at rest, in ms; each is up to a tenth earlier, so that a fleet does not beat at once. */
+export const BEAT_MS = 5_000;
+/** Age of the last beat from which one is missing, and from which three are, in ms. A partition shows within 15 s. */
+export const STALE_MS = 6_500;
+export const GONE_MS = 14_000;
+
+/** Largest piece of an answer, in bytes: below a NATS server's usual limit of 1 MB with its headers. */
+export const PART_BYTES = 512 * 1024;
+/** Most pieces of an answer: 16 MiB. */
+export const MAX_PARTS = 32;
+/** Besides those of every request with an id (requests.ts). */
+export const headerNames = {
+  /** Of a request: the boot that is meant. Of an answer: the boot that answers. */
+  boot: "Wsh-Boot",
+  /** `cancel`, of the request whose key follows. */
+  control: "Wsh-Control",
+  key: "Wsh-Key",
+  /** `0/3`: the first of three pieces. */
+  part: "Wsh-Part",
+  /** Of an answer: nothing was done, since another boot was meant. */
+  refused: "Wsh-Refused",
+} as const;
+
+/** What a machine says of itself. Whose it is stands in the subject. */
+export const BeatSchema = v.object({
+  /** New at each start of its server. */
+  boot: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+  /** Grows with every change of its list of sessions. */
+  rev: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  /** Its list stays as it is until `rev` grows. */
+  settled: v.boolean(),
+  /** PROTOCOL_VERSION there. */
+  wsh: v.number(),
+  version: v.pipe(v.string(), v.maxLength(64)),
+  hostname: v.pipe(v.string(), v.maxLength(256)),
+  /** Unix time there, in ms. */
+  at: v.number(),
+  /** Running sessions. */
+  sessions: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  /** Load average of a minute for each processor. */
+  load: v.pipe(v.number(), v.minValue(0)),
+  tags: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(32)),
+  /** Which sessions it lets others start: none, those that name it, or those that are placed, too. */
+  accept: v.picklist(["none", "named", "placed"]),
+  /** Its server ends: sessions go on, and nobody answers for them. */
+  leaving: v.optional(v.boolean()),
+});
+export type Beat = v.InferOutput<typeof BeatSchema>;
+
+/** Opens a stream; what follows are bytes of the session's socket, and notes. */
+export const StreamOpenSchema = v.object({
+  target: v.pipe(v.string(), v.maxLength(256)),
+  caller: v.pipe(v.string(), v.maxLength(256)),
+});
+export type StreamOpen = v.InferOutput<typeof StreamOpenSchema>;
+
+const kinds = { bytes: 0, note: 1, open: 2, close: 3 } as const;
+const HEAD_BYTES = 5;
+
+export type StreamMessage =
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | { readonly kind: "note"; readonly text: string }
+  | { readonly kind: "open"; readonly open: StreamOpen }
+  | { readonly kind: "close" };
+
+/** One message of a stream: its kind, its number in this direction, and what it carries. The bytes are copied. */
+export function encodeStreamMessage(message: StreamMessage, number: number): Uint8Array {
+  const body = bodyOf(message);
+  const encoded = new Uint8Array(HEAD_BYTES + body.length);
+  encoded[0] = kinds[message.kind];
+  new DataView(encoded.buffer).setUint32(1, number);
+  encoded.set(body, HEAD_BYTES);
+  return encoded;
+}
+
+/** @returns null when it is none */
+export function decodeStreamMessage(data: Uint8Array): { number: number; message: StreamMessage } | null {
+  if (data.length < HEAD_BYTES) return null;
+  const number = new DataView(data.buffer, data.byteOffset).getUint32(1);
+  const body = data.subarray(HEAD_BYTES);
+  if (data[0] === kinds.bytes) return { number, message: { kind: "bytes", bytes: body } };
+  if (data[0] === kinds.close) return { number, message: { kind: "close" } };
+  const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString("utf8");
+  if (data[0] === kinds.note) {
+    return v.is(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), text)
+      ? { number, message: { kind: "note", text } }
+      : null;
+  }
+  if (data[0] !== kinds.open) return null;
+  const open = v.safeParse(v.pipe(v.string(), v.parseJson(), StreamOpenSchema), text);
+  return open.success ? { number, message: { kind: "open", open: open.output } } : null;
+}
+
+function bodyOf(message: StreamMessage): Uint8Array {
+  if (message.kind === "bytes") return message.bytes;
+  if (message.kind === "note") return new TextEncoder().encode(message.text);
+  return new TextEncoder().encode(message.kind === "open" ? JSON.stringify(message.open) : "");
+}
+
+/** `2/5` of a piece; null: no possible one. */
+export function parsePart(text: string): { readonly at: number; readonly of: number } | null {
+  const [all, at = "", of = ""] = /^(\d{1,2})\/(\d{1,2})$/.exec(text) ?? [];
+  const [place, count] = [Number(at), Number(of)];
+  return all === undefined || place >= count || count > MAX_PARTS ? null : { at: place, of: count };
+}

@@ -1,0 +1,117 @@
+/**
+ * Subjects of a fleet on its NATS servers (docs/machines.md, A cluster of your own). Access and user stand in the subject and nowhere
+ * else: the NATS servers let nobody publish under another's name, and a machine believes no message about either. Names
+ * are one token each: what a token cannot hold is written as `%2E`. Pure.
+ */
+import type { Access } from "./caller.ts";
+import { isMachineName } from "./names.ts";
+
+/** First token of every subject of this version. */
+const ROOT = "wsh1";
+/** Name of the service by which NATS's own tools find machines. */
+export const SERVICE = "wsh";
+
+const accesses: readonly string[] = ["observe", "operate", "admin"] satisfies readonly Access[];
+const streamPattern = /^[A-Za-z0-9]{8,40}$/;
+
+/** Who asks what of which machine. */
+export interface RequestSubject {
+  readonly machine: string;
+  readonly access: Access;
+  readonly user: string;
+  readonly operation: string;
+}
+
+/** A stream of a user to a machine: up are the user's messages. */
+export interface StreamSubject {
+  readonly machine: string;
+  readonly access: Access;
+  readonly user: string;
+  readonly stream: string;
+}
+
+export function encodeToken(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Null when encodeToken cannot have made it. */
+export function decodeToken(token: string): string | null {
+  const text = token.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return text !== "" && encodeToken(text) === token ? text : null;
+}
+
+export function requestSubject({ machine, access, user, operation }: RequestSubject): string {
+  return `${ROOT}.q.${machine}.${access}.${user}.${encodeToken(operation)}`;
+}
+
+export function upSubject({ machine, access, user, stream }: StreamSubject): string {
+  return `${ROOT}.u.${machine}.${access}.${user}.${stream}`;
+}
+
+export function downSubject({ machine, user, stream }: Omit<StreamSubject, "access">): string {
+  return `${ROOT}.d.${user}.${machine}.${stream}`;
+}
+
+export function beatSubject(machine: string): string {
+  return `${ROOT}.up.${machine}`;
+}
+
+/** Every request and every stream to a machine; every machine's beats. */
+export const requestsTo = (machine: string): string => `${ROOT}.q.${machine}.>`;
+export const streamsTo = (machine: string): string => `${ROOT}.u.${machine}.>`;
+export const everyBeat = beatSubject("*");
+
+/** What NATS's service protocol asks of all machines, or of one. */
+export function serviceSubject(verb: "PING" | "INFO", machine?: string): string {
+  return `$SRV.${verb}.${SERVICE}${machine === undefined ? "" : `.${machine}`}`;
+}
+
+/** @returns null when it is no request of a known form */
+export function parseRequestSubject(subject: string): RequestSubject | null {
+  const parts = partsOf(subject, "q");
+  const operation = parts === null ? null : decodeToken(parts.last);
+  return parts === null || operation === null ? null : { ...parts.to, operation };
+}
+
+/** @returns null when it is no stream of a known form */
+export function parseUpSubject(subject: string): StreamSubject | null {
+  const parts = partsOf(subject, "u");
+  return parts === null || !streamPattern.test(parts.last) ? null : { ...parts.to, stream: parts.last };
+}
+
+/** The machine whose beat it is; null: none. */
+export function parseBeatSubject(subject: string): string | null {
+  const [root, kind, machine, ...rest] = subject.split(".");
+  const isBeat = root === ROOT && kind === "up" && machine !== undefined && rest.length === 0;
+  return isBeat && isMachineName(machine) ? machine : null;
+}
+
+/**
+ * Where a user gets an answer: the NATS servers let only the user read it, and only `from` write it, a machine or `$js`.
+ * (No machine gets the permission to answer wherever it is asked to: the asker chooses that subject.)
+ */
+export function inboxSubject(user: string, from: string, id: string): string {
+  return `_INBOX.${user}.${from}.${id}`;
+}
+
+/** Whether an answer to a user may go there from a machine, or, of all machines' answers, from `$all`. */
+export function isInbox(subject: string | undefined, user: string, from: string): subject is string {
+  return subject?.startsWith(`_INBOX.${user}.${from}.`) ?? false;
+}
+
+/** A name for a stream that no other has. */
+export function newStreamName(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}
+
+function partsOf(subject: string, kind: "q" | "u") {
+  const [root, own, machine, access, user, last, ...rest] = subject.split(".");
+  if (root !== ROOT || own !== kind || last === undefined || rest.length > 0) return null;
+  if (machine === undefined || !isMachineName(machine) || user === undefined || !isMachineName(user)) return null;
+  if (access === undefined || !isAccess(access)) return null;
+  return { to: { machine, access, user }, last };
+}
+
+function isAccess(text: string): text is Access {
+  return accesses.includes(text);
+}

@@ -1,0 +1,61 @@
+/**
+ * This server in its fleet, by its credentials: as a machine that others use, or as one from which others are used. Loaded
+ * only where there are credentials.
+ */
+import { identityOf } from "../../cluster/fleet/connection.ts";
+import { readCredentials } from "../../cluster/fleet/creds-file.ts";
+import { FleetHub } from "../../cluster/fleet/hub.ts";
+import type { Machines } from "../../cluster/machines.ts";
+import type { Logger } from "../../instance/log/log.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import type { LinkEnd } from "../machines/link-end.ts";
+import { FleetMachine } from "./machine.ts";
+
+export interface JoinOptions {
+  readonly instance: Instance;
+  readonly logger: Logger;
+  readonly hostname: string;
+  /** New at each start of the server. */
+  readonly boot: string;
+  readonly hosts: Hosts;
+  readonly machines: Machines;
+  readonly end: LinkEnd;
+}
+
+export interface Joined {
+  readonly isMachine: boolean;
+  /** A session's info changed. @param isNews one came or went, or has another name */
+  changed(isNews: boolean): void;
+  close(): Promise<void>;
+}
+
+/** @param file with the credentials @throws WshError invalid_credentials, unsafe_path */
+export function joinFleet(
+  file: string,
+  { instance, logger, hostname, boot, hosts, machines, end }: JoinOptions,
+): Joined {
+  const credentials = readCredentials(file);
+  const identity = identityOf(credentials);
+  const log = (text: string, details: Readonly<Record<string, unknown>>): void => logger.info(text, details);
+  if (identity.role !== "machine") {
+    const hub = new FleetHub(identity, instance, log);
+    machines.fleet = hub;
+    return { isMachine: false, changed() {}, close: () => hub.close() };
+  }
+  const machine = new FleetMachine(identity, {
+    boot,
+    hostname,
+    accept: "named",
+    log,
+    standing: () => ({
+      running: hosts.all.filter(({ info }) => info.running).length,
+      settled: hosts.known.every((host) => host.standing === "known"),
+    }),
+    list: () => hosts.list(),
+    called: (body, context, asked) => end.called(body, context, asked, { isOwnAlone: true }),
+    cancel: (key) => end.cancel(key),
+    stream: (target, context) => end.stream(target, context),
+  });
+  return { isMachine: true, changed: (isNews) => machine.changed(isNews), close: () => machine.close() };
+}

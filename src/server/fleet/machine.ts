@@ -1,0 +1,155 @@
+/**
+ * This machine in its fleet: it says that it is there, and does what those ask who may. It beats every few seconds and on
+ * changes; what its list shows has a number (`rev`) that grows with every change, so that others keep the list until then.
+ */
+import os from "node:os";
+import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
+import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
+import type { CallContext } from "../../operations/call.ts";
+import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
+import { BEAT_MS, type Beat } from "../../protocol/fleet-messages.ts";
+import { beatSubject, requestsTo, SERVICE, serviceSubject, streamsTo } from "../../protocol/fleet-subjects.ts";
+import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { VERSION } from "../../protocol/version.ts";
+import type { SessionRelay } from "../machines/session-relay.ts";
+import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
+import { FleetStreams } from "./streams.ts";
+
+/** Delay from a change to the beat that tells it, and shortest interval between two beats, in ms. */
+const TELL_MS = 30;
+const APART_MS = 200;
+/** Delay from a change to what is remembered of this machine, in ms: it is written whole. */
+const REMEMBER_MS = 2_000;
+/** Largest list that is remembered outside of this machine, in bytes. */
+const MAX_REMEMBERED_BYTES = 256 * 1024;
+
+export interface FleetMachineOptions {
+  readonly boot: string;
+  readonly hostname: string;
+  readonly accept: Beat["accept"];
+  /** Running sessions, and whether the list stays as it is until something is reported. */
+  readonly standing: () => { readonly running: number; readonly settled: boolean };
+  readonly list: () => Promise<readonly SessionInfo[]>;
+  readonly called: FleetRequestsOptions["called"];
+  readonly cancel: FleetRequestsOptions["cancel"];
+  readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
+  readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+export class FleetMachine {
+  private readonly connection: FleetConnection;
+  private readonly requests: FleetRequestsHere;
+  private readonly streams: FleetStreams;
+  private rev = 1;
+  private said: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
+  private telling: Timer | null = null;
+  private beating: Timer | null = null;
+  private remembering: Timer | null = null;
+
+  constructor(
+    readonly identity: FleetIdentity,
+    private readonly options: FleetMachineOptions,
+  ) {
+    const { boot, called, cancel, stream, log } = options;
+    this.connection = new FleetConnection(identity, {
+      up: () => this.up(),
+      down: () => this.down(),
+      refused: (error) => log("the fleet's servers refuse something", { error: error.message }),
+    });
+    const { connection } = this;
+    this.requests = new FleetRequestsHere({ connection, boot, called, cancel });
+    this.streams = new FleetStreams({ connection, boot, stream });
+    connection.subscribe(requestsTo(identity.user), (message) => this.requests.received(message));
+    connection.subscribe(streamsTo(identity.user), (message) => this.streams.received(message));
+    for (const verb of ["PING", "INFO"] as const) {
+      for (const subject of [serviceSubject(verb), serviceSubject(verb, identity.user)]) {
+        connection.subscribe(subject, (message) => this.asked(verb, message));
+      }
+    }
+  }
+
+  /** Something that the list shows has changed. @param isNews also for who looks at the list now and then */
+  changed(isNews: boolean): void {
+    this.rev++;
+    if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);
+    if (isNews || this.said.settled) this.tell();
+  }
+
+  async close(): Promise<void> {
+    for (const timer of [this.telling, this.beating, this.remembering]) clearTimeout(timer ?? undefined);
+    this.beat(true);
+    await this.connection.flush();
+    await this.connection.close();
+  }
+
+  private up(): void {
+    this.options.log("connected to the fleet", { machine: this.identity.user });
+    this.beat();
+    void this.remember();
+  }
+
+  private down(): void {
+    this.options.log("the connection to the fleet is lost", { error: this.connection.error?.message });
+    this.requests.lost();
+    this.streams.lost();
+  }
+
+  private tell(): void {
+    const since = performance.now() - this.said.at;
+    this.telling ??= setTimeout(() => this.beat(), Math.max(TELL_MS, APART_MS - since));
+  }
+
+  private beat(leaving = false): void {
+    clearTimeout(this.telling ?? undefined);
+    this.telling = null;
+    clearTimeout(this.beating ?? undefined);
+    if (!leaving) this.beating = setTimeout(() => this.beat(), BEAT_MS * (1 - Math.random() / 10));
+    const beat = this.now();
+    this.said = { settled: beat.settled, at: performance.now() };
+    const said = leaving ? { ...beat, leaving } : beat;
+    this.connection.publish(beatSubject(this.identity.user), JSON.stringify(said));
+  }
+
+  private now(): Beat {
+    const { boot, hostname, accept, standing } = this.options;
+    const { running, settled } = standing();
+    return {
+      boot,
+      rev: this.rev,
+      settled,
+      wsh: PROTOCOL_VERSION,
+      version: VERSION,
+      hostname,
+      at: Date.now(),
+      sessions: running,
+      load: Math.round(((os.loadavg()[0] ?? 0) / Math.max(1, os.availableParallelism())) * 100) / 100,
+      tags: [...this.identity.tags],
+      accept,
+    };
+  }
+
+  /** NATS's service protocol; those of wsh look at the beat, which nobody else can send. */
+  private asked(verb: "PING" | "INFO", { reply }: FleetMessage): void {
+    if (verb === "PING") this.tell();
+    if (reply === undefined || !/^_INBOX\.[A-Za-z0-9_-]{1,64}\.\$all\./.test(reply)) return;
+    const { boot, hostname } = this.options;
+    const own = { name: SERVICE, id: this.identity.user, version: VERSION, metadata: { boot, hostname } };
+    const answer =
+      verb === "PING"
+        ? { type: "io.nats.micro.v1.ping_response", ...own }
+        : { type: "io.nats.micro.v1.info_response", ...own, description: "sessions of wsh", endpoints: [] };
+    this.connection.publish(reply, JSON.stringify(answer));
+  }
+
+  private async remember(): Promise<void> {
+    clearTimeout(this.remembering ?? undefined);
+    this.remembering = null;
+    const sessions = [...(await this.options.list())];
+    const now = Date.now();
+    const value: RememberedMember = { beat: this.now(), heard_at: now, sessions: { at: now, sessions } };
+    const text = JSON.stringify(value);
+    const kept = Buffer.byteLength(text) <= MAX_REMEMBERED_BYTES ? text : JSON.stringify({ ...value, sessions: null });
+    this.connection.publish(`$KV.${MACHINES_BUCKET}.${this.identity.user}`, kept);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Whether this server is in a fleet, and as what. Follows its credentials: those that its command line or the settings
+ * name, which must be there, else those that `wsh fleet join` leaves, whenever they come, change and go.
+ */
+import fs from "node:fs";
+import type { Joined, JoinOptions } from "./join.ts";
+
+export interface FleetFile {
+  readonly path: string;
+  /** Somebody named it: the server does not run without. */
+  readonly isNamed: boolean;
+}
+
+export class Membership {
+  private joined: Joined | null = null;
+  /** Of the credentials that are in use; empty: there are none. */
+  private stamp = "";
+  private following: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly file: FleetFile,
+    private readonly options: JoinOptions,
+  ) {}
+
+  /** Others may want this machine at any time. */
+  get isMachine(): boolean {
+    return this.joined?.isMachine ?? false;
+  }
+
+  /** @throws WshError invalid_credentials, unsafe_path, where the file was named */
+  follow(): Promise<void> {
+    const next = this.following.then(() => this.look());
+    this.following = next.catch(() => {});
+    return next;
+  }
+
+  /** A session's info changed. @param isNews one came or went, or reports something */
+  changed(isNews: boolean): void {
+    this.joined?.changed(isNews);
+  }
+
+  async close(): Promise<void> {
+    await this.following;
+    await this.joined?.close();
+    this.joined = null;
+  }
+
+  private async look(): Promise<void> {
+    const { path, isNamed } = this.file;
+    const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+    const stamp = stat === undefined ? "" : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+    if (stamp === this.stamp && !(isNamed && this.joined === null)) return;
+    await this.joined?.close();
+    this.joined = null;
+    this.options.machines.fleet = null;
+    this.stamp = stamp;
+    if (stamp === "" && !isNamed) return;
+    try {
+      const { joinFleet } = await import("./join.ts");
+      this.joined = joinFleet(path, this.options);
+    } catch (thrown) {
+      if (isNamed) throw thrown;
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.options.logger.error("this server is not in its fleet", { file: path, error });
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Requests that reach this machine over its fleet's NATS servers. Operation, access and user come from the subject, which
+ * the servers let nobody write who may not; the message is believed about none of them. A request for another boot than
+ * this one is refused, so that of two machines under one name at most one carries it out. Answers go in pieces.
+ */
+import type { FleetConnection, FleetMessage } from "../../cluster/fleet/connection.ts";
+import type { CallContext } from "../../operations/call.ts";
+import { findOperation } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { headerNames, MAX_PARTS, PART_BYTES } from "../../protocol/fleet-messages.ts";
+import { isInbox, parseRequestSubject, type RequestSubject } from "../../protocol/fleet-subjects.ts";
+import { askedBy } from "../../protocol/requests.ts";
+import type { AskedOf } from "../machines/link-end.ts";
+
+/** Requests that are carried out at once; waits are most of them. */
+const MAX_RUNNING = 4096;
+/** Longest key of a request, in characters. */
+const MAX_KEY = 128;
+/** Room for the headers of an answer, in bytes. */
+const HEADER_BYTES = 4096;
+
+export interface FleetRequestsOptions {
+  readonly connection: FleetConnection;
+  readonly boot: string;
+  readonly called: (body: unknown, context: CallContext, asked: AskedOf) => Promise<unknown>;
+  /** The caller of a request with an id wants no answer any more. */
+  readonly cancel: (key: string) => void;
+}
+
+interface Running {
+  readonly cancel: AbortController;
+}
+
+export class FleetRequestsHere {
+  private readonly running = new Map<string, Running>();
+
+  constructor(private readonly options: FleetRequestsOptions) {}
+
+  received(message: FleetMessage): void {
+    const to = parseRequestSubject(message.subject);
+    const { reply } = message;
+    const { connection, boot } = this.options;
+    // Who asks chooses where the answer goes: to itself, and nowhere that means something else.
+    if (to === null || !isInbox(reply, to.user, to.machine)) return;
+    if (message.header(headerNames.boot) !== boot) {
+      connection.publish(reply, "", { headers: { [headerNames.boot]: boot, [headerNames.refused]: "1" } });
+      return;
+    }
+    const key = `${to.user} ${message.header(headerNames.key).slice(0, MAX_KEY)}`;
+    const control = message.header(headerNames.control);
+    if (control === "cancel") this.cancel(key, to, message);
+    else if (control === "") void this.answer(to, message, reply, key);
+  }
+
+  /** The connection is lost: nobody gets the answers of what goes on. */
+  lost(): void {
+    for (const { cancel } of this.running.values()) cancel.abort();
+  }
+
+  private cancel(key: string, to: RequestSubject, message: FleetMessage): void {
+    try {
+      const { once } = askedIn(message, to.user)({ operation: to.operation, input: null });
+      if (once !== undefined) this.options.cancel(once.key);
+    } catch {
+      // No possible id: nothing runs by it.
+    }
+    this.running.get(key)?.cancel.abort();
+  }
+
+  private async answer(to: RequestSubject, message: FleetMessage, reply: string, key: string): Promise<void> {
+    const running: Running = { cancel: new AbortController() };
+    const text = new TextDecoder().decode(message.data);
+    let answer: object;
+    try {
+      if (this.running.size >= MAX_RUNNING) {
+        throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are being carried out`);
+      }
+      this.running.set(key, running);
+      requireAllowed(to);
+      const body = bodyOf(text, to.operation);
+      answer = { result: await this.options.called(body, contextOf(to, running), askedIn(message, to.user)) };
+    } catch (thrown) {
+      answer = { error: WshError.from(thrown).toBody() };
+    } finally {
+      if (this.running.get(key) === running) this.running.delete(key);
+    }
+    this.send(reply, JSON.stringify(answer));
+  }
+
+  private send(reply: string, text: string): void {
+    const { connection, boot } = this.options;
+    const headers = { [headerNames.boot]: boot };
+    const bytes = new TextEncoder().encode(text);
+    const size = Math.min(PART_BYTES, connection.maxBytes - HEADER_BYTES);
+    if (bytes.length <= size) {
+      connection.publish(reply, bytes, { headers });
+      return;
+    }
+    const count = Math.ceil(bytes.length / size);
+    if (count > MAX_PARTS) {
+      const error = new WshError("outcome_unknown", `the answer has ${bytes.length} bytes, more than a fleet carries`);
+      this.send(reply, JSON.stringify({ error: error.toBody() }));
+      return;
+    }
+    for (let at = 0; at < count; at++) {
+      const part = { ...headers, [headerNames.part]: `${at}/${count}` };
+      connection.publish(reply, bytes.subarray(at * size, (at + 1) * size), { headers: part });
+    }
+  }
+}
+
+/** @throws WshError unknown_method, access_denied */
+function requireAllowed({ operation: name, access }: RequestSubject): void {
+  const operation = findOperation(name);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
+  // NATS's servers let a user ask under an access, and know nothing of operations.
+  if (operation.access === access) return;
+  throw new WshError(
+    "access_denied",
+    `'${name}' takes the access '${operation.access}', and was asked for under '${access}'`,
+  );
+}
+
+/** What was sent, of the operation that the subject names. */
+function bodyOf(text: string, op: string): unknown {
+  let body: unknown = null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // What is no JSON is refused as what has another form.
+  }
+  return typeof body === "object" && body !== null ? { ...body, op } : body;
+}
+
+function contextOf({ access, user }: RequestSubject, { cancel }: Running): CallContext {
+  return {
+    signal: cancel.signal,
+    access,
+    caller: { kind: "http", id: `fleet:${user}`, connected: false },
+    via: { token: `fleet:${user}`, peer: null },
+  };
+}
+
+/** What its headers say of a request. */
+function askedIn(message: FleetMessage, user: string): AskedOf {
+  return (asks) => askedBy((name) => message.header(name) || undefined, `fleet:${user}`, asks);
+}

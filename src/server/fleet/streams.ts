@@ -1,0 +1,135 @@
+/**
+ * Streams that others of the fleet have to sessions here: each is read by a relay as one over a WebSocket is. A message
+ * whose number is not the next ends the stream, as does silence, since its other end pings; who opened it opens another.
+ */
+import type { FleetConnection, FleetMessage } from "../../cluster/fleet/connection.ts";
+import type { CallContext } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+import {
+  decodeStreamMessage,
+  encodeStreamMessage,
+  headerNames,
+  type StreamMessage,
+} from "../../protocol/fleet-messages.ts";
+import { downSubject, isInbox, parseUpSubject, type StreamSubject } from "../../protocol/fleet-subjects.ts";
+import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
+
+/** Silence after which the other end is taken for gone, in ms: it pings every 5 s. */
+const SILENCE_MS = 16_000;
+
+export interface FleetStreamsOptions {
+  readonly connection: FleetConnection;
+  readonly boot: string;
+  readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
+}
+
+export class FleetStreams {
+  private readonly open = new Map<string, StreamHere>();
+
+  constructor(private readonly options: FleetStreamsOptions) {}
+
+  received(message: FleetMessage): void {
+    const to = parseUpSubject(message.subject);
+    const decoded = to === null ? null : decodeStreamMessage(message.data);
+    if (to === null || decoded === null) return;
+    const { connection, boot } = this.options;
+    const key = `${to.user} ${to.access} ${to.stream}`;
+    if (message.header(headerNames.boot) !== boot) {
+      const { reply } = message;
+      if (isInbox(reply, to.user, to.machine)) {
+        connection.publish(reply, "", { headers: { [headerNames.boot]: boot, [headerNames.refused]: "1" } });
+      }
+      return;
+    }
+    const known = this.open.get(key);
+    if (known !== undefined) known.received(decoded.number, decoded.message);
+    else if (decoded.message.kind === "open" && decoded.number === 0) {
+      // What JetStream was made to send has no such reply.
+      if (!isInbox(message.reply, to.user, to.machine)) return;
+      const made = new StreamHere(connection, to, () => this.open.delete(key));
+      this.open.set(key, made);
+      void made.begin(this.options.stream(decoded.message.open.target, contextOf(to)));
+    } else if (decoded.message.kind !== "close") {
+      // Of before this server's time, or ended: its other end learns it.
+      connection.publish(downSubject(to), encodeStreamMessage({ kind: "close" }, 0));
+    }
+  }
+
+  /** The connection is lost, and with it what was under way. */
+  lost(): void {
+    for (const stream of [...this.open.values()]) stream.end();
+  }
+}
+
+class StreamHere implements RelayPeer {
+  private relay: SessionRelay | null = null;
+  private sent = 0;
+  private arrived = 1;
+  private isOver = false;
+  private silence: Timer;
+
+  constructor(
+    private readonly connection: FleetConnection,
+    private readonly to: StreamSubject,
+    private readonly ended: () => void,
+  ) {
+    this.silence = setTimeout(() => this.end(), SILENCE_MS);
+  }
+
+  async begin(opening: Promise<SessionRelay>): Promise<void> {
+    try {
+      const relay = await opening;
+      if (this.isOver) return relay.close();
+      this.relay = relay;
+      relay.open(this);
+    } catch (thrown) {
+      this.send(JSON.stringify({ error: WshError.from(thrown).toBody() }));
+      this.close();
+    }
+  }
+
+  received(number: number, message: StreamMessage): void {
+    this.silence.refresh();
+    const isNext = number === this.arrived++;
+    const isOver = !isNext || message.kind === "open" || message.kind === "close";
+    if (isOver) this.end();
+    // The relay may keep what it is given.
+    else this.relay?.message(message.kind === "note" ? message.text : new Uint8Array(message.bytes));
+  }
+
+  send(text: string): void {
+    this.publish({ kind: "note", text });
+  }
+
+  sendBinary(bytes: Uint8Array): void {
+    this.publish({ kind: "bytes", bytes });
+  }
+
+  /** What was sent so far arrives first. */
+  close(): void {
+    this.publish({ kind: "close" });
+    this.end();
+  }
+
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.silence);
+    this.ended();
+    this.relay?.close();
+  }
+
+  private publish(message: StreamMessage): void {
+    if (!this.isOver && !this.connection.publish(downSubject(this.to), encodeStreamMessage(message, this.sent++)))
+      this.end();
+  }
+}
+
+function contextOf({ user, access }: StreamSubject): CallContext {
+  return {
+    signal: new AbortController().signal,
+    access,
+    caller: { kind: "http", id: `fleet:${user}`, connected: false },
+    via: { token: `fleet:${user}`, peer: null },
+  };
+}

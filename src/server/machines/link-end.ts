@@ -1,0 +1,147 @@
+/**
+ * What this server does for another machine, whatever carries it: one operation, and the socket of a session. Access, the
+ * audit log and the session processes are those of every other request; who asks comes from what carries it, and is
+ * believed from nowhere else.
+ */
+
+import type { Machines } from "../../cluster/machines.ts";
+import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import { type Call, type CallContext, requireAccess } from "../../operations/call.ts";
+import { findOperation } from "../../operations/table.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
+import { parse } from "../../protocol/parse.ts";
+import type { Asked, askedBy } from "../../protocol/requests.ts";
+import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { findOrShow } from "../operations/find-or-show.ts";
+import type { OnceCalls } from "../operations/once.ts";
+import type { FarCalls } from "./far-calls.ts";
+import { SessionRelay } from "./session-relay.ts";
+
+/** Streams of other machines at once. */
+const MAX_STREAMS = 1024;
+
+/** What a caller says of a request besides what it asks: its id, its deadline. */
+export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => Asked;
+
+export interface LinkEndOptions {
+  readonly call: Call;
+  readonly hosts: Hosts;
+  /** Machines that this server reaches, for programs here that do not reach them themselves. */
+  readonly machines: Pick<Machines, "link">;
+  /** The machine that a call concerns; null: this one. */
+  readonly elsewhere: FarCalls["machineOf"];
+  readonly once: Pick<OnceCalls, "cancel">;
+  readonly audit: AuditLog | null;
+  /** A stream opened or closed. */
+  readonly changed: () => void;
+}
+
+export class LinkEnd {
+  private streams = 0;
+
+  constructor(private readonly options: LinkEndOptions) {}
+
+  /** Open streams, which keep an ephemeral server alive. */
+  get holders(): number {
+    return this.streams;
+  }
+
+  /**
+   * @param body as LinkCallSchema has it
+   * @param context of what carries it: its access, its id, its signal
+   * @param isOwnAlone what this machine has, and nothing that it reaches itself
+   */
+  async called(body: unknown, context: CallContext, asked: AskedOf, { isOwnAlone = false } = {}): Promise<unknown> {
+    const { operation, input, session, caller } = this.read(body, context);
+    const place = operation.scope === "server" || session === undefined ? {} : { session };
+    const own = isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
+    if (isOwnAlone && this.options.elsewhere(operation.name, own, { ...context, ...place }) !== null) {
+      throw new WshError("access_denied", "a machine of a fleet answers for itself alone");
+    }
+    const once = asked({ operation: operation.name, target: session, input });
+    return (await this.options.call(operation.name, own as never, { ...context, ...once, ...place, caller })) ?? {};
+  }
+
+  /** The same, of a machine that this server reaches; its answer as that machine gives it. @throws WshError of its link */
+  async calledThere(machine: string, body: unknown, context: CallContext, asked: AskedOf): Promise<unknown> {
+    const { operation, input, session, caller } = this.read(body, context);
+    requireAccess(operation, context.access);
+    requireAll(context);
+    const { once, deadline } = asked({ operation: operation.name, target: session, input });
+    return this.options.machines.link(machine).call(operation.name, input as never, {
+      caller,
+      signal: context.signal,
+      ...(session === undefined ? {} : { session }),
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(once === undefined ? {} : { request: { id: once.key, shown: once.id, ageMs: once.age_ms } }),
+    });
+  }
+
+  /** The caller wants no answer any more. */
+  cancel(key: string): void {
+    this.options.once.cancel(key);
+  }
+
+  private read(body: unknown, context: CallContext) {
+    const { op, session, input, caller } = parse(LinkCallSchema, body, { what: "the call" });
+    const operation = findOperation(op);
+    if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
+    const { name, ...who } = caller;
+    const id = `${context.caller.id}:${caller.id}`;
+    const known: Caller = { ...who, id, connected: false, ...(name === undefined ? {} : { name }) };
+    return { operation, input: input ?? {}, session, caller: known };
+  }
+
+  /** The socket of a session, for a peer that is still to be given. @throws WshError session_not_found, resource_limit_reached */
+  async stream(target: string, context: CallContext): Promise<SessionRelay> {
+    const began = performance.now();
+    let host: Awaited<ReturnType<typeof findOrShow>> | null = null;
+    let failure: WshError | null = null;
+    try {
+      host = await findOrShow(this.options.hosts, context, target);
+    } catch (thrown) {
+      failure = WshError.from(thrown);
+    }
+    this.options.audit?.write({
+      operation: "link.stream",
+      input: null,
+      context: { ...context, session: target },
+      result: failure?.code ?? "ok",
+      ms: performance.now() - began,
+      ...(host === null ? {} : { reached: host.info }),
+    });
+    if (host === null) throw failure ?? new WshError("session_not_found", "no session");
+    const { socket } = host.entry;
+    return this.relay(context, (events) => Wire.connect(socket, events));
+  }
+
+  /** The socket of a session of a machine that this server reaches. @throws WshError machine_not_found, access_denied */
+  streamThere(machine: string, target: string, context: CallContext): SessionRelay {
+    requireAll(context);
+    const { open } = this.options.machines.link(machine).dial(target);
+    return this.relay(context, open);
+  }
+
+  private relay(context: CallContext, connect: (events: WireEvents) => Promise<Carrier>): SessionRelay {
+    if (this.streams >= MAX_STREAMS) throw new WshError("resource_limit_reached", `${MAX_STREAMS} streams are open`);
+    this.streams++;
+    return new SessionRelay({
+      connect,
+      access: context.access,
+      id: `${context.caller.id}#${crypto.randomUUID()}`,
+      isOnly: context.only !== undefined,
+      closed: () => {
+        this.streams--;
+        this.options.changed();
+      },
+    });
+  }
+}
+
+/** @throws WshError access_denied */
+function requireAll({ only }: CallContext): void {
+  if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
+}

@@ -1,0 +1,123 @@
+/** Machines of a fleet over a real nats-server: their sessions are used by name, as every other machine's. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { TestFleet } from "../support/nats-fleet.ts";
+import { testWith } from "../support/programs.ts";
+import { until } from "../support/until.ts";
+import type { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+const testFleet = testWith("nats-server");
+let fleet: TestFleet;
+let bob: Wsh;
+let m1: Wsh;
+
+beforeAll(async () => {
+  if (testFleet !== test) return;
+  fleet = await TestFleet.start([
+    { name: "bob", role: "operate" },
+    { name: "eve", role: "observe" },
+    { name: "m1", role: "machine", tags: ["gpu"] },
+    { name: "m2", role: "machine" },
+  ]);
+  bob = fleet.hub("bob");
+  m1 = fleet.machine("m1");
+  await m1.session("dev");
+  await fleet.machine("m2").ok("new", "build", "--tag", "job");
+});
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+async function json(hub: Wsh, path: string, body?: object) {
+  const headers = { "Content-Type": "application/json" };
+  const response = await hub.fetch(
+    path,
+    body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) },
+  );
+  return { status: response.status, body: await response.json() };
+}
+
+const names = (answer: { body: { name: string }[] }): string[] => answer.body.map(({ name }) => name);
+
+testFleet("machines appear by themselves, with health, tags and sessions", async () => {
+  const listed = await until("both machines", async () => {
+    const { body } = await json(bob, "/servers");
+    return (
+      body.length === 3 &&
+      body.every(({ sessions }: { sessions: number }, at: number) => at === 0 || sessions === 1) &&
+      body
+    );
+  });
+  expect(listed.slice(1)).toEqual([
+    expect.objectContaining({ hostname: "m1", address: "fleet", health: "healthy", role: "remote", tags: ["gpu"] }),
+    expect.objectContaining({ hostname: "m2", address: "fleet", health: "healthy", sessions: 1 }),
+  ]);
+});
+
+testFleet("operations are asked there, and their errors come back", async () => {
+  const done = await json(bob, "/sessions/m1%2Fdev/exec", { command: "echo $XDG_RUNTIME_DIR" });
+  expect(done).toMatchObject({ status: 200, body: { session: "m1/dev", exit_code: 0 } });
+  expect(done.body.output).toContain(m1.instance.runtimeDir.replace(/\/wsh$/, ""));
+  expect((await json(bob, "/sessions/m1%2Fnobody/screen")).body.error).toMatchObject({
+    code: "session_not_found",
+    machine: "m1",
+  });
+  expect((await json(bob, "/sessions/m9%2Fdev/screen")).body.error.code).toBe("machine_not_found");
+  const long = await json(bob, "/sessions/m1%2Fdev/exec", {
+    command: "seq 300000 | head -c 1500000",
+    output_limit: 1_000_000,
+  });
+  expect(long.body.exit_code).toBe(0);
+});
+
+testFleet("lists show local sessions alone, and the fleet's when asked", async () => {
+  await bob.session("here");
+  expect(names(await json(bob, "/sessions"))).toEqual(["here"]);
+  expect(names(await json(bob, "/sessions?all_machines=1"))).toEqual(["here", "m1/dev", "m2/build"]);
+  expect(names(await json(bob, "/sessions?tag=job"))).toEqual(["m2/build"]);
+  expect(names(await json(bob, "/sessions?server=m1"))).toEqual(["m1/dev"]);
+  await m1.ok("new", "made");
+  await until("the new session", async () => names(await json(bob, "/sessions?all_machines=1")).includes("m1/made"));
+  const made = await json(bob, "/sessions", { name: "far", server: "m2" });
+  expect(made).toMatchObject({ status: 201, body: { name: "m2/far", server: "m2" } });
+  await bob.fetch("/sessions/m2%2Ffar", { method: "DELETE" });
+  await m1.ok("kill", "made");
+  await until("both to be gone", async () => names(await json(bob, "/sessions?all_machines=1")).length === 3);
+});
+
+testFleet("the role decides, and the audit log there names the user", async () => {
+  const eve = fleet.hub("eve");
+  await until("eve to see m1", async () => names(await json(eve, "/sessions?all_machines=1")).includes("m1/dev"));
+  expect((await json(eve, "/sessions/m1%2Fdev/screen")).status).toBe(200);
+  const refused = await json(eve, "/sessions/m1%2Fdev/exec", { command: "touch refused" });
+  expect(refused.body.error.code).toBe("access_denied");
+});
+
+testFleet("a machine whose server was killed is unreachable, and its sessions stay listed", async () => {
+  const m2 = fleet.machine("m2");
+  await until("the list to be known", async () =>
+    names(await json(bob, "/sessions?all_machines=1")).includes("m2/build"),
+  );
+  await m2.killServer();
+  const asked = await json(bob, "/sessions/m2%2Fbuild/screen");
+  expect(asked.body.error).toMatchObject({ code: "machine_unreachable", machine: "m2" });
+  const listed = (await json(bob, "/sessions?all_machines=1")).body.find(
+    ({ name }: { name: string }) => name === "m2/build",
+  );
+  expect(listed).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
+  await m2.server("--fleet", join(m2.dir, "fleet.creds"));
+  await until("m2 to be back", async () => (await json(bob, "/sessions/m2%2Fbuild/screen")).status === 200);
+});
+
+testFleet("nats-server is killed and comes back: nothing was lost but time", async () => {
+  await fleet.nats.kill();
+  await until("the loss to be known", async () => (await json(bob, "/servers/m1")).body.health === "unreachable");
+  expect((await json(bob, "/sessions/m1%2Fdev/screen")).body.error.code).toBe("machine_unreachable");
+  expect(names(await json(bob, "/sessions?all_machines=1"))).toContain("m1/dev");
+  await fleet.nats.begin();
+  await until("m1 to be back", async () => (await json(bob, "/sessions/m1%2Fdev/screen")).status === 200);
+  expect(fs.existsSync(join(m1.env.HOME ?? "", "refused"))).toBe(false);
+});
