@@ -84,7 +84,7 @@ export class NatsLink implements Link {
     if (access !== "observe") {
       return readAnswer(
         asked,
-        await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal)),
+        await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal, sentTo)),
       );
     }
     try {
