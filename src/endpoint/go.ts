@@ -8,20 +8,24 @@ import type { SessionPlace } from "../session/viewers.ts";
 import type { Served } from "./served.ts";
 
 /** @throws WshError nested_session */
-export function go(served: Served, input: unknown): v.InferOutput<typeof WentSchema> {
+export async function go(served: Served, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {
   const { pid, asks_only, ...place } = v.parse(GoSchema, input);
   const entered = served.startedBy?.(pid) ?? null;
   if (entered === null) return { isInside: false };
-  if (!asks_only) goWith(served.session, entered, place);
+  if (!asks_only) await goWith(served.session, entered, place);
   return { isInside: true };
 }
 
 /** @throws WshError nested_session when that terminal is not attached any more, or would show itself */
-export function goWith({ viewers }: Pick<Session, "viewers">, { viewer: id }: Entered, place: SessionPlace): void {
+export async function goWith(
+  { viewers }: Pick<Session, "viewers">,
+  { viewer: id }: Entered,
+  place: SessionPlace,
+): Promise<void> {
   const viewer = viewers.all.find((each) => each.id === id);
   if (viewer === undefined)
     throw new WshError("nested_session", "the terminal at which this was started is not attached any more", {
       hint: "Attach from a terminal, or start with --nested.",
     });
-  viewer.go(place);
+  await viewer.go(place);
 }

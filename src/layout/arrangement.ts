@@ -179,7 +179,8 @@ export class Arrangement {
    * @throws WshError of the process
    */
   async connect(pane: string, socket: string, size: Size, isView = false): Promise<void> {
-    const link = await PaneLink.open(pane, socket, size, isView ? null : this.port.served(), {
+    const own = this.port.served();
+    const link = await PaneLink.open(pane, socket, size, isView ? { around: own.socket } : { served: own }, {
       painted: () => this.events.emit("painted", pane),
       echoed: (bytes) => this.events.emit("echoed", { pane, bytes }),
       rang: () => this.events.emit("rang", pane),

@@ -87,14 +87,14 @@ export class PaneLink {
 
   /**
    * A program that has ended meanwhile is no failure: its end is reported as that of any other.
-   * @param served what its process is told of its session before anything else; null for a view
+   * @param how what its process is told of its session before anything else; of a view, what shows it
    * @throws WshError of the pane's process
    */
   static async open(
     id: string,
     socket: string,
     size: Size,
-    served: object | null,
+    how: { readonly served: object } | { readonly around: string },
     port: PaneLinkPort,
   ): Promise<PaneLink> {
     const { connection, hello } = await Connection.open(socket, "layout");
@@ -102,7 +102,7 @@ export class PaneLink {
       connection.close();
       throw new WshError("host_unavailable", `pane '${id}' is being started`);
     }
-    const link = new PaneLink(id, socket, connection, hello.info, size, served === null, port);
+    const link = new PaneLink(id, socket, connection, hello.info, size, "around" in how, port);
     try {
       const attach = {
         ...size,
@@ -114,8 +114,10 @@ export class PaneLink {
         composed: true,
         places: true,
         ahead: true,
+        // A view is a terminal in the session that has it: sessions do not show themselves by way of others.
+        ...("around" in how ? how : {}),
       } satisfies Attach;
-      if (served !== null) await connection.request("host.served", served, OWN_CONTEXT);
+      if ("served" in how) await connection.request("host.served", how.served, OWN_CONTEXT);
       await connection.request("host.attach", attach, OWN_CONTEXT);
       await link.ask();
       link.settle();

@@ -121,7 +121,7 @@ export class SplitSession implements Split {
       },
       begin: (watchers) => {
         this.arrangement.events.on("agent", ({ pane, agent }) => watchers.agent(pane, agent));
-        this.arrangement.events.on("go", ({ pane, place }) => goOf(session, pane, place));
+        this.arrangement.events.on("go", ({ pane, place }) => void goOf(session, pane, place));
       },
       window: (target) => this.streamed(target),
       shown: (request, peer) => this.shown(request, peer),
@@ -288,10 +288,10 @@ export class SplitSession implements Split {
 }
 
 /** Nobody waits for an answer: the person at the terminal is told what is wrong. */
-function goOf(session: Session<Content>, pane: string, place: SessionPlace): void {
+async function goOf(session: Session<Content>, pane: string, place: SessionPlace): Promise<void> {
   const entered = session.entered.in(pane);
   try {
-    if (entered !== null) goWith(session, entered, place);
+    if (entered !== null) await goWith(session, entered, place);
   } catch (thrown) {
     for (const viewer of session.viewers.all)
       if (viewer.id === entered?.viewer) viewer.say(WshError.from(thrown).message);

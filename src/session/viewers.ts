@@ -47,7 +47,7 @@ export interface Viewer {
   /** The session is served at another socket from now on. */
   move(socket: string): void;
   /** Shows another session from now on. @throws WshError nested_session where it would show itself */
-  go(place: SessionPlace): void;
+  go(place: SessionPlace): Promise<void>;
   /** Tells the person something for a moment. */
   say(text: string): void;
   /** A layout process, which composes what it gets. */

@@ -1,5 +1,7 @@
 /** A session that would show itself is not attached to, however many sessions are between. */
-import { test } from "bun:test";
+import { expect, test } from "bun:test";
+import { splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
@@ -53,4 +55,46 @@ test("a session does not show itself, nor by way of one or two others; the refus
   await wsh.session("four");
   await types(wsh, "four", attach("first"));
   await shows(wsh, "four", /this is three/);
+});
+
+test("nor by a view, nor from one pane of several", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  for (const name of ["one", "two", "three"]) {
+    await wsh.session(name);
+    await wsh.ok("split", name, "--", "sleep 1000");
+    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+  }
+  await wsh.ok("split", "one", "--view", "two");
+  const refused = {
+    body: { error: { code: "nested_session", message: expect.stringContaining("'one' shows 'two'") } },
+  };
+  expect(await http.post("/sessions/two/panes", { view: "one" })).toMatchObject(refused);
+  await types(wsh, "two", `clear; ${attach("three")}`);
+  await until("the nested one", async () => (await wsh.list()).find(({ name }) => name === "three")?.attached === 1);
+  expect(await http.post("/sessions/three/windows", { view: "one" })).toMatchObject({
+    body: {
+      error: {
+        message: expect.stringContaining("'one' shows 'two', 'two' shows 'three', the view would be in 'three'"),
+      },
+    },
+  });
+});
+
+test("a terminal in a session is not switched to one that shows that session", async () => {
+  await using wsh = new Wsh();
+  for (const name of ["one", "two", "three"]) {
+    await wsh.session(name);
+    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+  }
+  // One shows two, and the terminal in two shows three.
+  await types(wsh, "one", attach("two"));
+  await shows(wsh, "one", /this is two/);
+  await using person = await EmulatorTerminal.attach(wsh, "two", { seen: /this is two/ });
+  person.type(`clear; ${attach("three")} --prefix C-g\r`);
+  await person.sees(/this is three/);
+  person.type("\x07:");
+  await person.sees("Command");
+  person.type("view.go session=one\r");
+  await person.sees(/'one' would show itself: 'one' shows 'two'/);
 });

@@ -120,7 +120,7 @@ describe("the switcher", () => {
       async () => (await wsh.list()).find(({ name }) => name === "inner")?.attached === 1,
     );
     person.type("\x07souter\r");
-    await person.sees("this terminal is in session 'outer' itself");
+    await person.sees("this terminal is in session 'outer' already");
   });
 });
 

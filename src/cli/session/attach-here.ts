@@ -1,14 +1,14 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
-import type { Instance } from "../../instance/paths.ts";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
-import { formatPlace } from "../../protocol/names.ts";
+import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
+import { paneAround } from "./around.ts";
 import { bindingsOf } from "./bindings.ts";
-import { refuseMirror, sessionAround } from "./mirrors.ts";
 
 export interface Ended {
   readonly outcome: Outcome;
@@ -30,9 +30,12 @@ export async function attachHere(
     readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
 ): Promise<Ended> {
-  const around = sessionAround(process.env);
+  const around = socketAround(process.env);
   const { socket } = options;
-  if (around !== null && typeof socket === "string") await refuseMirror(around, { ...options, socket });
+  if (around !== null && typeof socket === "string") {
+    const { refuseMirror } = await import("../../endpoint/switcher/mirrors.ts");
+    await refuseMirror(instance, around, { ...options, socket });
+  }
   const { there } = options;
   const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
   const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
@@ -66,4 +69,12 @@ async function servedAt(instance: Instance, session: number | null): Promise<str
   const { processState } = await import("../../instance/registry/liveness.ts");
   const found = listSessions(instance).find((entry) => entry.session === session);
   return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
+}
+
+/** The socket of the pane that this process runs in; null outside. */
+function socketAround(env: Readonly<Record<string, string | undefined>>): string | null {
+  const around = paneAround(env);
+  if (around === null) return null;
+  const target = parseTarget(around.pane);
+  return target.kind === "pane" ? hostSocket(around.instance, target.id) : null;
 }

@@ -248,8 +248,8 @@ export class TerminalStream implements Viewer {
     this.peer.finish();
   }
 
-  go(place: SessionPlace): void {
-    requireOutside(this.policy.instance, this, place);
+  async go(place: SessionPlace): Promise<void> {
+    await requireOutside(this.policy.instance, this, place);
     if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
     else this.move(place.socket, place.number);
   }

@@ -63,7 +63,7 @@ export interface OwnViewPort {
   /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: SessionPlace): void;
+  go(place: SessionPlace): Promise<void>;
   /** Something else is to be shown. */
   changed(): void;
   rang(): void;
@@ -334,7 +334,7 @@ export class OwnView {
     const { placeOf } = await import("../switcher/places.ts");
     const place = await placeOf(this.port.instance, target);
     if (!this.port.readOnly) await this.focus(place);
-    if (place.number !== this.number) this.port.go(place);
+    if (place.number !== this.number) await this.port.go(place);
   }
 
   /** A terminal with a focus of its own moves that, and nobody else's. @throws WshError of the place's session */

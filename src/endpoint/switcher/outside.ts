@@ -1,21 +1,22 @@
-/** A terminal that itself runs in a session is never switched to that session: it would show itself. */
-import { basename } from "node:path";
+/** A terminal that itself runs in a session is never switched to what it is seen in: that would show itself. */
 import type { Instance } from "../../instance/paths.ts";
-import { listProcesses } from "../../instance/registry/registry.ts";
+import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { SessionPlace } from "../../session/viewers.ts";
 
 /**
  * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: in none
+ * @returns null where nothing has to be asked first
  * @throws WshError nested_session
  */
 export function requireOutside(
   instance: Instance,
   { around, page }: { readonly around: string | undefined; readonly page: string | null },
-  { number, session }: { readonly number: number; readonly session: string },
-): void {
+  { number, session }: SessionPlace,
+): Promise<void> | null {
   if (page !== null) throw new WshError("nested_session", "a page shows other sessions by its own list");
-  if (around === undefined) return;
-  const own = listProcesses(instance).find(({ socket }) => basename(socket) === basename(around));
-  if (own?.session !== number) return;
-  throw new WshError("nested_session", `this terminal is in session '${session}' itself`);
+  if (around === undefined) return null;
+  const { socket } = findSession(instance, { kind: "session_id", id: number });
+  // Loaded for terminals within sessions.
+  return import("./mirrors.ts").then(({ refuseMirror }) => refuseMirror(instance, around, { socket, name: session }));
 }

@@ -51,7 +51,7 @@ export interface SwitcherPort {
   /** Gives a window or pane the focus. @throws WshError of its session */
   focus(place: Place): Promise<void>;
   /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: Place): void;
+  go(place: Place): Promise<void>;
   /** It is done. */
   done(): void;
 }
@@ -275,7 +275,7 @@ export class Switcher implements OwnDialog {
   private async goTo(place: Place): Promise<void> {
     if (!this.port.readOnly) await this.port.focus(place);
     this.port.done();
-    if (place.number !== this.port.here()) this.port.go(place);
+    if (place.number !== this.port.here()) await this.port.go(place);
   }
 
   private act(make: () => Promise<void>): void {

@@ -1,32 +1,22 @@
 /**
  * Mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself without
- * end. Each attached client reports which session it runs in; before another attaches, the session processes are asked
- * which session shows which, outwards from this terminal's session. A session is identified by its socket, which is
- * unique over all instances and does not change on a rename.
+ * end. Each attached client, and each view pane, reports which session it is in; before another attaches or goes
+ * elsewhere, the session processes are asked which session shows which, outwards from the session where that would be
+ * seen. A session is identified by its socket, which is unique over all instances and does not change on a rename; a
+ * pane of several stands for its session.
  */
 import fs from "node:fs";
 import * as v from "valibot";
-import { hostSocket } from "../../instance/paths.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { listProcesses } from "../../instance/registry/registry.ts";
 import { ShownInSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
-import { paneAround } from "./around.ts";
 
 /** Longest wait for a session process's answer, in ms; one that hangs shows nothing new either. */
 const ANSWER_MS = 1_000;
 /** Limit of sessions asked: a longer chain would not be visible on any screen. */
 const MAX_ASKED = 64;
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The socket of the session that this process runs in; null outside. */
-export function sessionAround(env: Environment): string | null {
-  const around = paneAround(env);
-  if (around === null) return null;
-  const target = parseTarget(around.pane);
-  return target.kind === "pane" ? hostSocket(around.instance, target.id) : null;
-}
 
 interface Link {
   readonly socket: string;
@@ -35,19 +25,27 @@ interface Link {
   readonly shows: Link | null;
 }
 
-/** @throws WshError nested_session, naming the chain */
+/**
+ * @param around socket of the session or pane in which the target would be seen
+ * @param here what the end of the chain is, for messages
+ * @throws WshError nested_session, naming the chain
+ */
 export async function refuseMirror(
+  instance: Instance,
   around: string,
   target: { readonly socket: string; readonly name: string },
+  here = "this terminal is in",
 ): Promise<void> {
-  const wanted = canonical(target.socket);
-  if (canonical(around) === wanted) {
+  const known = sessionsOf(instance);
+  const wanted = known(target.socket);
+  const own = known(around);
+  if (own === wanted) {
     throw new WshError("nested_session", `this terminal is in session '${target.name}' already`, {
       hint: "Detach first, or attach from another terminal.",
     });
   }
-  const seen = new Set([canonical(around)]);
-  let links: readonly Link[] = [{ socket: around, name: null, shows: null }];
+  const seen = new Set([own]);
+  let links: readonly Link[] = [{ socket: own, name: null, shows: null }];
   while (links.length > 0) {
     const answers = await Promise.all(links.map(async (link) => ({ link, answer: await ask(link.socket) })));
     const next: Link[] = [];
@@ -55,22 +53,22 @@ export async function refuseMirror(
       if (answer === null) continue;
       const named = { ...link, name: answer.name };
       for (const socket of answer.shown_in) {
-        const known = canonical(socket);
-        if (known === wanted) throw mirror(target.name, named);
-        if (seen.has(known) || seen.size >= MAX_ASKED) continue;
-        seen.add(known);
-        next.push({ socket, name: null, shows: named });
+        const session = known(socket);
+        if (session === wanted) throw mirror(target.name, named, here);
+        if (seen.has(session) || seen.size >= MAX_ASKED) continue;
+        seen.add(session);
+        next.push({ socket: session, name: null, shows: named });
       }
     }
     links = next;
   }
 }
 
-function mirror(name: string, first: Link): WshError {
+function mirror(name: string, first: Link, where: string): WshError {
   const chain: string[] = [name];
   for (let link: Link | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
   const said = chain.slice(1).map((shown, at) => `'${chain[at]}' shows '${shown}'`);
-  const here = `this terminal is in '${chain.at(-1)}'`;
+  const here = `${where} '${chain.at(-1)}'`;
   return new WshError("nested_session", `session '${name}' would show itself: ${[...said, here].join(", ")}`, {
     hint: "Detach one of them first, or attach from another terminal.",
     details: { chain },
@@ -91,6 +89,18 @@ async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> 
   } catch {
     return null;
   }
+}
+
+/** The socket of the session to which a socket of the instance belongs; another instance's as it is. */
+function sessionsOf(instance: Instance): (socket: string) => string {
+  const processes = listProcesses(instance);
+  const ids = new Map(processes.map((each) => [canonical(each.socket), each]));
+  return (given) => {
+    const socket = canonical(given);
+    const own = ids.get(socket);
+    const session = own === undefined ? own : processes.find((each) => !each.isMember && each.session === own.session);
+    return session === undefined ? socket : canonical(session.socket);
+  };
 }
 
 function canonical(socket: string): string {
