@@ -38,6 +38,11 @@ export function writeLine({ seq, begun, record }: JournalLine): string {
 
 /** A command that has begun: it is read only when its end never came. */
 const BEGIN = '{"begin":';
+const CLOSING_BRACE = 0x7d;
+/** Where a line says in one letter whether it is one of those: most others have an `s` there. */
+const KIND_AT = 2;
+const BEGIN_LETTER = 0x62;
+const MOVED_LETTER = 0x6d;
 /** A command of another line goes on in another journal. */
 const MOVED = '{"moved":';
 
@@ -68,14 +73,34 @@ export function readNamed(text: string): { readonly id: string; readonly name: s
   }
 }
 
-/** What a line is, as far as its beginning says. For most lines that is all that is needed of them. */
-export function kindOf(text: string): { readonly kind: "begin" | "moved"; readonly begun: number } | null {
-  // Most lines are neither, and begin with their number.
-  if (text.startsWith('{"seq":')) return null;
-  const kind = text.startsWith(BEGIN) ? "begin" : text.startsWith(MOVED) ? "moved" : null;
-  if (kind === null || !text.endsWith("}")) return null;
-  const begun = Number.parseInt(text.slice(BEGIN.length, text.indexOf(",", BEGIN.length)), 10);
+/**
+ * What a line is, as far as its beginning says. For half of the lines that is all that is needed of them.
+ * @param text of which the line is a part, from `start` to before `end`
+ */
+export function kindOf(
+  text: string,
+  start = 0,
+  end = text.length,
+): { readonly kind: "begin" | "moved"; readonly begun: number } | null {
+  const letter = text.charCodeAt(start + KIND_AT);
+  const kind = letter === BEGIN_LETTER ? "begin" : letter === MOVED_LETTER ? "moved" : null;
+  if (kind === null || !text.startsWith(kind === "begin" ? BEGIN : MOVED, start)) return null;
+  if (text.charCodeAt(end - 1) !== CLOSING_BRACE) return null;
+  const begun = digitsAt(text, start + BEGIN.length);
   return Number.isSafeInteger(begun) && begun > 0 ? { kind, begun } : null;
+}
+
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** The number that digits say, 0 where there are none. */
+function digitsAt(text: string, start: number): number {
+  let value = 0;
+  for (let at = start; ; at++) {
+    const digit = text.charCodeAt(at);
+    if (!(digit >= ZERO && digit <= NINE)) return value;
+    value = value * 10 + (digit - ZERO);
+  }
 }
 
 /** Returns null for text that is no line: a piece that a full disk cut off, or another program's. */

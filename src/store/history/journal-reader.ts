@@ -1,0 +1,133 @@
+/**
+ * Reads a journal from where it was taken in up to, a piece at a time. A command stands there twice, as it begins and as
+ * it ends: of the first, only the number is looked at, and where the line lies should its end be missing.
+ *
+ * What must stay true: `offset` is behind a whole line; what lies before it has been handed out. Text that is no line is
+ * passed over: it was cut off and written again.
+ */
+import fs from "node:fs";
+import { LineReader } from "./line-reader.ts";
+import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
+
+/** Bytes of a journal that are read at a time: some 250 commands. Journals of the same time are read in turns. */
+export const PIECE_BYTES = 128 * 1024;
+/** Longest line of a journal, in bytes: a command and its output, escaped. */
+const MAX_LINE_BYTES = 1024 * 1024;
+/** Bytes in which the time of the next command is looked for: longer command lines hide theirs. */
+const PEEK_BYTES = 4 * 1024;
+const NEWLINE = 0x0a;
+
+/** Who takes in what a journal says. */
+export interface Taker {
+  record(record: HistoryRecord): void;
+  /** The end of a command that began before what is read here. */
+  ended(begun: number): void;
+  named(id: string, name: string, at: number): void;
+}
+
+/** Where the line of a command lies that began and has not ended. */
+interface Line {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export class JournalReader {
+  /** Commands that began in what was read, and have not ended. */
+  readonly begun = new Map<number, Line>();
+  /** There is no whole line behind `offset`. */
+  atEnd = false;
+  private readonly lines = new LineReader();
+
+  /** @param seq of the last command that was taken in */
+  constructor(
+    private readonly fd: number,
+    public offset: number,
+    public seq: number,
+  ) {}
+
+  /** @returns when the next command began, in ms of Unix time; 0 where that cannot be seen */
+  nextTime(): number {
+    const bytes = Buffer.allocUnsafe(PEEK_BYTES);
+    const text = bytes.toString("latin1", 0, fs.readSync(this.fd, bytes, 0, bytes.length, this.offset));
+    return Number(/"started_at":(\d{1,15})/.exec(text)?.[1] ?? 0);
+  }
+
+  /**
+   * Hands the next lines out. @param bytes to read into
+   * @returns how many bytes were read
+   * @throws the system's error; then nothing was handed out
+   */
+  read(bytes: Buffer, taker: Taker): number {
+    const count = fs.readSync(this.fd, bytes, 0, bytes.length, this.offset);
+    const last = bytes.subarray(0, count).lastIndexOf(NEWLINE);
+    this.atEnd = count < bytes.length;
+    if (last === -1) {
+      if (!this.atEnd && bytes.length <= MAX_LINE_BYTES)
+        return this.read(Buffer.allocUnsafe(MAX_LINE_BYTES + 1), taker);
+      // A line without end is left for later, unless it is longer than any can be.
+      if (count > MAX_LINE_BYTES) this.offset += count;
+      return count;
+    }
+    this.take(bytes, bytes.toString("utf8", 0, last), taker);
+    this.offset += last + 1;
+    return count;
+  }
+
+  private take(bytes: Buffer, text: string, taker: Taker): void {
+    /** Which line says that a command began. */
+    const begun = new Map<number, number>();
+    /** The newest of them, which ends next as a rule; 0 without one. */
+    let newest = 0;
+    let newestAt = 0;
+    const end = (seq: number): void => {
+      if (seq === newest) newest = 0;
+      else if (!begun.delete(seq) && !this.begun.delete(seq)) taker.ended(seq);
+    };
+    let index = 0;
+    for (let at = 0; at <= text.length; index++) {
+      const found = text.indexOf("\n", at);
+      const behind = found === -1 ? text.length : found;
+      const kind = kindOf(text, at, behind);
+      if (kind === null) this.takeLine(text.slice(at, behind), end, taker);
+      else if (kind.kind === "moved") end(kind.begun);
+      else {
+        // Its own number may come again, when the first writing was cut.
+        if (kind.begun === this.seq && !this.begun.delete(kind.begun)) taker.ended(kind.begun);
+        if (kind.begun >= this.seq) {
+          if (newest !== 0 && newest !== kind.begun) begun.set(newest, newestAt);
+          newest = kind.begun;
+          newestAt = index;
+        }
+        this.seq = Math.max(this.seq, kind.begun);
+      }
+      at = behind + 1;
+    }
+    if (newest !== 0) begun.set(newest, newestAt);
+    for (const [seq, line] of begun) {
+      const start = startOfLine(bytes, line);
+      this.begun.set(seq, { offset: this.offset + start, length: startOfLine(bytes, line + 1) - start });
+    }
+  }
+
+  private takeLine(text: string, end: (seq: number) => void, taker: Taker): void {
+    const { lines } = this;
+    const record = lines.read(text);
+    if (record === null) {
+      const named = readNamed(text);
+      if (named !== null) taker.named(named.id, named.name, named.at);
+      return;
+    }
+    if (lines.begun > 0) end(lines.begun);
+    // Written again after a failure: the first writing had succeeded after all.
+    if (lines.seq <= this.seq) return;
+    this.seq = lines.seq;
+    taker.record(record);
+  }
+}
+
+/** Counted in bytes: text that is no UTF-8 is of another length once it is read. */
+function startOfLine(bytes: Buffer, index: number): number {
+  let start = 0;
+  for (let line = 0; line < index; line++) start = bytes.indexOf(NEWLINE, start) + 1;
+  return start;
+}

@@ -1,0 +1,111 @@
+/**
+ * Reads the lines of one journal, of which most say the same behind the exit code as the one before: those are read in
+ * half of the time that JSON.parse takes. Pure.
+ *
+ * What must stay true: a line is read as readLine reads it, or handed to that.
+ */
+import { type HistoryRecord, readLine } from "./record.ts";
+
+/** The fields that a line ends with, as a journal writes them. */
+type LastFields = Pick<HistoryRecord, "signal" | "session" | "session_id" | "pane_id" | "shell" | "by" | "output">;
+
+const SEQ = '{"seq":';
+const BEGUN = ',"begun":';
+const COMMAND = ',"command":"';
+const CWD = '","cwd":"';
+const STARTED_AT = '","started_at":';
+const DURATION = ',"duration_ms":';
+const EXIT_CODE = ',"exit_code":';
+/** What JSON writes otherwise, or never, between quotes. */
+const ESCAPED = /[\\\x00-\x1f]/;
+/** Most digits of a number that is exact. */
+const MOST_DIGITS = 15;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+export class LineReader {
+  /** The line's number. */
+  seq = 0;
+  /** Number of the line that said that the command began; 0 without one. */
+  begun = 0;
+  private last: { readonly text: string; readonly fields: LastFields } | null = null;
+  /** Behind what was read of the line. */
+  private at = 0;
+
+  /** As readLine: what is said of the command, its numbers being in `seq` and `begun`. */
+  read(line: string): HistoryRecord | null {
+    const { last } = this;
+    const known = last !== null && line.endsWith(last.text) ? this.quickly(line, last.text.length, last.fields) : null;
+    if (known !== null) return known;
+    const read = readLine(line);
+    if (read === null) return null;
+    if (read.record.output === null) this.remember(line, read.record);
+    this.seq = read.seq;
+    this.begun = read.begun ?? 0;
+    return read.record;
+  }
+
+  private remember(line: string, record: HistoryRecord): void {
+    const { signal, session, session_id, pane_id, shell, by, output } = record;
+    const fields = { signal, session, session_id, pane_id, shell, by, output };
+    const text = `,${JSON.stringify(fields).slice(1)}`;
+    this.last = line.endsWith(text) ? { text, fields } : null;
+  }
+
+  /** Returns null for a line that is not written exactly as most are. */
+  private quickly(line: string, lastLength: number, last: LastFields): HistoryRecord | null {
+    this.at = 0;
+    this.seq = this.number(line, SEQ);
+    this.begun = line.startsWith(BEGUN, this.at) ? this.number(line, BEGUN) : 0;
+    const command = this.text(line, COMMAND);
+    const cwd = this.text(line, CWD);
+    const started_at = this.number(line, STARTED_AT);
+    const duration_ms = this.number(line, DURATION);
+    const exit_code = this.number(line, EXIT_CODE);
+    // A part that is not as expected ends before the rest of the line.
+    if (this.at !== line.length - lastLength || this.seq < 1 || command === null || cwd === null) return null;
+    const { signal, session, session_id, pane_id, shell, by, output } = last;
+    return {
+      command,
+      cwd,
+      started_at,
+      duration_ms,
+      exit_code,
+      signal,
+      session,
+      session_id,
+      pane_id,
+      shell,
+      by,
+      output,
+    };
+  }
+
+  /** A whole number behind a name, without sign: what is read stops before anything else. */
+  private number(line: string, name: string): number {
+    if (!line.startsWith(name, this.at)) return 0;
+    const start = this.at + name.length;
+    let value = 0;
+    let at = start;
+    for (; ; at++) {
+      const digit = line.charCodeAt(at);
+      if (!(digit >= ZERO && digit <= NINE)) break;
+      value = value * 10 + (digit - ZERO);
+    }
+    const digits = at - start;
+    const hasLeadingZero = digits > 1 && line.charCodeAt(start) === ZERO;
+    if (digits > 0 && digits <= MOST_DIGITS && !hasLeadingZero) this.at = at;
+    return value;
+  }
+
+  /** Text behind a name and a quote, up to the next quote; null where a character is escaped. */
+  private text(line: string, name: string): string | null {
+    if (!line.startsWith(name, this.at)) return null;
+    const start = this.at + name.length;
+    const end = line.indexOf('"', start);
+    if (end === -1) return null;
+    this.at = end;
+    const text = line.slice(start, end);
+    return ESCAPED.test(text) ? null : text;
+  }
+}
