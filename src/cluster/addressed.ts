@@ -29,6 +29,21 @@ const returnsSessions: ReadonlySet<string> = new Set([
   "session.restart",
 ]);
 
+/** Fields of events that hold a session's name. */
+const nameFields = ["name", "old_name", "new_name"] as const;
+
+/** What an event of another machine says. */
+export function addressedEvent(machine: string, params: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const said = walk(machine, params) as Record<string, unknown>;
+  const { session } = said;
+  const names = nameFields.flatMap((field) => {
+    const name = params[field];
+    return typeof name === "string" ? [[field, `${machine}/${name}`] as const] : [];
+  });
+  const whole = typeof session === "object" ? { session: named(machine, session) } : {};
+  return { ...said, ...Object.fromEntries(names), ...whole };
+}
+
 /** A session of another machine as lists show it here. */
 export function addressedSession<T extends object>(machine: string, info: T): T {
   return named(machine, walk(machine, info)) as T;

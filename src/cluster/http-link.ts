@@ -12,12 +12,15 @@ import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, readAnswer } from "./answer.ts";
 import { beginsUntil, untilAnswered, WayLost } from "./ask-again.ts";
-import { type Link, type LinkCallOptions, type LinkState, type LinkStep, sentCaller } from "./link.ts";
+import { openEvents } from "./event-stream.ts";
+import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "./link.ts";
 import { openStream } from "./stream.ts";
 import { type Base, socketUrl, type Way } from "./way.ts";
 
 /** Age of an answer up to which the machine is taken to be there, in ms. */
 const FRESH_MS = 2_000;
+/** Silence after a question from which on the machine is `stale`, in ms: an answer around the world takes a fifth. */
+const STALE_MS = 2_000;
 /** Longest wait for the gateway to say who it is, in ms: a round trip around the world, and a busy machine. */
 const HELLO_MS = 5_000;
 /** Interval between pings while a call is unanswered, in ms, and how many of them may stay unanswered. */
@@ -31,6 +34,8 @@ export class HttpLink implements Link {
   private answered: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
+  /** Of the oldest question without an answer, as performance.now(). */
+  private askedAt: number | null = null;
   /** What its clock is ahead of ours, in ms, at the least: a deadline there is never later than it was given here. */
   private clockAhead = 0;
 
@@ -94,6 +99,13 @@ export class HttpLink implements Link {
     return readAnswer(asked, text);
   }
 
+  async events(sink: LinkEvents): Promise<Disposable> {
+    // What was there last may be an old way: asked first.
+    await this.hello();
+    const base = await this.ready();
+    return openEvents(socketUrl(base, "/ws/json"), base, this.machine, sink);
+  }
+
   timeThere(time: number): number {
     return time + this.clockAhead;
   }
@@ -145,6 +157,7 @@ export class HttpLink implements Link {
       this.ask(base).then(
         () => {
           unanswered = 0;
+          this.heard();
         },
         () => {}, // counted as not answered
       );
@@ -204,7 +217,9 @@ export class HttpLink implements Link {
 
   private get health(): MachineHealth {
     const { trouble } = this;
-    if (trouble === null) return this.known === null ? "connecting" : "healthy";
+    if (trouble === null && this.known === null) return "connecting";
+    const silentMs = this.askedAt === null ? 0 : performance.now() - this.askedAt;
+    if (trouble === null) return silentMs > STALE_MS ? "stale" : "healthy";
     if (trouble.code === "host_version") return "version";
     return trouble.status === 401 || trouble.status === 403 ? "rejected" : "unreachable";
   }
@@ -230,6 +245,7 @@ export class HttpLink implements Link {
       return this.known;
     } catch (thrown) {
       this.trouble = WshError.from(thrown);
+      this.askedAt = null;
       throw this.trouble;
     }
   }
@@ -241,6 +257,7 @@ export class HttpLink implements Link {
 
   /** @throws WshError */
   private async ask(base: Base): Promise<LinkHello> {
+    this.askedAt ??= performance.now();
     let response: Response;
     let text: string;
     try {
@@ -279,11 +296,13 @@ export class HttpLink implements Link {
   }
 
   private heard(): void {
+    this.askedAt = null;
     this.trouble = null;
     this.answered = { at: Date.now(), tick: performance.now() };
   }
 
   private lost(cause: unknown): void {
+    this.askedAt = null;
     this.trouble = this.unreachable(cause);
     this.way.lost();
     if (this.answered !== null) this.answered = { ...this.answered, tick: Number.NEGATIVE_INFINITY };

@@ -28,6 +28,20 @@ export interface LinkRequest {
   readonly ageMs?: number | undefined;
 }
 
+/** An event as that machine tells it, with its own names (docs/protocol.md, Events). */
+export interface FarEvent {
+  readonly event: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export interface LinkEvents {
+  event(event: FarEvent): void;
+  /** So many events were left out, since we read too slowly. */
+  missed(count: number): void;
+  /** The way is lost; not called when it was disposed of. */
+  closed(): void;
+}
+
 /** What is known of a link without asking. */
 export interface LinkState {
   readonly health: MachineHealth;
@@ -61,6 +75,11 @@ export interface Link {
   ): Promise<OperationOutput<N>>;
   /** The socket of the process that has the target there. Opening it connects the link if need be. */
   dial(target: string): Dial;
+  /**
+   * What happens to the sessions there, until it is disposed of or the way is lost.
+   * @throws WshError machine_unreachable and others
+   */
+  events(sink: LinkEvents): Promise<Disposable>;
   /** A time of this machine by the clock of that one, never later than it is; the same while that is not known. */
   timeThere(time: number): number;
   /** Checks the way step by step, from nothing. */

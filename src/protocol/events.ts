@@ -70,6 +70,17 @@ export const SubscribeSchema = v.pipe(
   ),
 );
 
+/** What a server's WebSocket subscribes to of other machines. */
+export const MachinesSubscriptionSchema = v.object({
+  machines: v.optional(
+    v.pipe(
+      v.array(v.string()),
+      v.maxLength(256),
+      v.description("machines whose sessions' events are told; absent: all that are added; an empty list ends it"),
+    ),
+  ),
+});
+
 const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
 const scrollback = v.pipe(v.number(), v.description("lines of history and screen together"));
 const generation = v.pipe(v.number(), v.description("change token: grows with every activity"));

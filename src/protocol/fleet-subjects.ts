@@ -61,6 +61,9 @@ export const requestsTo = (machine: string): string => `${ROOT}.q.${machine}.>`;
 export const streamsTo = (machine: string): string => `${ROOT}.u.${machine}.>`;
 export const everyBeat = beatSubject("*");
 
+/** What happens to a machine's sessions. */
+export const eventSubject = (machine: string): string => `${ROOT}.ev.${machine}.sessions`;
+
 /** What NATS's service protocol asks of all machines, or of one. */
 export function serviceSubject(verb: "PING" | "INFO", machine?: string): string {
   return `$SRV.${verb}.${SERVICE}${machine === undefined ? "" : `.${machine}`}`;

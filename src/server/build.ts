@@ -25,6 +25,7 @@ import { type AppOptions, createApp } from "./http/app.ts";
 import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
 import { FarCalls } from "./machines/far-calls.ts";
+import { FarEvents } from "./machines/far-events.ts";
 import { FarSessions } from "./machines/far-sessions.ts";
 import { LinkEnd } from "./machines/link-end.ts";
 import { LinkRoutes } from "./machines/routes.ts";
@@ -105,7 +106,7 @@ export function buildGateway(
   });
   const links = new LinkRoutes({ end: linkEnd, machines, state, sockets });
   const webSockets = new WebSocketRoutes({
-    ...{ call, sockets, tickets, audit, limits: settings, changed },
+    ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
     hosts: new HostsEverywhere(hosts, machines, options.hostname),
     callerGone: (id) => hosts.callerGone(id),
     viewKeys: options.viewKeys ?? defaultKeys,
@@ -130,6 +131,7 @@ export function buildGateway(
       for (const listener of sessionListeners) listener(event.params.session.id);
     }
     webSockets.broadcast(event);
+    membership.happened(event);
   });
 
   const refused = (code: string, request: Refused): void => {

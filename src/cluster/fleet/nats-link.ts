@@ -15,9 +15,10 @@ import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { readAnswer } from "../answer.ts";
 import { beginsUntil, untilAnswered, WayLost } from "../ask-again.ts";
-import { type Link, type LinkCallOptions, type LinkState, type LinkStep, sentCaller } from "../link.ts";
+import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "../link.ts";
 import { openStreamOver } from "../stream.ts";
 import type { FleetIdentity } from "./connection.ts";
+import { listenTo } from "./fleet-events.ts";
 import type { Members } from "./members.ts";
 import { type StreamParts, streamPipe } from "./stream-pipe.ts";
 
@@ -92,6 +93,10 @@ export class NatsLink implements Link {
     } catch (thrown) {
       throw thrown instanceof WayLost ? this.unreachable() : thrown;
     }
+  }
+
+  async events(sink: LinkEvents): Promise<Disposable> {
+    return listenTo(this.parts, this.machine, await this.ready(), sink);
   }
 
   timeThere(time: number): number {

@@ -140,7 +140,7 @@ function methodsText(): string {
     "## WebSocket methods",
     'Send `{"id", "method", "params"}`; the answer is `{"id", "method", "result"}` or `{"id", "method", "error"}`. On ' +
       "`/ws/json` methods of a session take `session` beside `method`. Parameters and results are those of the HTTP " +
-      "operation. `subscribe` takes a Subscription (see Shapes), `subscribe_window` a WindowSubscription; each replaces the " +
+      "operation. `subscribe` takes a Subscription (see Shapes), `subscribe_window` a WindowSubscription, `subscribe_machines` a MachinesSubscription; each replaces the " +
       "one before it, and what it sends is below.",
     `| method | what it does | access | scope | operation |\n|---|---|---|---|---|\n${rows.join("\n")}`,
   ].join("\n\n");

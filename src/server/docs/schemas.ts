@@ -8,7 +8,12 @@ import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../..
 import { CommandRecordSchema, StepResultSchema } from "../../protocol/commands.ts";
 import { ConditionSchema } from "../../protocol/conditions.ts";
 import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../../protocol/drawing.ts";
-import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "../../protocol/events.ts";
+import {
+  LifecycleEventSchema,
+  MachinesSubscriptionSchema,
+  SessionEventSchema,
+  SubscriptionSchema,
+} from "../../protocol/events.ts";
 import { LayoutTreeSchema } from "../../protocol/layout.ts";
 import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
@@ -33,6 +38,7 @@ const named: Readonly<Record<string, readonly [schema: v.GenericSchema, descript
   RegionWrite: [RegionWriteSchema, "Text at a place inside an overlay or panel."],
   Subscription: [SubscriptionSchema, "What `subscribe` takes on a WebSocket."],
   SessionEvent: [SessionEventSchema, "What a subscription sends over a WebSocket."],
+  MachinesSubscription: [MachinesSubscriptionSchema, "What `subscribe_machines` takes on the server's WebSocket."],
   WindowSubscription: [WindowSubscriptionSchema, "What `subscribe_window` takes on a WebSocket."],
   WindowEvent: [WindowEventSchema, "What the stream of a window sends over a WebSocket."],
   LifecycleEvent: [LifecycleEventSchema, "What every server-level WebSocket hears of sessions."],

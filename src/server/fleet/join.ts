@@ -8,6 +8,7 @@ import { FleetHub } from "../../cluster/fleet/hub.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
+import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { LinkEnd } from "../machines/link-end.ts";
 import { FleetMachine } from "./machine.ts";
@@ -27,6 +28,7 @@ export interface Joined {
   readonly isMachine: boolean;
   /** A session's info changed. @param isNews one came or went, or has another name */
   changed(isNews: boolean): void;
+  happened(event: LifecycleEvent): void;
   close(): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ export function joinFleet(
   if (identity.role !== "machine") {
     const hub = new FleetHub(identity, instance, log);
     machines.fleet = hub;
-    return { isMachine: false, changed() {}, close: () => hub.close() };
+    return { isMachine: false, changed() {}, happened() {}, close: () => hub.close() };
   }
   const machine = new FleetMachine(identity, {
     boot,
@@ -57,5 +59,10 @@ export function joinFleet(
     cancel: (key) => end.cancel(key),
     stream: (target, context) => end.stream(target, context),
   });
-  return { isMachine: true, changed: (isNews) => machine.changed(isNews), close: () => machine.close() };
+  return {
+    isMachine: true,
+    changed: (isNews) => machine.changed(isNews),
+    happened: (event) => machine.happened(event),
+    close: () => machine.close(),
+  };
 }

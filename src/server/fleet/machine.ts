@@ -6,9 +6,10 @@ import os from "node:os";
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
 import type { CallContext } from "../../operations/call.ts";
+import type { LifecycleEvent } from "../../protocol/events.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BEAT_MS, type Beat } from "../../protocol/fleet-messages.ts";
-import { beatSubject, requestsTo, SERVICE, serviceSubject, streamsTo } from "../../protocol/fleet-subjects.ts";
+import { beatSubject, eventSubject, requestsTo, SERVICE, serviceSubject, streamsTo } from "../../protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -42,6 +43,7 @@ export class FleetMachine {
   private readonly requests: FleetRequestsHere;
   private readonly streams: FleetStreams;
   private rev = 1;
+  private events = 0;
   private said: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
   private telling: Timer | null = null;
   private beating: Timer | null = null;
@@ -74,6 +76,12 @@ export class FleetMachine {
     this.rev++;
     if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);
     if (isNews || this.said.settled) this.tell();
+  }
+
+  /** Something happened to a session: told to whoever listens, and numbered, so that they notice what they missed. */
+  happened({ event, params }: LifecycleEvent): void {
+    const { boot } = this.options;
+    this.connection.publish(eventSubject(this.identity.user), JSON.stringify({ boot, seq: ++this.events, event, params }));
   }
 
   async close(): Promise<void> {

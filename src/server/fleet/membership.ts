@@ -3,6 +3,7 @@
  * name, which must be there, else those that `wsh fleet join` leaves, whenever they come, change and go.
  */
 import fs from "node:fs";
+import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Joined, JoinOptions } from "./join.ts";
 
 export interface FleetFile {
@@ -37,6 +38,10 @@ export class Membership {
   /** A session's info changed. @param isNews one came or went, or reports something */
   changed(isNews: boolean): void {
     this.joined?.changed(isNews);
+  }
+
+  happened(event: LifecycleEvent): void {
+    this.joined?.happened(event);
   }
 
   async close(): Promise<void> {

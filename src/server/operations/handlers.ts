@@ -11,8 +11,8 @@ import { VERSION } from "../../protocol/version.ts";
 import { askWorker } from "../../store/history/start-worker.ts";
 import type { HistoryWork } from "../../store/history/worker.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import { hasTag, idleAny } from "./any-session.ts";
-import { askAny } from "./ask-any.ts";
+import { askEverywhere, idleEverywhere } from "./any-machine.ts";
+import { hasTag } from "./any-session.ts";
 import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec/fresh.ts";
@@ -62,9 +62,9 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       return { persistent };
     },
     "server.stop": async () => ({ sessions: await state.stop() }),
-    "idle.any": (input, context) => idleAny(hosts, input, context),
+    "idle.any": (input, context) => idleEverywhere(hosts, far, input, context),
     "wait.any": (input, context) => waitEverywhere(hosts, far, state, input, context),
-    "ask.any": (input, context) => askAny(hosts, input, context),
+    "ask.any": (input, context) => askEverywhere(hosts, far, input, context),
     "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
     "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
     "checkpoint.list": async (input) => listAll(state.instance, state.hostname, input),

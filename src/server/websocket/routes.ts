@@ -12,6 +12,7 @@ import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
+import type { FarEvents } from "../machines/far-events.ts";
 import type { ViewKeys } from "../options.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
 import { ServerSocket } from "./server-socket.ts";
@@ -24,6 +25,7 @@ export interface WebSocketRoutesOptions {
   /** A caller's connection has ended: releases what it held here. */
   readonly callerGone: (id: string) => void;
   readonly call: Call;
+  readonly farEvents: Pick<FarEvents, "watch" | "requireKnown">;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
   /** Null: nothing is recorded. */
@@ -112,6 +114,7 @@ export class WebSocketRoutes {
         callerGone,
         audit: written,
         maxSubscriptions: limits.max_subscriptions,
+        farEvents: this.options.farEvents,
         closed: (gone) => {
           this.serverSockets.delete(gone);
           this.options.changed();

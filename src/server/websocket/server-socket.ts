@@ -8,10 +8,12 @@ import type { Operation } from "../../operations/define.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type LifecycleEvent, SubscribeSchema } from "../../protocol/events.ts";
+import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from "../../protocol/events.ts";
+import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { StreamedHost } from "../hosts/streamed-host.ts";
+import type { FarEvents } from "../machines/far-events.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -28,6 +30,7 @@ const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
   readonly maxSubscriptions: number;
+  readonly farEvents: Pick<FarEvents, "watch" | "requireKnown">;
   readonly closed: (endpoint: ServerSocket) => void;
 }
 
@@ -39,6 +42,7 @@ interface Subscribed {
 export class ServerSocket extends JsonSocket {
   private readonly subscriptions = new Map<string, Subscribed>();
   private readonly windows: WindowSubscriptions;
+  private machines: Disposable | null = null;
   private missed = 0;
 
   constructor(protected override readonly options: ServerSocketOptions) {
@@ -53,8 +57,7 @@ export class ServerSocket extends JsonSocket {
   lifecycle(event: LifecycleEvent): void {
     const { only } = this.options.context;
     if (only !== undefined && event.params.session.id !== only) return;
-    if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
-    else this.send(event);
+    this.tell(event);
   }
 
   override drain(): void {
@@ -69,11 +72,13 @@ export class ServerSocket extends JsonSocket {
     for (const { stream } of this.subscriptions.values()) stream.close();
     this.subscriptions.clear();
     this.windows.close();
+    this.machines?.[Symbol.dispose]();
     this.options.closed(this);
   }
 
   protected override special(request: JsonRequest): Promise<void> | undefined {
     const { method, session } = request;
+    if (method === "subscribe_machines") return this.subscribeMachines(request);
     if (session === undefined) return undefined;
     if (method === "subscribe_window") return this.subscribeWindow(request, session);
     return method === "subscribe" ? this.subscribe(request, session) : undefined;
@@ -113,6 +118,26 @@ export class ServerSocket extends JsonSocket {
     };
     await subscribed.stream.subscribe(options, 0);
     if (options.events.length === 0) this.forget(host.info.pane_id, subscribed);
+  }
+
+  /** Events of other machines' sessions, until it is asked for others or none. */
+  private async subscribeMachines(request: JsonRequest): Promise<void> {
+    const { only } = this.options.context;
+    if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
+    const { machines } = parse(MachinesSubscriptionSchema, request.params);
+    this.options.farEvents.requireKnown(machines ?? []);
+    this.machines?.[Symbol.dispose]();
+    this.machines = null;
+    // The answer first: what machines are there is told after it.
+    this.answer(request, { machines: machines ?? "all" }, unknownFields(MachinesSubscriptionSchema, request.params));
+    if (machines?.length === 0) return;
+    this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.tell(event));
+  }
+
+  /** A client that does not keep up is told how many it has missed. */
+  private tell(event: object): void {
+    if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
+    else this.send(event);
   }
 
   private async subscribeWindow(request: JsonRequest, target: string): Promise<void> {

@@ -1,0 +1,75 @@
+/**
+ * What happens to the sessions of another machine, as its gateway tells it over `/ws/json`. An end that leaves questions
+ * unanswered is taken for gone. What comes is passed on as it is, but for what is no event.
+ */
+import * as v from "valibot";
+import { WshError } from "../protocol/errors.ts";
+import type { LinkEvents } from "./link.ts";
+import type { SocketOptions } from "./stream.ts";
+
+/** Interval between questions whether the other end is there, in ms, and how many of them may stay unanswered. */
+const ASK_MS = 5_000;
+const MISSED = 2;
+/** Longest time until the stream is open, in ms. */
+const OPEN_MS = 10_000;
+
+/** Has an answer, and changes nothing. */
+const question = JSON.stringify({ id: "there", method: "server_info" });
+
+const MessageSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.union([
+    v.object({ connected: v.literal(true) }),
+    v.object({ event: v.string(), params: v.looseObject({}) }),
+    v.object({ type: v.literal("lagged"), skipped: v.number() }),
+    // The answer to our question.
+    v.object({ method: v.literal("server_info") }),
+  ]),
+);
+
+/** @throws WshError machine_unreachable */
+export function openEvents(
+  url: string,
+  options: SocketOptions,
+  machine: string,
+  sink: LinkEvents,
+): Promise<Disposable> {
+  const opening = Promise.withResolvers<Disposable>();
+  const socket = new WebSocket(url, { ...options } as never);
+  let isOpen = false;
+  let isOver = false;
+  let unanswered = 0;
+  let timer = setTimeout(lost, OPEN_MS);
+  function end(): void {
+    isOver = true;
+    clearTimeout(timer);
+    socket.close();
+  }
+  function lost(): void {
+    if (isOver) return;
+    end();
+    // No effect once it has opened.
+    opening.reject(new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }));
+    if (isOpen) sink.closed();
+  }
+  socket.onclose = lost;
+  socket.onerror = lost;
+  socket.onmessage = ({ data }) => {
+    if (isOver) return;
+    unanswered = 0;
+    const message = v.safeParse(MessageSchema, data);
+    if (!message.success) lost();
+    else if ("connected" in message.output) {
+      isOpen = true;
+      clearTimeout(timer);
+      timer = setInterval(() => {
+        if (unanswered++ >= MISSED) lost();
+        else socket.send(question);
+      }, ASK_MS);
+      opening.resolve({ [Symbol.dispose]: end });
+    } else if ("skipped" in message.output) sink.missed(message.output.skipped);
+    else if ("params" in message.output) sink.event(message.output);
+  };
+  return opening.promise;
+}

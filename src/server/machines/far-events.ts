@@ -1,0 +1,152 @@
+/**
+ * Events of other machines' sessions for those who watch them: one stream a machine, while anybody does, whoever many
+ * watch. Each event names its machine. A machine that is reached, for the first time or again, and one that is lost are
+ * events as well: between the two nothing is heard of it, so who was told `machine_reached` lists its sessions again.
+ */
+import { addressedEvent } from "../../cluster/addressed.ts";
+import type { FarEvent } from "../../cluster/link.ts";
+import type { Machines } from "../../cluster/machines.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+/** Shortest and longest pause between two attempts to reach a machine, in ms. */
+const RETRY_MS = { least: 1_000, most: 15_000 } as const;
+/** Interval between two looks at which machines were added or removed, in ms. */
+const LOOK_MS = 5_000;
+
+/** An event as a client reads it. */
+export interface MachineEvent {
+  readonly event: string;
+  readonly server: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export type MachineSink = (event: MachineEvent) => void;
+
+export class FarEvents implements Disposable {
+  private readonly feeds = new Map<string, Feed>();
+  private readonly watchers = new Map<MachineSink, readonly string[] | null>();
+  private timer: Timer | null = null;
+
+  constructor(private readonly machines: Machines) {}
+
+  /** @throws WshError machine_not_found */
+  requireKnown(names: readonly string[]): void {
+    for (const name of names) this.machines.link(name);
+  }
+
+  /** @param names of machines; null: those that are added, also later */
+  watch(names: readonly string[] | null, sink: MachineSink): Disposable {
+    this.watchers.set(sink, names);
+    this.look();
+    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+    // Who comes later is told at once what the others know.
+    for (const [name, feed] of this.feeds) if (wants(names, name)) feed.greet(sink);
+    return {
+      [Symbol.dispose]: () => {
+        this.watchers.delete(sink);
+        this.look();
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.watchers.clear();
+    this.look();
+  }
+
+  /** Begins and ends streams as machines and watchers come and go. */
+  private look(): void {
+    if (this.watchers.size === 0 && this.timer !== null) {
+      clearInterval(this.timer);
+      this.timer = null;
+    }
+    const added = this.watchers.size === 0 ? [] : this.machines.all.map(({ name }) => name);
+    const wanted = new Set(added.filter((name) => [...this.watchers.values()].some((names) => wants(names, name))));
+    for (const [name, feed] of this.feeds) {
+      if (wanted.has(name)) continue;
+      feed[Symbol.dispose]();
+      this.feeds.delete(name);
+      if (!added.includes(name)) this.tell({ event: "machine_removed", server: name, params: {} });
+    }
+    for (const name of wanted) {
+      if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.tell(event)));
+    }
+  }
+
+  private tell(event: MachineEvent): void {
+    for (const [sink, names] of this.watchers) if (wants(names, event.server)) sink(event);
+  }
+}
+
+function wants(names: readonly string[] | null, name: string): boolean {
+  return names === null || names.includes(name);
+}
+
+class Feed implements Disposable {
+  private stream: Disposable | null = null;
+  private timer: Timer | null = null;
+  private isOver = false;
+  private pauseMs: number = RETRY_MS.least;
+  /** When the machine was last heard, as performance.now(); null: never. */
+  private lostAt: number | null = null;
+  /** What was told last of the machine. */
+  private said: MachineEvent | null = null;
+
+  constructor(
+    private readonly name: string,
+    private readonly machines: Machines,
+    private readonly tell: MachineSink,
+  ) {
+    void this.open();
+  }
+
+  greet(sink: MachineSink): void {
+    if (this.said !== null) sink(this.said);
+  }
+
+  [Symbol.dispose](): void {
+    this.isOver = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.stream?.[Symbol.dispose]();
+  }
+
+  private async open(): Promise<void> {
+    const { name } = this;
+    try {
+      const stream = await this.machines.link(name).events({
+        event: (event) => this.heard(event),
+        missed: (skipped) => this.tell({ event: "machine_lagged", server: name, params: { skipped } }),
+        closed: () => this.lost(new WshError("machine_unreachable", `machine '${name}' does not answer`)),
+      });
+      if (this.isOver) {
+        stream[Symbol.dispose]();
+        return;
+      }
+      this.stream = stream;
+      this.pauseMs = RETRY_MS.least;
+      const missed = this.lostAt === null ? null : Math.round(performance.now() - this.lostAt);
+      this.say("machine_reached", { missed_ms: missed });
+    } catch (thrown) {
+      this.lost(WshError.from(thrown));
+    }
+  }
+
+  private heard({ event, params }: FarEvent): void {
+    if (!this.isOver) this.tell({ event, server: this.name, params: addressedEvent(this.name, params) });
+  }
+
+  private lost({ code, message }: WshError): void {
+    if (this.isOver) return;
+    if (this.stream !== null) this.lostAt = performance.now();
+    const isNews = this.stream !== null || this.said === null;
+    this.stream = null;
+    if (isNews) this.say("machine_lost", { code, message });
+    this.timer = setTimeout(() => void this.open(), this.pauseMs);
+    this.pauseMs = Math.min(RETRY_MS.most, this.pauseMs * 2);
+  }
+
+  private say(event: string, params: MachineEvent["params"]): void {
+    this.said = { event, server: this.name, params };
+    this.tell(this.said);
+  }
+}

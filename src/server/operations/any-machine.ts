@@ -1,0 +1,75 @@
+/**
+ * Operations on whichever session, over several machines: silence in one of those with a tag, and a question to the
+ * person who is there. Each machine decides for its own sessions; one that does not answer decides nothing.
+ */
+import { addressedAnswer } from "../../cluster/addressed.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { idleAny } from "./any-session.ts";
+import { askAny } from "./ask-any.ts";
+import type { FarMachines } from "./servers.ts";
+
+/** Silence in the first session with one of the tags, wherever; without tags, in one of this machine's. */
+export async function idleEverywhere(
+  hosts: Hosts,
+  { machines }: FarMachines,
+  input: ParsedInput<"idle.any">,
+  context: CallContext,
+): Promise<OperationOutput<"idle.any">> {
+  const added = input.tag.length === 0 || context.only !== undefined ? [] : machines.all;
+  if (added.length === 0) return idleAny(hosts, input, context);
+  const losers = new AbortController();
+  const signal = AbortSignal.any([context.signal, losers.signal]);
+  const there = added.map(async ({ name }) => {
+    const asked = { caller: context.caller, signal };
+    const answer = await machines.link(name).call("idle.any", knownThere(input, name), asked);
+    return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
+  });
+  try {
+    return await Promise.any([idleAny(hosts, knownThere(input, null), { ...context, signal }), ...there]);
+  } catch (thrown) {
+    if (!(thrown instanceof AggregateError)) throw thrown;
+    const errors = thrown.errors.map((error) => WshError.from(error));
+    // Sessions that were not silent in time say more than machines that have none.
+    throw errors.find(({ code }) => code === "idle_timeout") ?? errors[0] ?? thrown;
+  } finally {
+    losers.abort();
+  }
+}
+
+/** What was silent last is named as this machine's callers name it. @param machine null: this one */
+function knownThere(input: ParsedInput<"idle.any">, machine: string | null): ParsedInput<"idle.any"> {
+  const { last_session, last_generation, ...rest } = input;
+  if (last_session === undefined) return rest;
+  const place = parsePlace(last_session);
+  if (place.machine !== machine) return rest;
+  return { ...rest, last_session: place.target, ...(last_generation === undefined ? {} : { last_generation }) };
+}
+
+/** The person at a terminal of this machine is asked; where nobody is, one at a machine that is known to answer. */
+export async function askEverywhere(
+  hosts: Hosts,
+  { machines }: FarMachines,
+  input: ParsedInput<"ask.any">,
+  context: CallContext,
+): Promise<OperationOutput<"ask.any">> {
+  const here = await askAny(hosts, input, context);
+  if (here.decided_by !== "nobody_attached" || context.only !== undefined) return here;
+  for (const { name } of machines.all) {
+    const link = machines.link(name);
+    if (link.state.health !== "healthy") continue;
+    try {
+      const { caller, signal } = context;
+      const answer = await link.call("ask.any", input, { caller, signal });
+      if (answer.decided_by === "nobody_attached") continue;
+      return addressedAnswer(name, "ask.any", answer) as OperationOutput<"ask.any">;
+    } catch (thrown) {
+      // The question was not asked there; of any other failure that is not known.
+      if (WshError.from(thrown).code !== "machine_unreachable") throw thrown;
+    }
+  }
+  return here;
+}
