@@ -121,3 +121,17 @@ testFleet("nats-server is killed and comes back: nothing was lost but time", asy
   await until("m1 to be back", async () => (await json(bob, "/sessions/m1%2Fdev/screen")).status === 200);
   expect(fs.existsSync(join(m1.env.HOME ?? "", "refused"))).toBe(false);
 });
+
+testFleet("what happens to a machine's sessions is told to who watches it", async () => {
+  const socket = new WebSocket(`ws+unix://${bob.instance.httpSocket}:/ws/json`);
+  const heard: { event?: string; server?: string; params?: Record<string, unknown> }[] = [];
+  socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)));
+  await until("the connection", () => heard.length > 0);
+  socket.send(JSON.stringify({ method: "subscribe_machines", params: { machines: ["m1"] } }));
+  await until("the machine", () => heard.some(({ event, server }) => event === "machine_reached" && server === "m1"));
+  await m1.session("told");
+  const told = await until("its session", () => heard.find(({ event }) => event === "session_created"));
+  expect(told).toMatchObject({ server: "m1", params: { name: "m1/told", session: { name: "m1/told" } } });
+  await m1.ok("kill", "told");
+  socket.close();
+});

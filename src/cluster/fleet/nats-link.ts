@@ -15,7 +15,14 @@ import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { readAnswer } from "../answer.ts";
 import { beginsUntil, untilAnswered, WayLost } from "../ask-again.ts";
-import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "../link.ts";
+import {
+  type Link,
+  type LinkCallOptions,
+  type LinkEvents,
+  type LinkState,
+  type LinkStep,
+  sentCaller,
+} from "../link.ts";
 import { openStreamOver } from "../stream.ts";
 import type { FleetIdentity } from "./connection.ts";
 import { listenTo } from "./fleet-events.ts";

@@ -9,7 +9,14 @@ import type { CallContext } from "../../operations/call.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BEAT_MS, type Beat } from "../../protocol/fleet-messages.ts";
-import { beatSubject, eventSubject, requestsTo, SERVICE, serviceSubject, streamsTo } from "../../protocol/fleet-subjects.ts";
+import {
+  beatSubject,
+  eventSubject,
+  requestsTo,
+  SERVICE,
+  serviceSubject,
+  streamsTo,
+} from "../../protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -81,7 +88,10 @@ export class FleetMachine {
   /** Something happened to a session: told to whoever listens, and numbered, so that they notice what they missed. */
   happened({ event, params }: LifecycleEvent): void {
     const { boot } = this.options;
-    this.connection.publish(eventSubject(this.identity.user), JSON.stringify({ boot, seq: ++this.events, event, params }));
+    this.connection.publish(
+      eventSubject(this.identity.user),
+      JSON.stringify({ boot, seq: ++this.events, event, params }),
+    );
   }
 
   async close(): Promise<void> {

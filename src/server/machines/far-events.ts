@@ -34,13 +34,13 @@ export class FarEvents implements Disposable {
     for (const name of names) this.machines.link(name);
   }
 
-  /** @param names of machines; null: those that are added, also later */
+  /** @param names of machines, also of the fleet; null: those that are added, also later */
   watch(names: readonly string[] | null, sink: MachineSink): Disposable {
     this.watchers.set(sink, names);
     this.look();
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
     // Who comes later is told at once what the others know.
-    for (const [name, feed] of this.feeds) if (wants(names, name)) feed.greet(sink);
+    for (const [name, feed] of this.feeds) if (this.isFor(names, name)) feed.greet(sink);
     return {
       [Symbol.dispose]: () => {
         this.watchers.delete(sink);
@@ -60,26 +60,28 @@ export class FarEvents implements Disposable {
       clearInterval(this.timer);
       this.timer = null;
     }
-    const added = this.watchers.size === 0 ? [] : this.machines.all.map(({ name }) => name);
-    const wanted = new Set(added.filter((name) => [...this.watchers.values()].some((names) => wants(names, name))));
+    const lists = [...this.watchers.values()];
+    const known = lists.length === 0 ? [] : [...this.machines.all.map(({ name }) => name), ...this.machines.ofFleet];
+    const wanted = new Set(known.filter((name) => lists.some((names) => this.isFor(names, name))));
     for (const [name, feed] of this.feeds) {
       if (wanted.has(name)) continue;
       feed[Symbol.dispose]();
       this.feeds.delete(name);
-      if (!added.includes(name)) this.tell({ event: "machine_removed", server: name, params: {} });
+      if (!known.includes(name)) this.tell({ event: "machine_removed", server: name, params: {} });
     }
     for (const name of wanted) {
       if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.tell(event)));
     }
   }
 
-  private tell(event: MachineEvent): void {
-    for (const [sink, names] of this.watchers) if (wants(names, event.server)) sink(event);
+  /** Of a fleet only those that are named: there may be thousands. A machine that was removed is told of to all. */
+  private isFor(names: readonly string[] | null, name: string): boolean {
+    return names === null ? !this.machines.ofFleet.includes(name) : names.includes(name);
   }
-}
 
-function wants(names: readonly string[] | null, name: string): boolean {
-  return names === null || names.includes(name);
+  private tell(event: MachineEvent): void {
+    for (const [sink, names] of this.watchers) if (this.isFor(names, event.server)) sink(event);
+  }
 }
 
 class Feed implements Disposable {
