@@ -41,9 +41,19 @@ const colorless = new Map<Style, Style>();
 export function useTheme(changes: Partial<Readonly<Record<ThemeRole, Look>>>): void {
   Object.assign(looks, themeOf(changes));
   colorless.clear();
-  for (const style of Object.values(looks)) colorless.set(style, { ...style, fg: null, bg: null });
+  for (const role of themeRoleNames) {
+    const style = looks[role];
+    // What is told by its colours alone is told as it is by default.
+    const flags = style.flags || (parseLook(themeRoles[role][0])?.flags ?? 0);
+    colorless.set(style, { ...style, fg: null, bg: null, flags });
+  }
 }
 useTheme({});
+
+/** A look of ours without its colours. */
+export function plainLook(style: Style): Style {
+  return colorless.get(style) ?? style;
+}
 
 /** A cell of a program in a look of ours: inverse exchanges what is inverse already. */
 export function inLook(cell: Cell, { fg, bg, flags }: Style): Cell {

@@ -43,6 +43,8 @@ export const LookSchema = v.object({
   press: v.optional(
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
   ),
+  /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
+  plain: v.optional(v.boolean()),
 });
 export type LookInput = v.InferInput<typeof LookSchema>;
 

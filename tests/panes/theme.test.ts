@@ -1,6 +1,6 @@
 /** What wsh draws itself looks as `[theme]` says; NO_COLOR takes its colours, and leaves those of programs. */
 import { expect, test } from "bun:test";
-import type { Cell } from "../../src/protocol/grid.ts";
+import { type Cell, INVERSE, UNDERLINE } from "../../src/protocol/grid.ts";
 import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -19,6 +19,7 @@ test("lines, status line and what is selected have their looks; NO_COLOR takes t
     "border_active = 'bold #102030'",
     "status = 'white on blue'",
     "selection = 'black on yellow'",
+    "match = 'red'",
   ].join("\n");
   await using all = await personAt({ config, status: "auto", cols: 100 });
   const { person, wsh } = all;
@@ -40,6 +41,23 @@ test("lines, status line and what is selected have their looks; NO_COLOR takes t
   await plain.sees(/^ dev /m);
   const colored = await cells(plain, ({ style }) => style.fg !== null || style.bg !== null);
   expect(colored.map(({ text }) => text).join("")).toBe("red");
+  // What is selected and found is told without colours, in the picture of a pane and in a session of one.
+  await wsh.ok("new", "single", "--", "printf '\\033[31mred\\033[m plain\\n'; exec cat");
+  await using alone = await EmulatorTerminal.attach(wsh, "single", { seen: /red/, env: { NO_COLOR: "1" } });
+  const red = async (terminal: EmulatorTerminal, flags: number): Promise<boolean> =>
+    (await cells(terminal, ({ style }) => style.fg !== null && (style.flags & flags) === flags)).length === 3;
+  plain.type(`${PREFIX}o`);
+  for (const terminal of [plain, alone]) {
+    terminal.type(`${PREFIX}[?red\r`);
+    await until("the match", () => red(terminal, UNDERLINE));
+    terminal.type("q");
+    await until("the end", async () => !(await red(terminal, UNDERLINE)));
+    terminal.type(`${PREFIX}[gVG`);
+    await until("the selection", () => red(terminal, INVERSE));
+    const ours = await cells(terminal, ({ style }) => style.bg !== null || style.fg !== null);
+    expect(ours.map(({ text }) => text).join("")).toBe("red");
+    terminal.type("q");
+  }
 });
 
 test("a role or a look that there is not is refused with its line; wsh config says what holds", async () => {

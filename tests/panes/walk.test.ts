@@ -1,6 +1,7 @@
 /**
- * A random walk over windows and panes, with a person attached: after each step every cell belongs to one pane or line,
- * every pane runs what it ran before, and the person can type. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how
+ * A random walk over windows and panes, with a person attached, beside a session to which panes go, from which they come
+ * back, and which is shown in a view: after each step every cell belongs to one pane or line, every pane runs what it ran
+ * before, and the person can type. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how
  * long it goes on.
  */
 import { expect, test } from "bun:test";
@@ -18,6 +19,7 @@ const SIDES = ["left", "right", "up", "down"];
 
 interface Shown {
   readonly id: string;
+  readonly index: number;
   readonly rows: number;
   readonly cols: number;
   readonly active: boolean;
@@ -38,9 +40,12 @@ test(
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
+    await wsh.session("other");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
     await http.post("/sessions/dev/panes", {});
     const pids = new Map((await panes("dev")).map(({ id, pid }) => [id, pid]));
+    /** Panes that are in the other session, with their programs. */
+    const away = new Map<string, number>();
     const log: string[] = [];
     const any = () => pick([...pids.keys()]);
     const make = async (path: string, body: object) => {
@@ -62,6 +67,30 @@ test(
       swap: () => http.post(`/sessions/${any()}/pane/swap`, { with: any() }),
       "break out": () => http.post(`/sessions/${any()}/pane/move`, {}),
       join: () => http.post(`/sessions/${any()}/pane/move`, { to: any(), direction: pick(SIDES) }),
+      "move to another session": async () => {
+        const pane = any();
+        const pid = pids.get(pane) ?? 0;
+        const moved = await http.post(`/sessions/${pane}/pane/move`, { to: "other", focus: below(2) === 0 });
+        expect(moved.status, JSON.stringify(moved.body)).toBe(200);
+        pids.delete(pane);
+        away.set(pane, pid);
+      },
+      "move back": async () => {
+        const pane = pick([...away.keys()]);
+        const moved = await http.post(`/sessions/${pane}/pane/move`, { to: any(), direction: pick(SIDES) });
+        // A window may be too small for one more.
+        if (moved.status !== 200) return moved.status;
+        pids.set(pane, away.get(pane) ?? 0);
+        return away.delete(pane);
+      },
+      view: () => http.post(`/sessions/${any()}/panes`, { view: "other", direction: pick(SIDES) }),
+      "close the view": async () => {
+        const view = (await panes("dev")).find(({ view: shown }) => shown !== undefined);
+        const window = ((await http.get("/sessions/dev/windows")).body as Shown[]).find(
+          ({ id }) => id === view?.window,
+        );
+        if (view !== undefined) await http.send("DELETE", `/sessions/dev:${window?.index}.${view.index}/pane`);
+      },
       preset: () => http.post(`/sessions/${any()}/layout/preset`, { preset: pick(PRESETS) }),
       rotate: () => http.post(`/sessions/${any()}/layout/rotate`, {}),
       terminal: async () => person.resize(6 + below(40), 20 + below(120)),
@@ -72,11 +101,14 @@ test(
         process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]), "SIGKILL");
       },
       "kill -9 of the layout process": async () => {
-        const [lost] = wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
-        process.kill(lost?.pid ?? 0, "SIGKILL");
-        await until("another one", () =>
-          wsh.processes().some(({ command, pid }) => command.endsWith(" layout-process") && pid !== lost?.pid),
-        );
+        const layouts = () => wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
+        const before = layouts();
+        const lost = pick(before);
+        process.kill(lost.pid, "SIGKILL");
+        await until("another one", () => {
+          const now = layouts().filter(({ pid }) => pid !== lost.pid);
+          return now.length >= before.length;
+        });
       },
     };
     const check = async (): Promise<void> => {
@@ -88,17 +120,26 @@ test(
       }).catch((error) => {
         throw new Error(`${error.message}: ${reason}`);
       });
-      for (const { id, pid } of await panes("dev")) pids.set(id, pid);
-      expect((await wsh.list()).map(({ name }) => name)).toEqual(["dev"]);
+      for (const { id, pid, view } of await panes("dev")) if (view === undefined) pids.set(id, pid);
+      await until("the panes in the other session", async () => {
+        const { status, body } = await http.get("/sessions/other/panes");
+        const there = status === 200 ? (body as Pane[]) : [];
+        return [...away].every(([id, pid]) => there.some((each) => each.id === id && (pid === 0 || each.pid === pid)));
+      });
+      for (const { id, pid } of await panes("other")) if (away.has(id)) away.set(id, pid);
+      expect((await wsh.list()).map(({ name }) => name).sort()).toEqual(["dev", "other"]);
     };
     const deadline = performance.now() + SECONDS * 1000;
     try {
       await check();
       while (performance.now() < deadline) {
-        const ending = /^close$|of a pane's/;
-        const possible = Object.keys(steps).filter((name) =>
-          pids.size <= 2 ? !ending.test(name) : pids.size > MANY ? !/^split$|^window$/.test(name) : true,
-        );
+        const ending = /^close$|of a pane's|to another/;
+        const possible = Object.keys(steps)
+          .filter((name) => (pids.size <= 2 ? !ending.test(name) : true))
+          .filter((name) => (pids.size > MANY ? !/^split$|^window$/.test(name) : true))
+          .filter((name) =>
+            away.size === 0 ? name !== "move back" : away.size > MANY ? !/to another/.test(name) : true,
+          );
         const name = pick(possible);
         log.push(name);
         await steps[name]?.();
@@ -122,7 +163,7 @@ test(
 
 /** What is wrong with the windows; empty when nothing is. @param pids of the programs as they were, 0 when new */
 function problem(windows: readonly Shown[], pids: ReadonlyMap<string, number>): string {
-  const all = windows.flatMap(({ panes }) => panes);
+  const all = windows.flatMap(({ panes }) => panes).filter(({ view }) => view === undefined);
   if (
     all
       .map(({ id }) => id)

@@ -17,7 +17,6 @@ import {
   BoundKeySchema,
   FocusSchema,
   HelpSchema,
-  type LookInput,
   ResizeSchema,
   type ScrollbackChoice,
   TerminalColorsSchema,
@@ -42,6 +41,8 @@ import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 import { Typing } from "./typing.ts";
+
+type Asked = v.InferOutput<typeof AttachSchema>;
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
@@ -125,7 +126,7 @@ export class TerminalStream implements Viewer {
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const bindings = changedBindings(attach.bindings);
     const prefix = attach.prefix ?? defaultPrefix.label;
-    this.own = this.ownView(bindings, prefix, attach.mode_keys);
+    this.own = this.ownView(bindings, prefix, attach);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
       mayRelay: attach.relay && !attach.paint_only,
       prefix,
@@ -202,10 +203,10 @@ export class TerminalStream implements Viewer {
     return this.own.look(input);
   }
 
-  private ownView(bindings: Bindings, prefix: string, modeKeys: LookInput["keys"]): OwnView {
+  private ownView(bindings: Bindings, prefix: string, { mode_keys: modeKeys, no_color: isPlain }: Asked): OwnView {
     const self = this;
     return new OwnView({
-      ...{ viewer: this.id, readOnly: this.readOnly, prefix, bindings, modeKeys, shown: this.shown },
+      ...{ viewer: this.id, readOnly: this.readOnly, prefix, bindings, modeKeys, isPlain, shown: this.shown },
       get size() {
         return self.size;
       },

@@ -18,6 +18,8 @@ export interface LookingPort {
   /** Typed for the program after all. */
   typed(bytes: Uint8Array): void;
   readonly mayTakeMouse: boolean;
+  /** The terminal has NO_COLOR. */
+  readonly isPlain: boolean;
 }
 
 export class Looking {
@@ -42,8 +44,9 @@ export class Looking {
   }
 
   /** @throws WshError where another process is asked */
-  async begin({ keys, ...how }: LookInput, pane?: string): Promise<void> {
+  async begin({ keys, ...input }: LookInput, pane?: string): Promise<void> {
     const { shown, port } = this;
+    const how = port.isPlain ? { ...input, plain: true } : input;
     const { look } = shown;
     if (typeof look === "function") {
       await look({ keys, ...how }, pane);

@@ -55,6 +55,8 @@ export interface OwnViewPort {
   readonly prefix: string;
   readonly bindings: Bindings;
   readonly modeKeys: LookInput["keys"];
+  /** The terminal has NO_COLOR. */
+  readonly isPlain: boolean;
   readonly shown: Shown;
   readonly size: Size;
   readonly isOver: boolean;
@@ -99,6 +101,7 @@ export class OwnView {
       say: (text) => this.own.say(text),
       typed: (bytes) => port.typed(bytes),
       mayTakeMouse: port.mouse.isAllowed,
+      isPlain: port.isPlain,
     });
     this.pointer = this.pointing();
     this.own = new Above({ ...port, looking: this.looking, changed });

@@ -65,13 +65,16 @@ export class LookBack {
   /** Reaching the end by the wheel leaves. */
   private readonly leavesAtEnd: boolean;
   private isPassing: boolean;
+  /** What is drawn of ours has no colours. */
+  private readonly isPlain: boolean;
 
   constructor(
     source: LookSource,
     mode: ModeKeys,
     private readonly port: LookPort,
-    { wheel, press }: Omit<LookInput, "keys"> = {},
+    { wheel, press, plain = false }: Omit<LookInput, "keys"> = {},
   ) {
+    this.isPlain = plain;
     this.text = new LookText(source);
     this.keys = lookKeys(mode);
     this.top = this.text.top;
@@ -97,10 +100,10 @@ export class LookBack {
     if (this.picture?.size !== size) this.follow();
     const known = this.picture;
     if (known !== null && known.news === news && known.size === size) return known.grid;
-    const { text, top, cursor, selection, search, prompt } = this;
+    const { text, top, cursor, selection, search, prompt, isPlain } = this;
     const label = this.isPassing ? passingLabel(news) : lookLabel({ text, cursor, search }, news);
     const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
-    const grid = drawLooked({ text, top, cursor, selection, search, label, prompt: typed });
+    const grid = drawLooked({ text, top, cursor, selection, search, label, prompt: typed, isPlain });
     this.picture = { grid, news, size };
     return grid;
   }

@@ -4,8 +4,9 @@
  */
 import { Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
-import { inLook, theme } from "../../compositor/theme.ts";
-import { type Cell, type Grid, plainStyle, type Row } from "../../protocol/grid.ts";
+import { inLook, plainLook, theme } from "../../compositor/theme.ts";
+import { type Cell, type Grid, plainStyle, type Row, type Style } from "../../protocol/grid.ts";
+import type { ThemeRole } from "../../protocol/theme.ts";
 import type { Search } from "./search.ts";
 import { type Selection, selectedIn } from "./selection.ts";
 import type { LookText, Point } from "./text.ts";
@@ -21,6 +22,8 @@ export interface Looked {
   readonly label: string;
   /** What is typed of a pattern, on the last row; null: nothing is. */
   readonly prompt: string | null;
+  /** Looks of ours have no colours. */
+  readonly isPlain: boolean;
 }
 
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
@@ -42,7 +45,8 @@ export function passingLabel(news: number): string {
   return news > 0 ? ` ${news} new below ` : "";
 }
 
-export function drawLooked({ text, top, cursor, selection, search, label, prompt }: Looked): Grid {
+export function drawLooked({ text, top, cursor, selection, search, label, prompt, isPlain }: Looked): Grid {
+  const look = (role: ThemeRole): Style => (isPlain ? plainLook(theme[role]) : theme[role]);
   const { rows, cols } = text.source;
   const canvas = new Canvas(rows, cols);
   let at = { row: 0, col: 0 };
@@ -56,14 +60,15 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
     const end = starts[row + 1] ?? cells.length;
     const shown: Cell[] = cells.slice(begin, Math.min(end, begin + cols));
     while (shown.length < cols) shown.push(blank);
-    mark(shown, begin, cells, search, cursor.line === line ? cursor.col : -1);
+    const looks = { match: look("match"), current: look("match_current") };
+    mark(shown, begin, cells, search, cursor.line === line ? cursor.col : -1, looks);
     const chosen = selection === null ? null : selectedIn(text, selection, line, row);
     if (chosen !== null) {
       // A line that is selected without a letter shows it by its first cell.
       const last = Math.max(chosen[1], chosen[0] === chosen[1] ? chosen[0] + 1 : chosen[1]);
       for (let col = chosen[0]; col < last; col++) {
         const cell = shown[col - begin];
-        if (cell !== undefined) shown[col - begin] = inLook(cell, theme.selection);
+        if (cell !== undefined) shown[col - begin] = inLook(cell, look("selection"));
       }
     }
     canvas.putRow(y, shown);
@@ -78,15 +83,15 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
   const width = words.reduce((sum, each) => sum + each.width, 0);
   const y = at.row === 0 && prompt === null ? rows - 1 : 0;
   if (rows > 1)
-    canvas.text(y, Math.max(0, cols - width), words, theme.message, { row: y, col: 0, height: 1, width: cols });
+    canvas.text(y, Math.max(0, cols - width), words, look("message"), { row: y, col: 0, height: 1, width: cols });
   let cursorAt = at;
   if (prompt !== null) {
     const box = { row: rows - 1, col: 0, height: 1, width: cols };
-    canvas.fill(box, theme.message);
+    canvas.fill(box, look("message"));
     const typed = clusters(cleanText(prompt));
     const cells = typed.reduce((sum, each) => sum + each.width, 0);
     while (typed.length > 1 && typed.reduce((sum, each) => sum + each.width, 0) >= cols) typed.splice(1, 1);
-    canvas.text(rows - 1, 0, typed, theme.message, box);
+    canvas.text(rows - 1, 0, typed, look("message"), box);
     cursorAt = { row: rows - 1, col: Math.min(cells, cols - 1) };
   }
   return {
@@ -98,12 +103,19 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
 }
 
 /** Marks the matches in a row; the one at the cursor stands out. */
-function mark(shown: Cell[], begin: number, cells: Row, search: Search | null, cursor: number): void {
+function mark(
+  shown: Cell[],
+  begin: number,
+  cells: Row,
+  search: Search | null,
+  cursor: number,
+  looks: { readonly match: Style; readonly current: Style },
+): void {
   for (const [from, to] of search?.cellsIn(cells) ?? []) {
     const isCurrent = from === cursor;
     for (let col = Math.max(from, begin); col < Math.min(to, begin + shown.length); col++) {
       const cell = shown[col - begin];
-      if (cell !== undefined) shown[col - begin] = inLook(cell, isCurrent ? theme.match_current : theme.match);
+      if (cell !== undefined) shown[col - begin] = inLook(cell, isCurrent ? looks.current : looks.match);
     }
   }
 }
