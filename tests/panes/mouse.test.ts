@@ -175,3 +175,51 @@ describe("one pane", () => {
     expect(off.person.bytes).not.toMatch(/\x1b\[\?100[0-3]h/);
   });
 });
+
+describe("where much happens at once", () => {
+  test("the wheel looks back at a flood, and the flood goes on behind it", async () => {
+    await using all = await personAt();
+    const { person, wsh } = all;
+    person.type(`${PREFIX}%`);
+    await person.sees(/[│┃]\$/);
+    person.type("seq 1 60000; echo all 'is'there\r");
+    await person.sees(/[│┃]\d{3}/);
+    person.type(wheelUp(5, 60).repeat(4));
+    await person.sees(LABEL);
+    await until("the end of the flood", async () => (await wsh.screen("dev:0.1")).includes("all isthere"));
+    await person.sees(LABEL);
+    person.type("q");
+    await person.sees("all isthere");
+  });
+
+  test("a terminal that is resized, made tiny and switched while a button is down works as before", async () => {
+    await using all = await personAt({ status: "auto" });
+    const { person } = all;
+    person.type("seq 1 100\r");
+    await person.sees(/^100$/m);
+    person.type(`${PREFIX}%`);
+    await person.sees(/^ dev /m);
+    person.type(press(5, 40) + drag(5, 45));
+    person.resize(10, 30);
+    person.type(drag(5, 10) + drag(9, 29) + drag(300, 300));
+    person.resize(3, 5);
+    person.type(drag(1, 1) + release(1, 1) + click(2, 3) + wheelUp(0, 0));
+    person.resize(24, 80);
+    await person.sees(/^ dev /m);
+    // Whatever is looked back at by now.
+    person.type(`${PREFIX}[q`);
+    await until("no look back", async () => !LABEL.test(await person.text()));
+    person.type(`${PREFIX}c`);
+    await person.sees(/ 0:\S+ 1:\S+\*/);
+    // Down in one window, up in another.
+    person.type(press(5, 5));
+    person.type(`${PREFIX}0`);
+    await person.sees(/ 0:\S+\* 1:\S+/);
+    person.type(drag(6, 6) + release(6, 6));
+    person.type(`${PREFIX}1`);
+    await person.sees(/ 0:\S+ 1:\S+\*/);
+    person.type("echo still 'typ'ing\r");
+    await person.sees(/^still typing/m);
+    expect(await person.text()).not.toContain("[<");
+  });
+});
