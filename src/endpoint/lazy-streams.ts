@@ -8,7 +8,6 @@ import type { ClientStreams } from "./served.ts";
 
 export interface Streams {
   readonly known: import("./attach/known-terminals.ts").KnownTerminals;
-  readonly taken: import("./attach/page.ts").TakenInput;
   readonly TerminalStream: typeof import("./attach/attached-terminal.ts").TerminalStream;
   readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
   readonly clients: ClientStreams;
@@ -42,14 +41,13 @@ export class StreamCode {
   }
 
   private async loadOnce(): Promise<Streams> {
-    const [{ TerminalStream }, { WindowStream }, { KnownTerminals }, { TakenInput }, clients] = await Promise.all([
+    const [{ TerminalStream }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
       import("./attach/attached-terminal.ts"),
       import("./window-stream.ts"),
       import("./attach/known-terminals.ts"),
-      import("./attach/page.ts"),
       this.clients(),
     ]);
-    this.now = { known: new KnownTerminals(), taken: new TakenInput(), TerminalStream, WindowStream, clients };
+    this.now = { known: new KnownTerminals(), TerminalStream, WindowStream, clients };
     // The pending requests continue before this.
     setImmediate(() => {
       const { early } = this;

@@ -329,7 +329,7 @@ export class SessionServer implements PeerHandler {
     const { session } = serving;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    const policy = { ...this.policy, known: code.known, taken: code.taken };
+    const policy = { ...this.policy, known: code.known };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
     stream.onBound = async (binding, signal) => {

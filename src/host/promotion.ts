@@ -120,6 +120,7 @@ export class Promotion {
         keyboard: session.keyboard.handOver(),
         buffers: session.buffers.handOver(),
         questions: session.questions.handOver(),
+        taken: session.taken.handOver(),
       },
     };
     return startLayout(instance, spec);

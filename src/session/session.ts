@@ -23,6 +23,7 @@ import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
+import { TakenInput } from "./taken-input.ts";
 import { Typist } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
@@ -39,6 +40,7 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly window: Window;
   /** What was copied. */
   readonly buffers = new PasteBuffers();
+  readonly taken = new TakenInput();
   /** Whose key started what runs in a pane. */
   readonly entered = new EnteredLines();
   /** Which caller types here. */

@@ -178,6 +178,23 @@ describe("a page that is slow, or loses its connection", () => {
     expect(again.text.match(/echo a/g)).toHaveLength(1);
   });
 
+  test("types nothing twice after another process has taken the session over", async () => {
+    const name = await session();
+    const view = await viewOf(name);
+    await view.shows("$");
+    const taken = view.type("echo a;");
+    await view.took(taken);
+    await gateway.unix(`/sessions/${name}/panes`, { json: { direction: "right", focus: false } });
+    await view.when("two panes", () => view.frame?.places?.panes.length === 2);
+    view.socket.close();
+    const again = await viewOf(name, { client: view.client }, taken);
+    expect(again.opened.took).toBe(taken);
+    again.send(taken, "echo a;");
+    await again.took(again.type("echo b\r"));
+    await again.when("both lines", () => /^a +│?/m.test(again.text) && /^b +│?/m.test(again.text));
+    expect(again.text.match(/echo a/g)).toHaveLength(1);
+  });
+
   test("a client of another name types what it likes", async () => {
     const name = await session();
     const [one, two] = [await viewOf(name), await viewOf(name)];

@@ -36,7 +36,7 @@ import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
 import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
-import { Page, type TakenInput } from "./page.ts";
+import { Page } from "./page.ts";
 import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
@@ -93,7 +93,7 @@ export class TerminalStream implements Viewer {
     private readonly shown: Shown,
     private readonly peer: Peer,
     input: unknown,
-    private readonly policy: AttachPolicy & { readonly known: KnownTerminals; readonly taken: TakenInput },
+    private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.presence = new Presence(shown);
@@ -122,7 +122,7 @@ export class TerminalStream implements Viewer {
       typed: (bytes: Uint8Array) => this.typing.typed(bytes),
       tell: (event: object) => peer.send(messageTypes.event, event),
     };
-    this.inPage = attach.page === undefined ? null : new Page(attach.page, policy.taken, { ...page, isOver });
+    this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const bindings = changedBindings(attach.bindings);
     const prefix = attach.prefix ?? defaultPrefix.label;

@@ -1,30 +1,12 @@
 /**
- * A terminal in a page: what comes from there, and what only pages are told. Input comes as pieces of input with numbers. A piece whose number was taken from the same
- * client before is not taken again, so that a page that lost its connection may send what it has no answer for. The
- * numbers outlive connections, for the newest clients.
+ * A terminal in a page: what comes from there, and what only pages are told. Input comes in pieces with numbers. A piece
+ * whose number was taken from the same client before is not taken again, so that a page that lost its connection may
+ * send what it has no answer for.
  */
 import type * as v from "valibot";
 import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
-
-/** Limit of remembered clients: each is a tab that typed here. */
-const MAX_CLIENTS = 256;
-
-/** By client: number of its newest piece. One for each session process. */
-export class TakenInput {
-  private readonly newest = new Map<string, number>();
-
-  of(client: string): number {
-    return this.newest.get(client) ?? 0;
-  }
-
-  take(client: string, number: number): void {
-    this.newest.delete(client);
-    this.newest.set(client, number);
-    const [oldest] = this.newest.keys();
-    if (this.newest.size > MAX_CLIENTS && oldest !== undefined) this.newest.delete(oldest);
-  }
-}
+import type { TakenInput } from "../../session/taken-input.ts";
 
 export interface PagePort {
   isOver(): boolean;
