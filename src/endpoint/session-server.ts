@@ -120,6 +120,7 @@ export class SessionServer implements PeerHandler {
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
+    session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
     session.events.on("layout", ({ event, ...fields }) => tell(event, fields));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
     session.events.on("ending", () => tell("session_ending"));

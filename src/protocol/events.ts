@@ -188,6 +188,14 @@ export const LifecycleEventSchema = v.variant("event", [
     }),
   }),
   v.object({
+    event: v.literal("questions_changed"),
+    params: v.object({
+      name: v.string(),
+      waiting: v.pipe(v.number(), v.description("questions of the session that wait for its person: see `list_asks`")),
+      session: SessionInfoSchema,
+    }),
+  }),
+  v.object({
     event: v.literal("window_created"),
     params: v.object({ name: v.string(), ...layoutEvents.window_created, session: SessionInfoSchema }),
   }),

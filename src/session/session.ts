@@ -22,8 +22,8 @@ import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
-import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
 import { TakenInput } from "./taken-input.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
 import { Typist } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
@@ -152,6 +152,7 @@ export class Session<P extends PaneRef = PaneRef> {
         pane.reveal?.(id);
       },
       changed: () => this.events.emit("drawn", undefined),
+      waiting: (count) => this.events.emit("questions", count),
     });
   }
 

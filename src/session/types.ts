@@ -126,6 +126,8 @@ export interface SessionEvents {
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   resized: Size;
+  /** So many questions wait for the person now. */
+  questions: number;
   /** What happened to its windows and panes. */
   layout: LayoutEvent;
   /** What is drawn over and beside the terminal has changed or moved. */

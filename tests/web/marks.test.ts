@@ -1,6 +1,7 @@
 /** Marks of commands beside their prompts: how they ended, and folding. */
 import { afterAll, beforeAll, expect } from "bun:test";
 import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
 import { open } from "./support/shown.ts";
@@ -37,3 +38,71 @@ browserTest("a command's mark says how it ended, and folds its output", async ()
   await page.waitForFunction(() => document.querySelectorAll(".row.folded").length === 6);
   expect(faults).toEqual([]);
 });
+
+browserTest(
+  "from command to command, over history that is not there yet; an output is copied from its mark",
+  async () => {
+    await gateway.create({ name: "jumps", shell: undefined });
+    for (const command of ["echo first", "seq 1 3000", "(exit 3)", "seq 5001 5100", "echo last"])
+      await gateway.unix("/sessions/jumps/exec", { json: { command } });
+    const { page, shows, faults } = await open(browser, gateway, "jumps");
+    // A browser without a window lends its clipboard to nobody.
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
+    });
+    await shows(/^last$/m);
+    const top = () =>
+      page.evaluate(() => {
+        const above = (document.querySelector(".scroller")?.getBoundingClientRect().top ?? 0) - 9;
+        const row = Array.from(document.querySelectorAll<HTMLElement>(".pane .row")).find(
+          (each) => each.offsetHeight > 0 && each.getBoundingClientRect().top > above,
+        );
+        return row?.textContent ?? "";
+      });
+    const jump = async (key: "ArrowUp" | "ArrowDown", to: RegExp) => {
+      await page.keyboard.down("Control");
+      await page.keyboard.down("Shift");
+      await page.keyboard.press(key);
+      await page.keyboard.up("Shift");
+      await page.keyboard.up("Control");
+      await until(`${to} at the top`, async () => to.test(await top()));
+    };
+    await page.waitForSelector(".row[data-state]");
+    await jump("ArrowUp", /seq 5001 5100/);
+    await jump("ArrowUp", /\(exit 3\)/);
+    await page.waitForSelector(".row[data-state=failed][data-mark='exit 3']");
+    await jump("ArrowUp", /seq 1 3000/);
+    await jump("ArrowUp", /echo first/);
+    await jump("ArrowDown", /seq 1 3000/);
+    await jump("ArrowDown", /\(exit 3\)/);
+    await jump("ArrowUp", /seq 1 3000/);
+
+    const choose = async (item: string) => {
+      const at = await page.evaluate(() => {
+        const row = Array.from(document.querySelectorAll(".row[data-state]")).find(
+          ({ textContent }) => textContent?.includes("seq 1 3000") === true,
+        );
+        const box = row?.getBoundingClientRect();
+        return box === undefined ? null : { x: box.left - 5, y: box.top + box.height / 2 };
+      });
+      if (at === null) throw new Error("no mark");
+      await page.mouse.click(at.x, at.y);
+      await page.waitForSelector(".menu-of-command");
+      await page.$$eval(
+        ".menu-of-command button",
+        (buttons, text) => buttons.find(({ textContent }) => textContent === text)?.click(),
+        item,
+      );
+    };
+    await choose("Copy output");
+    const copied = () => page.evaluate(() => document.body.getAttribute("data-copied") ?? "");
+    await until("the output on the clipboard", async () => (await copied()) !== "");
+    expect((await copied()).trim().split(/\r?\n/)).toEqual(Array.from({ length: 3000 }, (_, at) => String(at + 1)));
+    await choose("Fold or unfold output");
+    await page.waitForSelector(".row[data-mark='⋯ 3000 lines']");
+    // The next prompt follows at once, and the jumps pass the fold by.
+    await jump("ArrowDown", /\(exit 3\)/);
+    await jump("ArrowUp", /seq 1 3000/);
+    expect(faults).toEqual([]);
+  },
+);

@@ -39,7 +39,7 @@ export const lifecycleEvents = {
     return layoutChanges(before.windows, session.windows).flatMap((event) => layoutOf(session, event) ?? []);
   },
 
-  /** A rename, changed tags, or an agent's state; null for what is not reported to clients. */
+  /** A rename, changed tags, an agent's state, questions; null for what is not reported to clients. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
@@ -65,6 +65,8 @@ export const lifecycleEvents = {
         const params = { name, pane_id: String(event.pane_id), agent: agent.output, session };
         return { event: "agent_state", params };
       }
+      case "questions_changed":
+        return { event: "questions_changed", params: { name, waiting: Number(event.waiting), session } };
       default:
         return layoutOf(session, event);
     }

@@ -68,6 +68,7 @@ export class Questions implements Answers {
       until: clock.now() + ask.timeout_ms,
     };
     this.pending.add(entry);
+    this.port.waiting(this.pending.all.length);
     this.next();
     if (this.open !== null) this.port.changed();
     return this.pending.awaitEnd(entry, ask.max_wait_ms, signal);
@@ -226,6 +227,7 @@ export class Questions implements Answers {
       if (taken) this.given = entry;
     }
     for (const result of results) this.pending.keep(result);
+    if (pending.length > 0) this.port.waiting(pending.length);
     this.next();
   }
 
@@ -245,6 +247,7 @@ export class Questions implements Answers {
   private ended(entry: Entry): void {
     if (this.open?.entry === entry) this.shut();
     if (this.given === entry) this.given = null;
+    this.port.waiting(this.pending.all.length);
     this.next();
     this.port.changed();
   }

@@ -19,6 +19,8 @@ export interface QuestionsPort {
   takenOver(pane: string): void;
   /** What the terminals show of questions has changed. */
   changed(): void;
+  /** So many questions are not over now. */
+  waiting(count: number): void;
 }
 
 /** Who asks or answers by a call. */

@@ -16,7 +16,7 @@ export type ViewState = "connecting" | "live" | "lost" | "ended" | "refused";
 export interface ViewEvents {
   frame(update: FrameUpdate): void;
   state(state: ViewState, why: string): void;
-  opened(access: "observe" | "operate" | "admin", name: string): void;
+  opened(access: "observe" | "operate" | "admin", session: string): void;
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
@@ -45,7 +45,8 @@ export class ViewSocket {
 
   constructor(
     private readonly server: Server,
-    readonly session: string,
+    /** Name or id; the id once the session has answered. */
+    private session: string,
     private readonly events: ViewEvents,
   ) {}
 
@@ -138,7 +139,8 @@ export class ViewSocket {
     switch (message.type) {
       case "opened":
         this.opened(message.took);
-        this.events.opened(message.access, message.name);
+        this.session = message.session;
+        this.events.opened(message.access, message.session);
         return;
       case "frame": {
         const { n } = message;

@@ -30,7 +30,7 @@ export function App({ workspace }: { readonly workspace: Workspace }) {
         ) : tiles.length === 0 ? (
           <Nothing workspace={workspace} />
         ) : (
-          tiles.map((tile) => <TileFrame key={tile.session} tile={tile} workspace={workspace} />)
+          tiles.map((tile) => <TileFrame key={tile.named} tile={tile} workspace={workspace} />)
         )}
       </main>
       <KeyBar workspace={workspace} />

@@ -1,11 +1,15 @@
 /** What can be done with a command: opened by its mark beside the prompt. */
 import { useEffect, useState } from "preact/hooks";
+import type { OutputResult } from "../../protocol/commands.ts";
 import { duration } from "../terminal/command-marks.ts";
 import { type PaneView, rowsByElement } from "../terminal/pane-view.ts";
 import type { CommandMark } from "../terminal/types.ts";
 import type { Tile } from "./tile.ts";
-import { tellError } from "./toasts.ts";
+import { tellError, toast } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
+
+/** Most bytes of an output that are copied: what the operation gives. */
+const MAX_COPIED_BYTES = 1024 * 1024;
 
 interface Chosen {
   readonly pane: PaneView;
@@ -38,12 +42,13 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
     tile.terminal.input.focus();
   };
   const output = async (): Promise<void> => {
-    const { output: text } = await workspace.control.call<{ output: string }>(
+    const { text = "", omitted_bytes } = await workspace.control.call<OutputResult>(
       "get_command_output",
-      { id: command.id },
+      { id: command.id, max_bytes: MAX_COPIED_BYTES },
       pane.place.id,
     );
     await workspace.copy(text);
+    if (omitted_bytes > 0) toast(`${omitted_bytes} bytes of its middle are left out.`, { kind: "error" });
   };
   return (
     <div

@@ -76,6 +76,9 @@ export class SessionList {
       case "agent_state":
         this.told({ kind: "agent", session });
         break;
+      case "questions_changed":
+        void this.askQuestions(session);
+        break;
       default:
     }
     this.soon(LIST_MS);
@@ -104,7 +107,8 @@ export class SessionList {
       if (text !== this.lastText) sessions.value = listed;
       this.lastText = text;
       isListed.value = true;
-      await Promise.all([...listed.map((session) => this.followCommands(session)), this.askQuestions(listed)]);
+      this.forgetQuestions(listed);
+      await Promise.all(listed.map((session) => this.follow(session)));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
     } finally {
@@ -112,9 +116,15 @@ export class SessionList {
     }
   }
 
-  private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
+  /** What is told from now on, and what was so before. */
+  private async follow(session: SessionInfo): Promise<void> {
+    const { id } = session;
     if (this.followed.has(id)) return;
     this.followed.add(id);
+    await Promise.all([this.followCommands(session), this.askQuestions(session)]);
+  }
+
+  private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
     try {
       await this.control.call("subscribe", { events: ["commands"] }, pane_id);
       const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
@@ -124,22 +134,25 @@ export class SessionList {
     }
   }
 
-  /** Questions are asked rarely and live long: they are looked for with the list. */
-  private async askQuestions(listed: readonly SessionInfo[]): Promise<void> {
-    const found = new Map<string, readonly PendingQuestion[]>();
-    await Promise.all(
-      listed.map(async (session) => {
-        const own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, session.id).catch(() => []);
-        if (own.length === 0) return;
-        found.set(session.id, own);
-        const known = questions.peek().get(session.id) ?? [];
-        for (const question of own) {
-          if (!known.some(({ ask_id }) => ask_id === question.ask_id))
-            this.told({ kind: "question", session, question });
-        }
-      }),
-    );
-    if (found.size > 0 || questions.value.size > 0) questions.value = found;
+  /** The questions of a session that wait now; those that were not known are told. */
+  private async askQuestions(session: SessionInfo): Promise<void> {
+    const { id } = session;
+    const own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, id).catch(() => []);
+    const known = questions.peek().get(id) ?? [];
+    if (own.length === 0 && known.length === 0) return;
+    const all = new Map(questions.peek());
+    if (own.length === 0) all.delete(id);
+    else all.set(id, own);
+    questions.value = all;
+    for (const question of own) {
+      if (!known.some(({ ask_id }) => ask_id === question.ask_id)) this.told({ kind: "question", session, question });
+    }
+  }
+
+  private forgetQuestions(listed: readonly SessionInfo[]): void {
+    const ids = new Set(listed.map(({ id }) => id));
+    const left = [...questions.peek()].filter(([id]) => ids.has(id));
+    if (left.length < questions.peek().size) questions.value = new Map(left);
   }
 
   private commandEvent({ event, session: name, command }: ControlEvent): void {

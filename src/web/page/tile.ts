@@ -2,7 +2,7 @@
  * One terminal on the page: a session, its connection and its element. Framework-free; components show what its signals
  * say. A tile that nobody sees gives its connection up after a while and has it back at once when it is looked at.
  */
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { ControlSocket } from "../connection/control-socket.ts";
 import { historyOver } from "../connection/history-calls.ts";
@@ -51,10 +51,14 @@ export class Tile {
   private hidden: ReturnType<typeof setTimeout> | null = null;
   private size = { rows: 24, cols: 80 };
 
+  private readonly place: Signal<string>;
+
+  /** @param named id of the session, or its name where the id is not known yet */
   constructor(
-    readonly session: string,
+    readonly named: string,
     private readonly port: TilePort,
   ) {
+    this.place = signal(named);
     this.terminal = new Terminal(port, historyOver(port.control), {
       input: (bytes) => this.typed(bytes),
       size: (rows, cols) => this.sized(rows, cols),
@@ -81,6 +85,11 @@ export class Tile {
       },
     });
     document.addEventListener("visibilitychange", this.visibility);
+  }
+
+  /** Id of the session; its name until the session has answered. */
+  get session(): string {
+    return this.place.value;
   }
 
   /** Called once the element is in the document. */
@@ -123,8 +132,9 @@ export class Tile {
         this.why.value = why;
         if (state === "live") void this.follow(this.terminal.panes);
       },
-      opened: (access) => {
+      opened: (access, session) => {
         this.access.value = access;
+        this.place.value = session;
       },
       keyboard: (captured) => {
         this.captured.value = captured;

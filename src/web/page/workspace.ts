@@ -73,6 +73,8 @@ export class Workspace {
       const { size } = settings.value;
       for (const tile of this.tiles.peek()) tile.sizing(size);
     });
+    // What the address names is opened at once, by name: its id comes with its first picture.
+    for (const name of addressed().slice(0, MAX_TILES)) this.show(name, true);
     effect(() => this.reconcile());
     void document.fonts.ready.then(() => this.restyle());
     addEventListener("online", () => this.retry());
@@ -329,15 +331,19 @@ export class Workspace {
     return !document.hidden && document.hasFocus() && this.tiles.peek().some((tile) => tile.session === session);
   }
 
-  /** Shows what was shown before the page was loaded, once it is known which sessions there are. */
+  /** Once it is known which sessions there are: those of the address that are gone go, and something is shown. */
   private reconcile(): void {
     const listed = sessions.value;
     if (!this.isFirst || listed.length === 0) return;
     this.isFirst = false;
-    const wanted = addressed().flatMap((name) => listed.find((each) => each.name === name || each.id === name) ?? []);
-    const first =
-      wanted.length > 0 ? wanted : listed.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms).slice(0, 1);
-    for (const { id } of first) this.show(id, true);
+    for (const tile of this.tiles.peek()) {
+      const isKnown = listed.some(({ id, name }) => id === tile.session || name === tile.session);
+      // Sessions of other machines are in no list before somebody asked for one.
+      if (!isKnown && !tile.session.includes("/")) this.hide(tile);
+    }
+    if (this.tiles.peek().length > 0) return;
+    const [newest] = listed.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
+    if (newest !== undefined) this.show(newest.id);
   }
 
   /** The address names what is shown, so that a reload shows it again. */

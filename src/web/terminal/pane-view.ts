@@ -164,7 +164,8 @@ export class PaneView {
   topLine(): number | null {
     const { top } = this.scroller.getBoundingClientRect();
     const limit = top - this.tools.measure.size.height / 2;
-    const rows = [...this.history.rows, ...this.rows];
+    // What is folded has no place.
+    const rows = [...this.history.rows, ...this.rows].filter(({ element }) => !element.classList.contains("folded"));
     let [low, high] = [0, rows.length - 1];
     while (low < high) {
       const middle = (low + high) >> 1;
