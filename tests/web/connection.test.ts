@@ -6,6 +6,9 @@ import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
 import { open } from "./support/shown.ts";
 
+/** Longest time until a page is live again once the server is, in ms: the first tries come within two seconds. */
+const RECONNECT_MS = process.env.WSH_TEST_FULL === undefined ? 10_000 : 2_000;
+
 let gateway: Gateway;
 let browser: TestBrowser;
 beforeAll(async () => {
@@ -22,7 +25,10 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   await using own = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
   const file = `${own.dir}/typed`;
-  await own.create({ name: "typed", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
+  await own.create({
+    name: "typed",
+    command: `/bin/sh -c 'for at in $(seq 200); do echo line $at; done; stty raw -echo; printf ready; exec cat > ${file}'`,
+  });
   const { page, shows, faults } = await open(browser, own, "typed");
   await shows("ready");
   const typed = async (): Promise<string> =>
@@ -40,6 +46,35 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await page.keyboard.type("after");
   await until("all that was typed", async () => (await typed()).endsWith("after"));
   expect(await typed()).toMatch(/^before (meanwhile )?after$/);
+
+  // What a person reads stays where it is, too.
+  await page.evaluate(() => {
+    const scroller = document.querySelector(".scroller");
+    scroller?.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, bubbles: true }));
+  });
+  await page.waitForSelector(".history .row");
+  const top = () =>
+    page.evaluate(() => {
+      const edge = document.querySelector(".scroller")?.getBoundingClientRect().top ?? 0;
+      const row = Array.from(document.querySelectorAll(".pane .row")).find(
+        (each) => each.getBoundingClientRect().top >= edge - 1,
+      );
+      return row?.textContent?.trim() ?? "";
+    });
+  await page.evaluate(() => {
+    const row = Array.from(document.querySelectorAll(".history .row")).find(
+      ({ textContent }) => textContent?.trim() === "line 150",
+    );
+    row?.scrollIntoView({ block: "start" });
+  });
+  await until("line 150 at the top", async () => (await top()) === "line 150");
+  await own.end("SIGKILL");
+  await page.waitForSelector(".lost.lost");
+  await own.serve();
+  const back = performance.now();
+  await page.waitForSelector(".tile .dot.live");
+  expect(performance.now() - back).toBeLessThan(RECONNECT_MS);
+  expect(await top()).toBe("line 150");
   expect(await page.evaluate(() => performance.getEntriesByType("navigation").length)).toBe(1);
   expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
 });
@@ -235,6 +270,14 @@ browserTest("on a phone: the key bar types, Ctrl holds for the next key, the lis
     ).endsWith("x"),
   );
   expect(await Bun.file(file).text()).toBe("\x1b\x1b[A\x03x");
+  // Two fingers apart: a larger font.
+  const fontSize = () => page.$eval(".grid", (grid) => Number.parseFloat(getComputedStyle(grid).fontSize));
+  const small = await fontSize();
+  const fingers = (apart: number) => [150, 150 + apart].map((x, id) => ({ x, y: 300, id }));
+  await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: fingers(60) });
+  await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: fingers(90) });
+  await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await until("a larger font", async () => (await fontSize()) > small);
   await page.tap(".menu");
   await page.waitForSelector(".drawer-open [data-session=phone]");
 });
