@@ -46,3 +46,12 @@ test("a shell's editor takes longer lines, by input and by exec", async () => {
   await api.type(`y=${text}; echo \${#y} long\r`);
   await http.shows("editor", `${text.length} long`);
 });
+
+test("wsh exec of a line that no screen shows ends as the line does", async () => {
+  await wsh.session("long");
+  const line = `echo ${"x".repeat(6_000)} >/dev/null; (exit 3)`;
+  for (let round = 0; round < 3; round++) {
+    const { stdout, stderr, code } = await wsh.run("exec", "long", "--", line);
+    expect({ stdout, stderr, code }).toEqual({ stdout: "", stderr: "", code: 3 });
+  }
+});

@@ -17,7 +17,7 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
-import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
+import { endedAfterLoss, reported, untilFinished } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
@@ -371,7 +371,7 @@ async function watch(
   // The reader is gone, so nothing may wait for us.
   stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
-  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
+  const record = await reported(session, stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen);
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
   if (running) sayItGoesOn(session);

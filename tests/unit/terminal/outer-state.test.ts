@@ -8,7 +8,7 @@ import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { OuterScreen, seededRandom } from "../../support/terminals/outer-screen.ts";
 
-const SEEDS = process.env.WSH_TEST_FULL === "1" ? 20_000 : 1_500;
+const SEEDS = process.env.WSH_TEST_FULL === "1" ? 20_000 : 500;
 const ROWS = 6;
 const COLS = 24;
 

@@ -4,7 +4,7 @@ import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 
-const SEEDS = process.env.WSH_TEST_FULL === "1" ? 300 : 25;
+const SEEDS = process.env.WSH_TEST_FULL === "1" ? 300 : 10;
 
 function open(rows: number, cols: number, historyLines: number) {
   const retired = new Set<number>();
