@@ -15,7 +15,7 @@ import { beginsUntil, untilAnswered, WayLost } from "./ask-again.ts";
 import { openEvents } from "./event-stream.ts";
 import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "./link.ts";
 import { openStream } from "./stream.ts";
-import { type Base, socketUrl, type Way } from "./way.ts";
+import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
 
 /** Age of an answer up to which the machine is taken to be there, in ms. */
 const FRESH_MS = 2_000;
@@ -286,7 +286,7 @@ export class HttpLink implements Link {
 
   private fetch(base: Base, path: string, init: RequestInit): Promise<Response> {
     const { url, unix, headers, tls } = base;
-    return fetch(`${url}${path}`, {
+    return fetch(`${url}${pathAt(base, path)}`, {
       ...init,
       redirect: "error",
       headers: { ...headers, ...Object(init.headers) },

@@ -7,6 +7,8 @@ export interface Base extends SocketOptions {
   /** `https://host/prefix`, without a slash at the end. */
   readonly url: string;
   readonly unix?: string;
+  /** The machine that the server there is asked to pass requests on to; absent: it is meant itself. */
+  readonly machine?: string;
 }
 
 export interface Way {
@@ -21,8 +23,15 @@ export interface Way {
   close(): Promise<void>;
 }
 
+/** Path of a request, below the prefix. */
+export function pathAt({ machine }: Base, path: string): string {
+  if (machine === undefined) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}machine=${encodeURIComponent(machine)}`;
+}
+
 /** Address of a WebSocket of the gateway. */
-export function socketUrl({ url, unix }: Base, path: string): string {
-  if (unix !== undefined) return `ws+unix://${unix}:${path}`;
-  return `${url.replace(/^http/, "ws")}${path}`;
+export function socketUrl(base: Base, path: string): string {
+  const { url, unix } = base;
+  if (unix !== undefined) return `ws+unix://${unix}:${new URL(url).pathname.replace(/\/$/, "")}${pathAt(base, path)}`;
+  return `${url.replace(/^http/, "ws")}${pathAt(base, path)}`;
 }

@@ -3,12 +3,13 @@
  * the way was lost. Its keys are the pane's: it has no prefix key of its own.
  */
 
+import { hasFleet } from "../cluster/fleet/creds-file.ts";
 import { readMachines } from "../cluster/remembered.ts";
 import { selfCommand } from "../instance/launch/launch.ts";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PaneProgram } from "../protocol/layout.ts";
-import { parsePlace, parseTarget } from "../protocol/names.ts";
+import { isMachineName, parsePlace, parseTarget } from "../protocol/names.ts";
 
 /**
  * The program of the pane; null when the view is of this machine.
@@ -17,7 +18,9 @@ import { parsePlace, parseTarget } from "../protocol/names.ts";
 export function farView(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
   const { machine, target } = parsePlace(view ?? "");
   if (view == null || machine === null) return null;
-  if (!readMachines(instance).some(({ name }) => name === machine)) {
+  // Who is in a fleet only the server knows: the terminal that the pane runs asks it.
+  const isOfFleet = isMachineName(machine) && hasFleet(instance);
+  if (!isOfFleet && !readMachines(instance).some(({ name }) => name === machine)) {
     throw new WshError("machine_not_found", `no machine '${machine}'`);
   }
   parseTarget(target);

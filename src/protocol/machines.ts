@@ -83,6 +83,9 @@ function bad(text: string, why: string, hint?: string): WshError {
 /** What every server calls itself, so that no other machine has the name. */
 export const localMachine = "local";
 
+/** What stands for the address of a machine of the fleet. */
+export const fleetAddress = "fleet";
+
 /** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */
 export const machineHealths = [
   "connecting",

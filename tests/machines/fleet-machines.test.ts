@@ -108,7 +108,7 @@ testFleet("a machine whose server was killed is unreachable, and its sessions st
     ({ name }: { name: string }) => name === "m2/build",
   );
   expect(listed).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
-  await m2.server("--fleet", join(m2.dir, "fleet.creds"));
+  await m2.server();
   await until("m2 to be back", async () => (await json(bob, "/sessions/m2%2Fbuild/screen")).status === 200);
 });
 

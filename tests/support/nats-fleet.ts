@@ -4,6 +4,8 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
+import { prepareStateDir } from "../../src/instance/paths.ts";
 import type { FleetRole } from "../../src/protocol/fleet.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
@@ -142,8 +144,9 @@ export class TestFleet implements AsyncDisposable {
     for (const user of users) {
       const wsh = all.get(user.name);
       if (wsh === undefined) continue;
-      writeCredentials(join(wsh.dir, "fleet.creds"), user, [nats.url]);
-      await wsh.server("--fleet", join(wsh.dir, "fleet.creds"));
+      prepareStateDir(wsh.instance);
+      writeCredentials(joinedFile(wsh.instance), user, [nats.url]);
+      await wsh.server();
     }
     const of = (isMachine: boolean) =>
       new Map(

@@ -33,7 +33,7 @@ export function register(program: Command): void {
     .description("Show the sessions of the instance, oldest first.")
     .option("-a, --all", "show ended sessions that can still be read, too")
     .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
-    .option("--all-machines", "sessions of the machines that were added, too (wsh servers)")
+    .option("--all-machines", "sessions of the other machines, too (wsh servers)")
     .option("--server <name>", "only those of that machine")
     .option("--json", "print everything known of them as JSON")
     .option("--names", "print only their names, without asking the sessions")

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import type { Command } from "commander";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
@@ -44,7 +45,7 @@ export function register(program: Command): void {
             return add(instance, required(server, action, "an address"), options);
           case "remove": {
             const name = required(server, action, "a machine's name");
-            await (await machinesOf(instance)).remove(name);
+            await remove(instance, name);
             return say(`Machine '${name}' removed; its sessions go on.\n`);
           }
           case "info":
@@ -100,6 +101,14 @@ async function info(instance: Instance, name: string, json: boolean): Promise<vo
     key === "as_of" ? new Date(Number(value)).toISOString() : String(value),
   ]);
   await print(table(rows));
+}
+
+/** One of the fleet is forgotten by the server, which knows it. */
+async function remove(instance: Instance, name: string): Promise<void> {
+  const machines = await machinesOf(instance);
+  if (machines.all.some((each) => each.name === name) || !isServerAlive(instance)) return machines.remove(name);
+  const { askServer } = await import("../../instance/server-client.ts");
+  await askServer(instance, "DELETE", `/servers/${encodeURIComponent(name)}`);
 }
 
 /** The server's links, where one runs: ours end with this command. */

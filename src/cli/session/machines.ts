@@ -1,8 +1,13 @@
 /** Other machines, as the command line reaches them: by itself, and asking the person where ssh or a copy needs it. */
 
+import { hasFleet } from "../../cluster/fleet/creds-file.ts";
+import { ThroughServer } from "../../cluster/fleet/through-server.ts";
+import { HttpLink } from "../../cluster/http-link.ts";
 import type { Link } from "../../cluster/link.ts";
 import { Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { isAddress } from "../../protocol/machines.ts";
+import { isMachineName } from "../../protocol/names.ts";
 import { settingsOf } from "../instance.ts";
 
 const known = new Map<string, Machines>();
@@ -22,7 +27,19 @@ export async function machinesOf(instance: Instance): Promise<Machines> {
   return machines;
 }
 
-/** The link to a machine that was added, or to an address. @throws WshError machine_not_found, invalid_address */
+const ofFleet = new Map<string, Link>();
+
+/**
+ * The link to a machine that was added, to an address, or to one of the fleet.
+ * @throws WshError machine_not_found, invalid_address
+ */
 export async function linkOf(instance: Instance, machine: string): Promise<Link> {
-  return (await machinesOf(instance)).linkOf(machine);
+  const machines = await machinesOf(instance);
+  const isAdded = isAddress(machine) || machines.all.some(({ name }) => name === machine);
+  if (isAdded || !hasFleet(instance) || !isMachineName(machine)) return machines.linkOf(machine);
+  const known = ofFleet.get(machine);
+  if (known !== undefined) return known;
+  const made = new HttpLink(machine, new ThroughServer(instance, machine));
+  ofFleet.set(machine, made);
+  return made;
 }

@@ -1,12 +1,19 @@
-/** The added machines with what they answer now, each asked by this process itself, so that ssh can ask the person. */
+/**
+ * The other machines: the added ones with what they answer now, each asked by this process itself, so that ssh can ask the
+ * person, and those of the fleet as the server here knows them.
+ */
+import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
+import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
+import { startServer } from "../../instance/launch/server.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { askServer } from "../../instance/server-client.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { ServerEntry } from "../../protocol/machines.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
+import { fleetAddress, isAddress, type ServerEntry, ServerEntrySchema } from "../../protocol/machines.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { cliCaller } from "./client.ts";
 import { machinesOf } from "./machines.ts";
 
@@ -20,15 +27,20 @@ export interface MachineSessions {
   readonly trouble: WshError | null;
 }
 
-/** Every added machine, one after another where the person may be asked for a password. */
+/** Every machine, the added ones one after another where the person may be asked for a password. */
 export async function shownMachines(instance: Instance): Promise<ServerEntry[]> {
   const machines = await machinesOf(instance);
-  return Promise.all(machines.all.map(({ name }) => shownMachine(instance, name)));
+  const added = Promise.all(machines.all.map(({ name }) => shownMachine(instance, name)));
+  return [...(await added), ...(await fleetMachines(instance))];
 }
 
 /** @throws WshError machine_not_found */
 export async function shownMachine(instance: Instance, name: string): Promise<ServerEntry> {
   const machines = await machinesOf(instance);
+  if (!machines.all.some((each) => each.name === name)) {
+    const member = (await fleetMachines(instance)).find(({ hostname }) => hostname === name);
+    if (member !== undefined) return member;
+  }
   const link = machines.link(name);
   const { sessions, trouble } = await ask(instance, link);
   const { health, hello, answeredAt } = link.state;
@@ -46,11 +58,36 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
   };
 }
 
-/** Sessions of every added machine, or of one. @throws WshError machine_not_found */
+/** Sessions of every other machine, or of one. @throws WshError machine_not_found */
 export async function sessionsThere(instance: Instance, only: string | null): Promise<MachineSessions[]> {
   const machines = await machinesOf(instance);
-  const names = only === null ? machines.all.map(({ name }) => name) : [only];
-  return Promise.all(names.map((name) => ask(instance, machines.linkOf(name))));
+  const added = machines.all.map(({ name }) => name);
+  const isAdded = only !== null && (isAddress(only) || added.includes(only));
+  const members = isAdded
+    ? []
+    : (await fleetMachines(instance)).filter(({ hostname }) => only === null || hostname === only);
+  const names = only === null ? added : members.length === 0 ? [only] : [];
+  const asked = Promise.all(names.map((name) => ask(instance, machines.linkOf(name))));
+  return [...(await asked), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
+}
+
+/** Machines of the fleet that the server here is in; none where no server runs and it would be in none. */
+async function fleetMachines(instance: Instance): Promise<ServerEntry[]> {
+  if (!hasFleet(instance)) return [];
+  await startServer(instance);
+  const entries = v.parse(v.array(ServerEntrySchema), await askServer(instance, "GET", "/servers"));
+  return entries.filter(({ address }) => address === fleetAddress);
+}
+
+/** As the server here has them: those of a machine that does not answer as they were. */
+async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry[]): Promise<MachineSessions[]> {
+  const answer = await askServer(instance, "GET", "/sessions?all_machines=1&all=1");
+  const all = v.parse(v.array(SessionInfoSchema), answer);
+  return members.map(({ hostname, health, error = health }) => ({
+    machine: hostname,
+    sessions: all.filter(({ server }) => server === hostname),
+    trouble: health === "healthy" || health === "stale" ? null : new WshError("machine_unreachable", error),
+  }));
 }
 
 async function ask(instance: Instance, link: Link): Promise<MachineSessions> {

@@ -14,6 +14,16 @@ export function joinedFile({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.fleet.creds`);
 }
 
+/** What the server of this instance remembers of its fleet's machines. */
+export function rememberedFile({ stateDir, fileName }: Instance): string {
+  return join(stateDir, `${fileName}.fleet.json`);
+}
+
+/** Whether this instance is, or was, in a fleet: its server may know machines that nobody added. */
+export function hasFleet(instance: Instance): boolean {
+  return fs.existsSync(joinedFile(instance)) || fs.existsSync(rememberedFile(instance));
+}
+
 /** @throws WshError unsafe_path when others could read it, invalid_credentials */
 export function readCredentials(path: string): Credentials {
   if (!checkOwnFile(path)) throw new WshError("invalid_credentials", `there is no file ${path}`);

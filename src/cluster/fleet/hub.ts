@@ -13,6 +13,7 @@ import { Members } from "./members.ts";
 import { NatsLink } from "./nats-link.ts";
 import { RememberedMembers } from "./remembered-members.ts";
 import { FleetRequests } from "./requests.ts";
+import type { StreamParts } from "./stream-pipe.ts";
 
 /** Time without a new machine after which all that answer are taken to have answered, in ms. */
 const QUIET_MS = 150;
@@ -37,7 +38,7 @@ export class FleetHub {
   private readonly connection: FleetConnection;
   private readonly requests: FleetRequests;
   private readonly remembered: RememberedMembers;
-  private readonly streams = new Set<() => void>();
+  private readonly streams: StreamParts["streams"] = new Map();
   private readonly links = new Map<string, NatsLink>();
   private readonly filled = Promise.withResolvers<void>();
   private quiet: Timer | null = null;
@@ -51,7 +52,7 @@ export class FleetHub {
     this.members = new Members({
       now: () => performance.now(),
       isUp: () => this.connection.isUp,
-      gone: () => {},
+      leaving: (machine) => this.loseStreams(machine),
     });
     this.connection = new FleetConnection(identity, {
       up: () => this.up(),
@@ -130,7 +131,12 @@ export class FleetHub {
   private down(): void {
     this.log("the connection to the fleet is lost", { error: this.connection.error?.message });
     this.requests.lost();
-    for (const lose of [...this.streams]) lose();
+    this.loseStreams(null);
+  }
+
+  /** @param machine null: to every one */
+  private loseStreams(machine: string | null): void {
+    for (const [lose, to] of [...this.streams]) if (machine === null || to === machine) lose();
   }
 
   private beat({ subject, data }: FleetMessage): void {

@@ -46,8 +46,8 @@ export interface MembersOptions {
   /** Monotonic, in ms. */
   readonly now: () => number;
   readonly isUp: () => boolean;
-  /** A machine is gone, or was replaced: what it was asked is not answered any more. */
-  readonly gone: (machine: string) => void;
+  /** A machine says that its server ends. */
+  readonly leaving: (machine: string) => void;
 }
 
 export class Members {
@@ -119,7 +119,7 @@ export class Members {
     if (member === null) return;
     if (beat.leaving === true) {
       member.boots = member.boots.filter(({ name }) => name !== beat.boot);
-      if (member.beat?.boot === beat.boot) this.options.gone(machine);
+      if (member.beat?.boot === beat.boot) this.options.leaving(machine);
       return;
     }
     member.boots = member.boots.filter(({ lastAt }) => now - lastAt < GONE_MS);
@@ -136,10 +136,7 @@ export class Members {
     member.heardAt = Date.now();
     member.offsets = [...member.offsets.slice(-3), beat.at - Date.now()];
     if (before === null || before.boot !== beat.boot || before.rev !== beat.rev) this.changes++;
-    if (before !== null && before.boot !== beat.boot) {
-      member.offsets = member.offsets.slice(-1);
-      this.options.gone(machine);
-    }
+    if (before !== null && before.boot !== beat.boot) member.offsets = member.offsets.slice(-1);
     for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
   }
 

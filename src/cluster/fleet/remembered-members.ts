@@ -4,7 +4,6 @@
  * writes itself, on changes alone. Either is only news for who has none: a machine that beats says better.
  */
 import fs from "node:fs";
-import { join } from "node:path";
 import * as v from "valibot";
 import { checkOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
@@ -12,6 +11,7 @@ import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { isMachineName } from "../../protocol/names.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
+import { rememberedFile } from "./creds-file.ts";
 import type { Members } from "./members.ts";
 import type { FleetRequests } from "./requests.ts";
 
@@ -46,6 +46,8 @@ export class RememberedMembers {
     private readonly members: Members,
   ) {
     this.read();
+    // Its being there says that there is a fleet.
+    if (!fs.existsSync(this.path)) this.write();
   }
 
   /** Called often; writes when there is news. */
@@ -98,7 +100,7 @@ export class RememberedMembers {
   }
 
   private get path(): string {
-    return join(this.instance.stateDir, `${this.instance.fileName}.fleet.json`);
+    return rememberedFile(this.instance);
   }
 
   private read(): void {

@@ -26,8 +26,8 @@ interface StreamTo {
 export interface StreamParts {
   readonly connection: FleetConnection;
   readonly requests: FleetRequests;
-  /** What ends each stream that is open: all are lost with the connection. */
-  readonly streams: Set<() => void>;
+  /** What ends each stream that is open, and its machine: all are lost with the connection. */
+  readonly streams: Map<() => void, string>;
 }
 
 export function streamPipe(
@@ -54,7 +54,14 @@ export function streamPipe(
     lost();
   }
   const send = (message: StreamMessage): void => {
-    if (!isOver && !connection.publish(up, encodeStreamMessage(message, sent++), { headers })) gone();
+    if (isOver) return;
+    const encoded = encodeStreamMessage(message, sent++);
+    // Of a note, pings among them, the servers say when nobody receives it.
+    const isSent =
+      message.kind === "note"
+        ? requests.announce(machine, up, encoded, headers, gone)
+        : connection.publish(up, encoded, { headers });
+    if (!isSent) gone();
   };
   const listening = connection.listen(downSubject({ machine, user, stream }), ({ data }) => {
     const decoded = decodeStreamMessage(data);
@@ -63,7 +70,7 @@ export function streamPipe(
     if (message.kind === "note") received(message.text);
     else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
   });
-  streams.add(gone);
+  streams.set(gone, machine);
   const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sent++);
   // Not before the owner has the pipe.
   queueMicrotask(() => {

@@ -12,7 +12,7 @@ import type { Fleet, Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { ServerEntry } from "../../protocol/machines.ts";
+import { fleetAddress, type ServerEntry } from "../../protocol/machines.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 /** Longest wait of a list for another machine, in ms. */
@@ -85,7 +85,7 @@ export class FarSessions {
     const tags = members.beatOf(name)?.tags ?? [];
     return {
       hostname: name,
-      address: "fleet",
+      address: fleetAddress,
       health,
       role: "remote",
       sessions: members.beatOf(name)?.sessions ?? 0,

@@ -115,17 +115,21 @@ export class LinkEnd {
     });
     if (host === null) throw failure ?? new WshError("session_not_found", "no session");
     const { socket } = host.entry;
-    return this.relay(context, (events) => Wire.connect(socket, events));
+    return this.relay(context, false, (events) => Wire.connect(socket, events));
   }
 
   /** The socket of a session of a machine that this server reaches. @throws WshError machine_not_found, access_denied */
   streamThere(machine: string, target: string, context: CallContext): SessionRelay {
     requireAll(context);
     const { open } = this.options.machines.link(machine).dial(target);
-    return this.relay(context, open);
+    return this.relay(context, true, open);
   }
 
-  private relay(context: CallContext, connect: (events: WireEvents) => Promise<Carrier>): SessionRelay {
+  private relay(
+    context: CallContext,
+    isPassedOn: boolean,
+    connect: (events: WireEvents) => Promise<Carrier>,
+  ): SessionRelay {
     if (this.streams >= MAX_STREAMS) throw new WshError("resource_limit_reached", `${MAX_STREAMS} streams are open`);
     this.streams++;
     return new SessionRelay({
@@ -133,6 +137,7 @@ export class LinkEnd {
       access: context.access,
       id: `${context.caller.id}#${crypto.randomUUID()}`,
       isOnly: context.only !== undefined,
+      isPassedOn,
       closed: () => {
         this.streams--;
         this.options.changed();

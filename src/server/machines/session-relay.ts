@@ -57,6 +57,8 @@ export interface RelayOptions {
   readonly id: string;
   /** The session is the only one that the caller may use. */
   readonly isOnly: boolean;
+  /** It is on another machine, which says itself where the caller comes from. */
+  readonly isPassedOn: boolean;
   /** Called once. */
   readonly closed: () => void;
 }
@@ -190,7 +192,7 @@ export class SessionRelay implements WebSocketEndpoint {
   }
 
   private request(request: Request): Uint8Array | null {
-    const { access, id } = this.options;
+    const { access, id, isPassedOn } = this.options;
     try {
       this.requireAllowed(request);
     } catch (thrown) {
@@ -198,7 +200,8 @@ export class SessionRelay implements WebSocketEndpoint {
       return null;
     }
     // People, and the audit log, are told that it comes from elsewhere, and by which token.
-    const name = `${callerLabel(asCaller(request.caller))} over ${id.split("#")[0]}`;
+    const label = callerLabel(asCaller(request.caller));
+    const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     const caller = { ...request.caller, id: `${id}:${request.caller.id}`, name, connected: true };
     const input = this.inputOf(request);
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, id.split("#")[0] ?? "") };

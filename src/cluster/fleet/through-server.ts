@@ -1,0 +1,44 @@
+/**
+ * The way to a machine of the fleet for programs of this machine: only servers connect to a fleet, so they ask the server
+ * here, which passes on what they say. Started where this instance has credentials and no server runs.
+ */
+import { startServer } from "../../instance/launch/server.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { readServerInfo } from "../../instance/server-info.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { LinkStep } from "../link.ts";
+import type { Base, Way } from "../way.ts";
+
+export class ThroughServer implements Way {
+  base: Base | null = null;
+
+  constructor(
+    private readonly instance: Instance,
+    private readonly machine: string,
+  ) {}
+
+  async open(): Promise<Base> {
+    const { instance, machine } = this;
+    if (!isServerAlive(instance)) await startServer(instance);
+    const prefix = readServerInfo(instance)?.base_prefix ?? "";
+    this.base = { url: `http://localhost${prefix}`, unix: instance.httpSocket, headers: {}, machine };
+    return this.base;
+  }
+
+  lost(): void {
+    this.base = null;
+  }
+
+  async *examine(): AsyncIterable<LinkStep> {
+    try {
+      await this.open();
+      yield { step: "server here", ok: true, text: "runs, and is asked for machines of its fleet" };
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      yield { step: "server here", ok: false, text: error.message, advice: error.hintAt("cli") };
+    }
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,236 @@
+/** Machines of a fleet as people use them: commands, attached terminals and panes, over what is lost in between; and what hostile or copied machines get. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { connect, headers, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
+import { encodeStreamMessage, headerNames } from "../../src/protocol/fleet-messages.ts";
+import { newStreamName, requestSubject, upSubject } from "../../src/protocol/fleet-subjects.ts";
+import { encodeJsonMessage, messageTypes } from "../../src/protocol/messages.ts";
+import { passwordOf, TestFleet, writeCredentials } from "../support/nats-fleet.ts";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+const testFleet = testWith("nats-server");
+let fleet: TestFleet;
+let bob: Wsh;
+let m1: Wsh;
+
+beforeAll(async () => {
+  if (testFleet !== test) return;
+  fleet = await TestFleet.start([
+    { name: "bob", role: "admin" },
+    { name: "m1", role: "machine" },
+    { name: "evil", role: "machine" },
+  ]);
+  bob = fleet.hub("bob");
+  m1 = fleet.machine("m1");
+  await m1.session("dev");
+  await until("m1 to be known", async () => (await bob.run("screen", "m1/dev")).code === 0);
+});
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+testFleet("commands use a machine of the fleet by its name", async () => {
+  const there = await bob.run("exec", "m1/dev", "--", "echo $XDG_RUNTIME_DIR; sh -c 'exit 3'");
+  expect(there).toMatchObject({ code: 3, stdout: `${m1.env.XDG_RUNTIME_DIR}\n` });
+  expect(await bob.ok("new", "m1/made", "--tag", "job")).toBe("m1/made\n");
+  expect(await bob.ok("wait", "m1/made", "prompt")).toBe("prompt\n");
+  expect((await bob.list("--all-machines")).map(({ name }) => name)).toEqual(["m1/dev", "m1/made"]);
+  expect((await bob.list("--server", "m1", "--tag", "job")).map(({ name }) => name)).toEqual(["m1/made"]);
+  await bob.ok("kill", "m1/made");
+  expect(await bob.ok("servers")).toMatch(/^m1 +healthy +1 /m);
+  expect((await bob.run("screen", "m9/dev")).stderr).toContain("no machine 'm9'");
+  expect(await bob.ok("doctor", "m1")).toContain("protocol");
+});
+
+testFleet(
+  "an attached terminal and a pane are back after nats-server was killed, and say what is wrong meanwhile",
+  async () => {
+    await using person = await EmulatorTerminal.attach(bob, "m1/dev");
+    person.type("echo one; stty size\r");
+    await person.sees(/^one\n24 80$/m);
+    await bob.session("own");
+    const pane = (await bob.ok("split", "own", "--view", "m1/dev")).trim();
+    await bob.shows(pane, /^one$/m);
+    await fleet.nats.kill();
+    await person.sees(/m1 unreachable, \d+ s/);
+    await m1.ok("send", "dev", "--enter", "echo meanwhile");
+    await fleet.nats.begin();
+    const back = await person.sees(/^meanwhile$/m);
+    expect(back).not.toContain("unreachable");
+    await until("the view to be back", async () => /^meanwhile$/m.test(await bob.screen(pane)));
+    person.type("\x1c\x1c");
+    expect(await person.exited).toBe(0);
+    await bob.ok("kill", "own");
+  },
+);
+
+testFleet("an attached terminal is back after the servers at both ends were killed", async () => {
+  await using person = await EmulatorTerminal.attach(bob, "m1/dev");
+  await person.sees("meanwhile");
+  await m1.killServer();
+  await person.sees(/m1 unreachable/);
+  await m1.server();
+  await until("the terminal to be attached again", async () => (await m1.list())[0]?.attached === 1);
+  await bob.killServer();
+  // The terminal's own program starts a server again.
+  await m1.ok("send", "dev", "--enter", "echo both-$((40+2))");
+  await person.sees(/^both-42$/m);
+});
+
+testFleet("two machines under one name are a conflict, and nothing runs on either until one has left", async () => {
+  await using copy = new Wsh();
+  await copy.session("dev");
+  writeCredentials(join(copy.dir, "fleet.creds"), { name: "m1", role: "machine" }, [fleet.nats.url]);
+  const server = await copy.server("--fleet", join(copy.dir, "fleet.creds"));
+  const health = async (): Promise<string> => (await (await bob.fetch("/servers/m1")).json()).health;
+  await until("the conflict to be known", async () => (await health()) === "conflict");
+  const refused = await bob.run("exec", "m1/dev", "--", "touch ran-in-conflict");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain("several machines are 'm1'");
+  expect((await bob.run("list", "--all-machines")).stdout).toContain("m1/dev");
+  for (const wsh of [m1, copy]) expect(fs.existsSync(join(wsh.env.HOME ?? "", "ran-in-conflict"))).toBe(false);
+  await server.kill("SIGTERM");
+  await until("m1 to be alone", async () => (await health()) === "healthy");
+  expect((await bob.run("exec", "m1/dev", "--", "echo alone")).stdout).toBe("alone\n");
+});
+
+/** A client of the NATS servers that speaks for a user whatever it likes. */
+async function rawClient(user: string): Promise<NatsConnection> {
+  return connect({
+    servers: [fleet.nats.url],
+    authenticator: usernamePasswordAuthenticator(user, passwordOf(user)),
+    inboxPrefix: `_INBOX.${user}`,
+    reconnect: false,
+  });
+}
+
+async function bootOfM1(): Promise<string> {
+  return (await (await bob.fetch("/servers/m1")).json()).server_id;
+}
+
+/** What a machine answers to a raw request; null: nothing. */
+async function asked(
+  nats: NatsConnection,
+  subject: string,
+  body: object,
+  reply: string,
+  boot: string,
+): Promise<string | null> {
+  const answer = Promise.withResolvers<string | null>();
+  const subscription = nats.subscribe(reply, { callback: (_, message) => answer.resolve(message.string()) });
+  const own = headers();
+  own.set(headerNames.boot, boot);
+  nats.publish(subject, JSON.stringify(body), { reply, headers: own });
+  // What is answered at all is answered before this.
+  await nats.flush();
+  const late = setTimeout(() => answer.resolve(null), 1_500);
+  const got = await answer.promise;
+  clearTimeout(late);
+  subscription.unsubscribe();
+  return got;
+}
+
+testFleet(
+  "a machine believes subjects alone: forged ones, other accesses and other inboxes get nothing done",
+  async () => {
+    const nats = await rawClient("bob");
+    const boot = await bootOfM1();
+    const to = { machine: "m1", user: "bob" } as const;
+    const body = {
+      op: "session.get",
+      input: { command: "touch forged" },
+      session: "dev",
+      caller: { kind: "cli", id: "x" },
+    };
+    const reply = (): string => `_INBOX.bob.m1.${crypto.randomUUID()}`;
+    const execAs = (access: "observe" | "operate" | "admin") => requestSubject({ ...to, access, operation: "exec" });
+    for (const access of ["observe", "admin"] as const) {
+      expect(await asked(nats, execAs(access), body, reply(), boot)).toContain("access_denied");
+    }
+    const other = "_INBOX.bob.evil.x";
+    expect(await asked(nats, execAs("operate"), body, other, boot)).toBe(null);
+    expect(await asked(nats, execAs("operate"), body, reply(), "another boot")).toBe("");
+    const unknown = requestSubject({ ...to, access: "admin", operation: "host.end" });
+    expect(await asked(nats, unknown, body, reply(), boot)).toContain("unknown_method");
+    const elsewhere = { ...body, session: "m2/dev" };
+    expect(await asked(nats, execAs("operate"), elsewhere, reply(), boot)).toMatch(/access_denied|machine_not_found/);
+    expect(await asked(nats, execAs("operate"), { junk: true }, reply(), boot)).toContain("invalid_request");
+    expect(fs.existsSync(join(m1.env.HOME ?? "", "forged"))).toBe(false);
+    expect(await asked(nats, execAs("operate"), { ...body, op: "ignored" }, reply(), boot)).toContain('"exit_code":0');
+    expect(fs.existsSync(join(m1.env.HOME ?? "", "forged"))).toBe(true);
+    await nats.close();
+  },
+);
+
+testFleet("a reader that stops holds one credit of a stream", async () => {
+  const nats = await rawClient("bob");
+  const stream = newStreamName();
+  let bytes = 0;
+  let isOpen = false;
+  nats.subscribe(`wsh1.d.bob.m1.${stream}`, {
+    callback: (_, { data }) => {
+      if (data[0] === 0) bytes += data.length - 5;
+      else isOpen = true;
+    },
+  });
+  const own = headers();
+  own.set(headerNames.boot, await bootOfM1());
+  const up = upSubject({ machine: "m1", access: "operate", user: "bob", stream });
+  let number = 0;
+  const open = encodeStreamMessage({ kind: "open", open: { target: "dev", caller: "x" } }, number++);
+  nats.publish(up, open, { reply: `_INBOX.bob.m1.${stream}`, headers: own });
+  await until("the stream to open", () => isOpen);
+  const caller = { kind: "cli", id: "cli:1", name: "wsh", connected: true };
+  const request = { id: 1, op: "host.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
+  for (const message of [
+    encodeJsonMessage(messageTypes.hello, { wsh: 2, version: "0", role: "cli" }),
+    encodeJsonMessage(messageTypes.request, request),
+  ]) {
+    nats.publish(up, encodeStreamMessage({ kind: "bytes", bytes: message }, number++), { headers: own });
+  }
+  await m1.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
+  await until("the credit to be used", () => bytes === 256 * 1024);
+  await m1.shows("dev", "flood-over");
+  expect(bytes).toBe(256 * 1024);
+  await nats.close();
+});
+
+testFleet("answers that are none, and beats that are none, harm nobody", async () => {
+  await fleet.machine("evil").killServer();
+  const nats = await rawClient("evil");
+  const beat = {
+    ...{ boot: "b", rev: 1, settled: true, wsh: 2, version: "9", hostname: "h", at: Date.now() },
+    ...{ sessions: 1, load: 0, tags: [], accept: "named" },
+  };
+  const say = (what: object): void => nats.publish("wsh1.up.evil", JSON.stringify(what));
+  let answer = "<html>";
+  nats.subscribe("wsh1.q.evil.>", { callback: (_, message) => void message.respond(answer) });
+  nats.subscribe("$SRV.PING.wsh.evil", { callback: () => say(beat) });
+  say({ ...beat, tags: "none" });
+  nats.publish("wsh1.up.evil", "x".repeat(100_000));
+  say(beat);
+  const health = async (): Promise<string> => (await (await bob.fetch("/servers/evil")).json()).health;
+  await until("the hostile machine to be believed healthy", async () => {
+    say(beat);
+    return (await health()) === "healthy";
+  });
+  const headersJson = { "Content-Type": "application/json" };
+  for (const [given, code] of [
+    ["<html>", "outcome_unknown"],
+    [JSON.stringify({ result: { wrong: true } }), "outcome_unknown"],
+    [JSON.stringify({ error: { code: "bogus", message: "x" } }), "internal_error"],
+  ] as const) {
+    answer = given;
+    const body = JSON.stringify({ rows: 3, cols: 3 });
+    const done = await bob.fetch("/sessions/evil%2Fdev/resize", { method: "POST", headers: headersJson, body });
+    expect((await done.json()).error.code).toBe(code);
+  }
+  expect((await bob.run("list", "--all-machines")).stdout).toContain("m1/dev");
+  await nats.close();
+});
