@@ -20,6 +20,7 @@ interface Boot {
   readonly name: string;
   readonly firstAt: number;
   lastAt: number;
+  beat: Beat;
 }
 
 /** What a machine's list was. */
@@ -67,7 +68,8 @@ export class Members {
   }
 
   beatOf(machine: string): Beat | null {
-    return this.members.get(machine)?.beat ?? null;
+    const member = this.members.get(machine);
+    return member === undefined ? null : (newest(this.alive(member))?.beat ?? member.beat);
   }
 
   heardAt(machine: string): number | null {
@@ -83,8 +85,9 @@ export class Members {
   /** The list that still holds; null: it must be asked. */
   currentList(machine: string): MemberSessions | null {
     const member = this.members.get(machine);
-    if (member === undefined || member.beat === null || member.listed === null) return null;
-    const { boot, rev, settled } = member.beat;
+    const beat = this.beatOf(machine);
+    if (member === undefined || beat === null || member.listed === null) return null;
+    const { boot, rev, settled } = beat;
     const holds = settled && member.listed.boot === boot && member.listed.rev === rev;
     return holds && this.healthOf(machine) === "healthy" ? member.listed : null;
   }
@@ -122,15 +125,14 @@ export class Members {
       if (member.beat?.boot === beat.boot) this.options.leaving(machine);
       return;
     }
-    member.boots = member.boots.filter(({ lastAt }) => now - lastAt < GONE_MS);
-    let boot = member.boots.find(({ name }) => name === beat.boot);
-    if (boot === undefined) {
-      boot = { name: beat.boot, firstAt: now, lastAt: now };
-      if (member.boots.length < MAX_BOOTS) member.boots.push(boot);
-    }
+    member.boots = this.alive(member);
+    const known = member.boots.find(({ name }) => name === beat.boot);
+    const boot: Boot = known ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
+    if (known === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
     boot.lastAt = now;
+    boot.beat = beat;
     // The newest boot is the machine; an older one that goes on beating makes a conflict, and no news.
-    if (member.boots.some((other) => other.firstAt > (boot?.firstAt ?? 0))) return;
+    if (newest(member.boots) !== boot) return;
     const before = member.beat;
     member.beat = beat;
     member.heardAt = Date.now();
@@ -150,13 +152,12 @@ export class Members {
     const member = this.members.get(machine);
     if (member === undefined) return "connecting";
     if (!this.options.isUp()) return "unreachable";
-    const now = this.options.now();
-    const alive = member.boots.filter(({ lastAt }) => now - lastAt < GONE_MS);
+    const alive = this.alive(member);
     if (overlap(alive)) return "conflict";
-    const newest = alive.reduce<number | null>((last, { lastAt }) => Math.max(last ?? lastAt, lastAt), null);
-    if (newest === null) return "unreachable";
-    if (member.beat !== null && member.beat.wsh !== PROTOCOL_VERSION) return "version";
-    return now - newest < STALE_MS ? "healthy" : "stale";
+    const current = newest(alive);
+    if (current === null) return "unreachable";
+    if (current.beat.wsh !== PROTOCOL_VERSION) return "version";
+    return this.options.now() - current.lastAt < STALE_MS ? "healthy" : "stale";
   }
 
   /** Whether that boot was heard within so many ms. */
@@ -179,6 +180,11 @@ export class Members {
     }
   }
 
+  private alive({ boots }: Member): Boot[] {
+    const since = this.options.now() - GONE_MS;
+    return boots.filter(({ lastAt }) => lastAt > since);
+  }
+
   private memberFor(machine: string): Member | null {
     const known = this.members.get(machine);
     if (known !== undefined) return known;
@@ -187,6 +193,11 @@ export class Members {
     this.members.set(machine, made);
     return made;
   }
+}
+
+/** The one that began last. */
+function newest(boots: readonly Boot[]): Boot | null {
+  return boots.reduce<Boot | null>((last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last), null);
 }
 
 /** Whether an older boot beats although a newer one had begun. */

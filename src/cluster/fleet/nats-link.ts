@@ -13,6 +13,7 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
+import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { readAnswer } from "../answer.ts";
 import { beginsUntil, untilAnswered, WayLost } from "../ask-again.ts";
 import {
@@ -172,13 +173,22 @@ export class NatsLink implements Link {
 
   dial(target: string): Dial {
     const { machine, parts } = this;
+    const open = (boot: string, events: WireEvents): Promise<Carrier> => {
+      const access = roleAccess(parts.connection.identity);
+      return openStreamOver((pipe) => streamPipe(parts, { machine, access, boot, target }, pipe), machine, events);
+    };
     return {
       called: `${machine}/${target}`,
       open: async (events) => {
         const boot = await this.ready();
-        const access: Access =
-          parts.connection.identity.role === "machine" ? "observe" : parts.connection.identity.role;
-        return openStreamOver((pipe) => streamPipe(parts, { machine, access, boot, target }, pipe), machine, events);
+        try {
+          return await open(boot, events);
+        } catch (thrown) {
+          const now = await this.ready();
+          // Nothing was sent: it was started anew.
+          if (WshError.from(thrown).code !== "machine_unreachable" || now === boot) throw thrown;
+          return open(now, events);
+        }
       },
     };
   }
