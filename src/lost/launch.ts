@@ -67,7 +67,7 @@ export async function startPane(
 
 function specOf(
   instance: Instance,
-  { session, directory, number, why }: LostSession,
+  { session, directory, number, why, layout }: LostSession,
   pane: PaneRecord,
   { env, starter, maxSessions }: Restorer,
   { run, isMember, notes }: { readonly run: boolean; readonly isMember: boolean; readonly notes: readonly string[] },
@@ -86,7 +86,7 @@ function specOf(
     notes: [...notes],
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };
-  const outer = isMember ? { rows, cols } : { rows: session.rows, cols: session.cols };
+  const outer = isMember || layout !== null ? { rows, cols } : { rows: session.rows, cols: session.cols };
   const create = {
     name: session.name,
     tags: isMember ? [] : session.tags,

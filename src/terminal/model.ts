@@ -141,6 +141,12 @@ export class TerminalModel {
     return this.emulator.scrolledAway;
   }
 
+  /** Of the screen that is shown. */
+  get cursor(): Screen["cursor"] {
+    const { cursorX, cursorY } = this.emulator.terminal.buffer.active;
+    return { row: cursorY, col: cursorX, visible: this.emulator.modes.cursorVisible };
+  }
+
   get modes(): TerminalModes {
     return this.emulator.modes.modes;
   }
@@ -196,14 +202,13 @@ export class TerminalModel {
 
   screen(format: Format): Screen {
     const { rows, cols } = this;
-    const { cursorX, cursorY } = this.emulator.terminal.buffer.active;
     const total = this.totalLines;
     return {
       epoch: this.epochNow,
       first_line_index: total - rows,
       total_lines: total,
       lines: Array.from({ length: rows }, (_, y) => rowLine(this.screenRow(y), format)),
-      cursor: { row: cursorY, col: cursorX, visible: this.emulator.modes.cursorVisible },
+      cursor: this.cursor,
       cols,
       rows,
       alternate_active: this.alternate,

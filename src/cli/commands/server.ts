@@ -16,6 +16,8 @@ import { complain, printJson, say } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` shows it. */
 const FREE_PORT = "127.0.0.1:0";
+/** Between tries to restore what failed, in ms: at a login, disks and directories may come late. */
+const RESTORE_PAUSES_MS = [2_000, 10_000, 30_000, 60_000];
 
 interface ServerFlags {
   readonly bind?: string;
@@ -166,13 +168,25 @@ async function viewKeys(instance: Instance): Promise<ViewKeys> {
   return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings: await bindingsOf(settings) };
 }
 
-/** A server that stays is what a login or a start of the machine brings back. */
+/** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
   const { restoreAsked } = await import("../../lost/work.ts");
-  const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
-  for (const { session, pane_id, message } of left_out)
-    complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
-  for (const { session, message } of failed) complain(`session '${session}' is not restored: ${message}`);
+  for (let at = 0; ; at++) {
+    const pauseMs = RESTORE_PAUSES_MS[at];
+    const failures: string[] = [];
+    try {
+      const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
+      for (const { session, pane_id, message } of left_out)
+        complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
+      for (const { session, message } of failed) failures.push(`session '${session}' is not restored: ${message}`);
+    } catch (thrown) {
+      failures.push(`no session is restored: ${WshError.from(thrown).message}`);
+    }
+    if (failures.length === 0) return;
+    if (at === 0 || pauseMs === undefined) for (const failure of failures) complain(failure);
+    if (pauseMs === undefined) return;
+    await Bun.sleep(pauseMs);
+  }
 }
 
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {

@@ -1,7 +1,8 @@
 /**
- * Keeps the checkpoint of this process's pane: when it is written, and when it goes. It is written a second after the
- * pane has come to rest, and every half a minute while it prints; not while a password is asked for, not for a private
- * session, and not when nothing has changed. It is removed when the session is over: what is left is what was lost.
+ * Keeps the checkpoint of this process's pane: when it is written, and when it goes. It is written soon after the
+ * session's start, a second after the pane has come to rest, and every half a minute while it prints; not while a
+ * password is asked for, not for a private session, and not when nothing has changed. It is removed when the session is
+ * over: what is left is what was lost.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
  */
@@ -23,6 +24,8 @@ import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-
 
 /** From the last output to writing, in ms. */
 const REST_MS = 1_000;
+/** From the start of a session to the first writing, at rest or not, in ms: one of a short command is over by then. */
+const FIRST_MS = 250;
 /** Longest that something stays unwritten while the pane prints on, in ms. */
 const LONGEST_MS = 30_000;
 /** A pane that rests again and again, as a clock does, is written at most so many times in LONGEST_MS. */
@@ -59,6 +62,8 @@ export class Checkpoints implements Disposable {
   /** The session is being ended from outside: nothing is removed any more. */
   private isKept = false;
   private failing = false;
+  /** Nothing is kept of the session yet. */
+  private isNew: boolean;
   private resumed: Foreground | null;
   private readonly listeners: (() => void)[];
 
@@ -66,6 +71,8 @@ export class Checkpoints implements Disposable {
     const { session, resumed } = port;
     const { pane } = session;
     this.resumed = resumed;
+    // What a restored one came from is kept until it has come to rest.
+    this.isNew = !port.isRestored;
     const touch = (): void => this.touch();
     let wereKept = false;
     const drawn = (): void => {
@@ -93,7 +100,7 @@ export class Checkpoints implements Disposable {
     this.lastAt = performance.now();
     if (this.timer !== null || this.isOver) return;
     this.firstAt = this.lastAt;
-    this.arm(REST_MS);
+    this.arm(this.isNew ? FIRST_MS : REST_MS);
   }
 
   /** Writes now. @throws what keeps it from being written */
@@ -169,6 +176,11 @@ export class Checkpoints implements Disposable {
   private due(): void {
     this.timer = null;
     const now = performance.now();
+    if (this.isNew) {
+      this.isNew = false;
+      this.enqueue();
+      return;
+    }
     const left = Math.min(REST_MS - (now - this.lastAt), LONGEST_MS - (now - this.firstAt));
     if (left > 0) {
       this.arm(left);
@@ -180,6 +192,10 @@ export class Checkpoints implements Disposable {
       this.arm(early);
       return;
     }
+    this.enqueue();
+  }
+
+  private enqueue(): void {
     // What follows a password prompt is output, and is written then.
     if (isSecret(this.port.session.pane.flags())) return;
     this.writing = this.writing

@@ -84,6 +84,7 @@ export function paneState(
     foreground,
     exit: pane.exit,
     screen_line: screenTop,
+    ...(withScreen ? { cursor: terminal.cursor } : {}),
     ...(hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers">;
   const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);

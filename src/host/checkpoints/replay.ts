@@ -94,10 +94,11 @@ function continued(stored: StoredPane, above: readonly string[], { cols, why, no
 }
 
 /** The screen alone. */
-function asItWas({ screen, alternate }: StoredPane): string {
+function asItWas({ screen, alternate, record: { cursor } }: StoredPane): string {
   const normal = (screen ?? DAMAGED).map(closed).join(LINE_END);
-  if (alternate === null) return normal;
-  return `${normal}\x1b[?1049h\x1b[H${alternate.map(closed).join(LINE_END)}`;
+  const shown = alternate === null ? "" : `\x1b[?1049h\x1b[H${alternate.map(closed).join(LINE_END)}`;
+  if (cursor === undefined) return normal + shown;
+  return `${normal}${shown}\x1b[${cursor.row + 1};${cursor.col + 1}H${cursor.visible ? "" : "\x1b[?25l"}`;
 }
 
 /** A line after which the next begins without styles. One that has none is left as it is: it is taken in three times as fast. */

@@ -74,6 +74,8 @@ export const PaneRecordSchema = v.object({
   history: v.nullable(v.object({ generation: id, first: line, end: line })),
   /** Number of the first line of the screen. */
   screen_line: line,
+  /** On the screen that was shown, counted from its upper left corner. Absent in records of earlier versions. */
+  cursor: v.optional(v.object({ row: line, col: line, visible: v.boolean() })),
   /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
   numbers: v.optional(PaneNumbersSchema),
   /** Overlays and panels that asked to be kept, of a pane that is all of its session (session/drawing/kept.ts). */

@@ -1,5 +1,7 @@
 /** Lost sessions are offered to who comes for them: at attach, at plain `wsh`, by a server that stays, and to agents. */
 import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { hostSocket } from "../../../src/instance/paths.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../../support/terminals/emulator-terminal.ts";
 import { until } from "../../support/until.ts";
@@ -54,16 +56,24 @@ test("plain wsh offers what is lost, and attaches to the one that came back", as
 
 test("restore = never asks nobody; auto asks nobody either, and a server that stays restores all", async () => {
   await using wsh = new Wsh({ config: 'restore = "never"\n' });
-  await lose(wsh, "a", "b");
+  await lose(wsh, "a", "b", "c");
   await using terminal = EmulatorTerminal.run(wsh, ["attach", "a"]);
   await terminal.sees("session 'a' is lost");
   expect(await terminal.exited).toBe(1);
   await Bun.write(`${wsh.env.HOME}/.config/wsh/config.toml`, 'restore = "auto"\n');
   await using attached = EmulatorTerminal.run(wsh, ["attach", "a"]);
   await attached.sees(/restored: above/);
+  // Something is in the way at first.
+  const place = hostSocket(wsh.instance, 2);
+  fs.rmSync(place, { force: true });
+  fs.mkdirSync(place);
   await wsh.server();
-  await until("both to run", async () => (await wsh.list()).every(({ running }) => running));
-  expect((await wsh.list()).map(({ name }) => name)).toEqual(["a", "b"]);
+  await until("another to be restored", async () =>
+    (await wsh.list()).some(({ name, running }) => name === "c" && running),
+  );
+  fs.rmdirSync(place);
+  await until("all to run", async () => (await wsh.list()).every(({ running }) => running));
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["a", "b", "c"]);
 });
 
 test("an agent sees what is lost, reads it, and restores it", async () => {

@@ -151,6 +151,19 @@ test("a program comes back as a line at the prompt; a pager runs again", async (
   expect(stored(wsh)?.record.foreground?.line).toBe("sleep 1000");
 });
 
+test("something is kept of a session from its start, though it is never at rest", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev", "--tag", "mine", "--", "while :; do echo on; sleep 0.05; done");
+  await until("its checkpoint", () => stored(wsh) !== null, 15_000);
+  await kill(wsh);
+  expect((await wsh.list())[0]).toMatchObject({
+    name: "dev",
+    state: "lost",
+    tags: ["mine"],
+    command: expect.stringContaining("while"),
+  });
+});
+
 test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves it lost", async () => {
   await using wsh = new Wsh();
   await wsh.session("a");

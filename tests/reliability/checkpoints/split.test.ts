@@ -1,6 +1,7 @@
 /** A session of four panes whose processes were killed comes back as it was. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
+import { join } from "node:path";
 import { hostSocket } from "../../../src/instance/paths.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
@@ -99,6 +100,58 @@ test("four panes: places, focus, ids, name, tags, and what each showed", async (
   await wsh.ok("kill", "dev");
   await until("nothing to be left", () => !fs.existsSync(folderOf(wsh)));
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
+}, 90_000);
+
+test("four panes to the cell: characters, colours, attributes, links and cursor, read while lost and above the rule", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const made = await four(wsh, http);
+  const [styled = "", wide = "", full = "", hidden = ""] = made;
+  const print = async (pane: string, text: string): Promise<void> => {
+    fs.writeFileSync(join(wsh.dir, pane), text);
+    await wsh.ok("send", pane, "--enter", `clear; cat ${join(wsh.dir, pane)}; sleep 1000`);
+    await wsh.shows(pane, "end");
+  };
+  const colours = [1, 4, "4:3;58;5;9", 7, 31, "48;5;22", "38;2;1;2;3", "3;9;44"];
+  await print(styled, `${colours.map((each) => `\x1b[${each}m<${each}>\x1b[0m`).join("\n")}\nend`);
+  await print(
+    wide,
+    "你好 e\u0301 👩‍👩‍👧\n\x1b]8;;https://a.b/c\x1b\\link\x1b]8;;\x1b\\\n\x1b[41m\x1b[K\x1b[0m\nend\x1b[2;3H",
+  );
+  await print(full, "\x1b[?1049h\x1b[2J\x1b[4;7H\x1b[44;1mbox\x1b[0m end\x1b[2;5H");
+  await print(hidden, `${"long ".repeat(30)}\x1b[?25l\nend`);
+  type Shown = { lines: unknown[]; cursor: object; alternate_active: boolean; rows: number; cols: number };
+  const shown = async (pane: string) => {
+    const { body } = await http.get(`/sessions/${pane}/screen?format=styled`);
+    const { lines, cursor, alternate_active, rows, cols } = body as Shown;
+    return { lines, cursor, alternate_active, rows, cols };
+  };
+  const before = new Map<string, Awaited<ReturnType<typeof shown>>>();
+  for (const pane of made) before.set(pane, await shown(pane));
+  for (const pane of made) {
+    const { cursor } = before.get(pane) ?? {};
+    const number = Number(pane.slice(1));
+    await until(`${pane} to be written`, () => {
+      return textOf(wsh, number).includes("end") && Bun.deepEquals(stored(wsh, number)?.record.cursor, cursor);
+    });
+  }
+  expect(before.get(full)).toMatchObject({ alternate_active: true, cursor: { row: 1, col: 4 } });
+  expect(before.get(hidden)).toMatchObject({ cursor: { visible: false } });
+  await kill(wsh);
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  for (const pane of made) expect(await shown(pane), pane).toEqual(before.get(pane) ?? expect.unreachable());
+  await wsh.ok("restore", "dev");
+  for (const pane of made) {
+    await wsh.shows(pane, /restored: above/);
+    const { body } = await http.get(`/sessions/${pane}/scrollback?format=styled&limit=200`);
+    const lines = (body as { lines: unknown[] }).lines.map((line) => JSON.stringify(line));
+    const rule = lines.findIndex((line) => line.includes("restored: above"));
+    const old = (before.get(pane)?.lines ?? []).map((line) => JSON.stringify(line));
+    const empty = JSON.stringify(before.get(full)?.lines[0]);
+    while (old.at(-1) === empty) old.pop();
+    expect(lines.slice(rule - old.length, rule), pane).toEqual(old);
+  }
 }, 90_000);
 
 test("SIGTERM to all of them, as when the machine ends; a pane that cannot be read leaves the layout", async () => {
@@ -251,4 +304,26 @@ test("processes that are lost one after the other within seconds all come back",
   expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
   expect(await layoutOf(wsh, 3)).toEqual(panes);
   expect(await shown()).toBe(3);
+}, 60_000);
+
+test("two restores at once: each session comes back once, whole", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = await layoutOf(wsh, 2);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  const { pane_id } = await wsh.session("one");
+  await until("it to be written", () => stored(wsh, Number(pane_id.slice(1)), 2) !== null);
+  await kill(wsh);
+  const both = await Promise.all([wsh.run("restore", "--all"), wsh.run("restore", "--all")]);
+  const said = both.map(({ stdout }) => stdout).join("");
+  for (const name of ["dev", "one"]) expect(said.split(`Session '${name}' is restored`), said).toHaveLength(2);
+  const listed = await wsh.list();
+  expect(listed.map(({ name, running }) => [name, running]).sort()).toEqual([
+    ["dev", true],
+    ["one", true],
+  ]);
+  expect(listed.find(({ name }) => name === "dev")?.windows[0]?.panes.map(({ id }) => id)).toEqual(
+    panes.map((pane) => `@${pane}`),
+  );
 }, 60_000);
