@@ -23,6 +23,8 @@ export const CONTEXT: RequestContext = {
   access: "admin",
 };
 
+const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
+
 /** One session process as the gateway knows it. */
 export class Host {
   /** Newest info from the session process; a placeholder until its first hello. */
@@ -33,7 +35,7 @@ export class Host {
   private knownAt = performance.now();
   private change = 0;
   connection: Connection | null = null;
-  /** Why it cannot be used, if so. */
+  /** Why it cannot be used, if so; null without a connection: its first answer is awaited. */
   trouble: WshError | null = null;
   /** Reported before the connection ended, so that its end is not taken for a crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
@@ -95,6 +97,12 @@ export class Host {
   /** Where streams connect to it. */
   get address(): string {
     return this.entry.socket;
+  }
+
+  /** Requests the info; after its answer the session process reports when it is out of date. */
+  async watch(connection: Connection): Promise<void> {
+    const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
+    if (!this.learn(answer, answer.listing)) throw unavailable(this.info.name);
   }
 
   /** Stores an info from the session process, with how long it holds if reported; false when it is not an info. */

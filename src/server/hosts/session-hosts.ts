@@ -113,6 +113,11 @@ export class Hosts {
       await this.scan();
       found = this.lookUp(parsed, only);
     }
+    // Late with its first answer is not hanging.
+    if (found?.connection === null && found.trouble === null) {
+      await this.opening.get(found.entry.id);
+      found = this.lookUp(parsed, only);
+    }
     if (found !== undefined) {
       // A layout process says itself which windows and panes there are.
       if (!found.isSplit) requirePane(found.info, parsed);
@@ -234,11 +239,11 @@ export class Hosts {
       { id, socket, session: null, window: null, name: null, ended: false, isMember: false },
       this.hostname,
     );
+    host.trouble = this.hosts.get(id)?.trouble ?? null;
     const started = performance.now();
     // Listed meanwhile if it hangs; one that answers at once never shows as such.
     const slow = setTimeout(() => {
       this.nameByRegistry(host);
-      host.trouble = unavailable(host.info.name);
       this.hosts.set(id, host);
     }, LIST_PATIENCE_MS / 2);
     try {
@@ -255,7 +260,7 @@ export class Hosts {
       host.isMember = hello.member === true;
       this.hosts.set(id, host);
       // Events begin here: the answer includes what happened since the hello.
-      await askInfo(host, connection);
+      await host.watch(connection);
       connection.rest();
       if (!host.isMember) this.listener?.created(host.info);
       this.listener?.changed(true);
@@ -370,7 +375,7 @@ export class Hosts {
 
   private async freshInfo(host: Host, connection: Connection): Promise<SessionInfo> {
     // Never cancelled: a late answer shows that the session process has recovered.
-    const asked = askInfo(host, connection).then(() => {
+    const asked = host.watch(connection).then(() => {
       this.hanging.delete(host);
       return host.info;
     });
@@ -393,14 +398,7 @@ function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
-/** Requests the info; after its answer the session process reports when it is out of date. */
-async function askInfo(host: Host, connection: Connection): Promise<void> {
-  const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
-  if (!host.learn(answer, answer.listing)) throw unavailable(host.info.name);
-}
-
 const ResolvedSchema = v.object({ pane: v.string() });
-const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
 /**
  * Lets the event loop read what session processes have sent: a caller that learned of a change from one directly then
