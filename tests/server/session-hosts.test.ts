@@ -10,6 +10,7 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
+import { written } from "../reliability/checkpoints/lost-sessions.ts";
 import { failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
@@ -203,6 +204,8 @@ describe("a host that is stopped", () => {
     const hung = await wsh.session("hung");
     await wsh.session("well");
     await wsh.session("kind");
+    // Something to come back with, which nobody wants any more.
+    await written(wsh, "$", Number(hung.pane_id.slice(1)), Number(hung.id.slice(2)));
     process.kill(hostOf(hung.pid), "SIGSTOP");
     const { code, stdout, stderr } = await wsh.run("kill", "hung", "kind");
     expect({ code, stdout, stderr }).toEqual({

@@ -6,6 +6,8 @@ import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
+import { sessionDir } from "../../store/checkpoint/places.ts";
+import { removeSession } from "../../store/checkpoint/sessions.ts";
 import { endProcesses } from "../../wire/end-processes.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
@@ -43,6 +45,8 @@ export async function endSession(
     warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
+    // As of any session that was ended, nothing stays.
+    if (number !== null && !isMember) removeSession(sessionDir(instance, number));
   }
   return called;
 }
