@@ -30,7 +30,7 @@ export interface NewMachine {
 }
 
 /** What is asked of a fleet here. */
-export type Fleet = Pick<FleetHub, "link" | "members" | "forget" | "ready">;
+export type Fleet = Pick<FleetHub, "link" | "member" | "members" | "forget" | "ready">;
 
 interface Kept {
   readonly machine: RememberedMachine;

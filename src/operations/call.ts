@@ -29,6 +29,8 @@ export interface CallContext {
   readonly once?: Once;
   /** Unix time in ms by this machine's clock after which it is not begun. */
   readonly deadline?: number;
+  /** The call comes from another machine's server, which starts sessions here only where the setting `accept` permits. */
+  readonly isFar?: true;
   /** Id of the only session that the caller may use (a token made for it); absent: all. */
   readonly only?: string;
   /** Receives the session of the call as soon as it is known: its name may be another's by the end. */

@@ -70,6 +70,8 @@ export const sessionOperations = [
       "unknown_shell",
       "shell_not_found",
       "server_not_found",
+      "machine_not_found",
+      "machine_busy",
     ],
     http: [{ method: "POST", path: "/sessions", status: 201 }],
     ws: ["create_session"],

@@ -139,6 +139,11 @@ export const LinkHelloSchema = v.looseObject({
   hostname: v.string(),
   /** Unix time in ms by its clock. */
   now: v.optional(v.number()),
+  /** For placement: which sessions it lets others start, its tags, load of a minute a processor, running sessions. */
+  accept: v.optional(v.picklist(["none", "named", "placed"])),
+  tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(64))),
+  load: v.optional(v.number()),
+  sessions: v.optional(v.number()),
 });
 export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
 

@@ -156,6 +156,19 @@ const TagsSchema = v.pipe(
   v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"),
 );
 
+/** Any machine that has these tags, and takes sessions that do not name it. */
+export const PlaceSchema = v.strictObject({
+  tags: v.optional(
+    v.pipe(v.array(v.string()), v.maxLength(32), v.description("tags that the machine must have, all of them")),
+    [],
+  ),
+  strategy: v.optional(
+    v.pipe(v.picklist(["least_loaded"]), v.description("of two that suit, the less loaded")),
+    "least_loaded",
+  ),
+});
+export type Place = v.InferOutput<typeof PlaceSchema>;
+
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 export const CreateSessionSchema = v.object({
   name: v.optional(
@@ -183,6 +196,9 @@ export const CreateSessionSchema = v.object({
   ),
   server: v.optional(
     v.nullable(v.pipe(v.string(), v.description("the machine to start it on; default: the one that is asked"))),
+  ),
+  place: v.optional(
+    v.nullable(v.pipe(PlaceSchema, v.description("start it on any other machine that suits, in place of server"))),
   ),
   private: v.optional(
     v.pipe(v.boolean(), v.description("keep nothing of the session on disk: its commands enter no history")),

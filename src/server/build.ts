@@ -29,6 +29,7 @@ import { FarEvents } from "./machines/far-events.ts";
 import { FarSessions } from "./machines/far-sessions.ts";
 import { LinkEnd } from "./machines/link-end.ts";
 import { LinkRoutes } from "./machines/routes.ts";
+import { type Standing, standingOf } from "./machines/standing.ts";
 import { HostsEverywhere } from "./machines/streamed-hosts.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
@@ -89,6 +90,7 @@ export function buildGateway(
   const call = recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks);
 
   const changed = (): void => lifecycle.changed();
+  const standing = (): Standing => standingOf(settings, hosts);
   const linkEnd = new LinkEnd({
     hosts,
     call,
@@ -99,12 +101,12 @@ export function buildGateway(
     changed,
   });
   const membership = new Membership(options.fleet, {
-    ...{ instance, hosts, machines, end: linkEnd },
+    ...{ instance, hosts, machines, standing, end: linkEnd },
     logger: options.logger,
     hostname: options.hostname,
     boot: state.serverId,
   });
-  const links = new LinkRoutes({ end: linkEnd, machines, state, sockets });
+  const links = new LinkRoutes({ end: linkEnd, machines, standing, state, sockets });
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
     hosts: new HostsEverywhere(hosts, machines, options.hostname),
@@ -196,6 +198,7 @@ function serverState(
     hostname: options.hostname,
     serverId: published.info.server_id,
     uptimeMs: () => performance.now() - began,
+    accept: options.settings.accept,
     limits: limitsOf(options.settings),
     history: {
       places: historyPlaces(options.instance),

@@ -1,10 +1,11 @@
 /** `wsh new`: starts a session in the background. */
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import * as v from "valibot";
 import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
+import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
+import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
@@ -12,6 +13,9 @@ import { SessionClient } from "../session/client.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 import { parseSize } from "./resize.ts";
+
+/** What `--place` takes where no tag is wanted. */
+const ANYWHERE = "any";
 
 interface NewOptions {
   readonly ifExists: "error" | "attach";
@@ -22,6 +26,7 @@ interface NewOptions {
   readonly size?: string;
   readonly private?: boolean;
   readonly layout?: string;
+  readonly place?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -45,6 +50,7 @@ export function register(program: Command): void {
     .option("--private", "keep nothing of it on disk: no history of its commands")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
+    .option("--place <tag>", "on another machine that has the tag (repeatable; any: on any)", collect)
     .option("--json", "print everything known of the session as JSON")
     .action(async (words: string[], options: NewOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -52,6 +58,11 @@ export function register(program: Command): void {
       if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
       const [name] = before;
       const { machine, target } = parsePlace(name ?? "");
+      if (options.place !== undefined) {
+        if (machine !== null) throw new UsageError(`'${name}' names a machine already, without --place`);
+        if (options.layout !== undefined) throw new UsageError("--layout starts sessions on this machine only");
+        return newPlaced(instance, options.place, createOf(name, after, options), options);
+      }
       if (machine !== null) {
         if (options.layout !== undefined) throw new UsageError("--layout starts sessions on this machine only");
         return newThere(instance, machine, { ...createOf(target || undefined, after, options) }, options);
@@ -105,6 +116,24 @@ async function newThere(
     machine,
     await link.call("sessions.create", input, { caller: cliCaller, request: nextRequest() }),
   );
+  return json === true ? printJson(info) : print(`${info.name}\n`);
+}
+
+/** Starts it on a machine that the server here chooses: only a server knows a fleet. */
+async function newPlaced(
+  instance: ReturnType<typeof instanceOf>,
+  place: readonly string[],
+  create: ReturnType<typeof createOf>,
+  { ifExists, json }: NewOptions,
+): Promise<void> {
+  const [{ startServer }, { askServer }] = await Promise.all([
+    import("../../instance/launch/server.ts"),
+    import("../../instance/server-client.ts"),
+  ]);
+  const tags = place.filter((tag) => tag !== ANYWHERE).map((tag) => checkTag(tag.replace(/^tag=/, "")));
+  await startServer(instance);
+  const body = { ...create, if_exists: ifExists, place: { tags } };
+  const info = v.parse(CreatedSessionSchema, await askServer(instance, "POST", "/sessions", { body }));
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 

@@ -8,6 +8,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { everyBeat, parseBeatSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
+import type { Candidate } from "../placement.ts";
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "./connection.ts";
 import { Members } from "./members.ts";
 import { NatsLink } from "./nats-link.ts";
@@ -21,17 +22,6 @@ const QUIET_MS = 150;
 const FILL_MS = 2_000;
 /** Largest beat that is read, in bytes. */
 const MAX_BEAT_BYTES = 16 * 1024;
-
-/** A machine as placement and lists see it. */
-export interface FleetMember {
-  readonly name: string;
-  readonly health: MachineHealth;
-  readonly tags: readonly string[];
-  /** Load average of a minute for each processor. */
-  readonly load: number;
-  readonly sessions: number;
-  readonly accept: "none" | "named" | "placed";
-}
 
 export class FleetHub {
   readonly members: Members;
@@ -70,11 +60,11 @@ export class FleetHub {
   }
 
   /** Every machine that is known, by name. */
-  get all(): FleetMember[] {
+  get all(): Candidate[] {
     return this.members.names.map((name) => this.member(name));
   }
 
-  member(name: string): FleetMember {
+  member(name: string): Candidate {
     const beat = this.members.beatOf(name);
     return {
       name,

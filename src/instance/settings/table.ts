@@ -195,6 +195,17 @@ export const settingsSchema = v.object({
   rate_limit: integer(0, 0, most, "Requests per peer address; 0: none on loopback, 100 elsewhere.", {
     unit: "requests/s",
   }),
+  accept: choice(
+    ["none", "named", "placed"],
+    "named",
+    "Sessions that other machines may start here: none (they use those that there are), those that name this machine, or those that are placed on any, too.",
+    { env: "WSH_ACCEPT" },
+  ),
+  machine_tags: list(
+    /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/,
+    "tags of A-Z a-z 0-9 . _ -",
+    "Tags of this machine, by which sessions are placed on it; those of a fleet's invitation are added.",
+  ),
   ssh_command: text(
     "ssh",
     /^[^\s-]\S*( \S+)*$/,

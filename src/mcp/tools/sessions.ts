@@ -12,9 +12,10 @@ const {
   private: _private,
   ...createFields
 } = CreateSessionSchema.entries;
+const CreateParameters = v.object(createFields);
 const TagsField = v.optional(v.pipe(v.array(v.string()), v.description("for add_tags and remove_tags")));
 
-export const createSession = tool({
+const creating = {
   name: "wsh_create_session",
   title: "Create a session",
   description:
@@ -23,10 +24,11 @@ export const createSession = tool({
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  parameters: v.object(createFields),
+  parameters: CreateParameters,
   described: {
     tags: { type: "array", items: { type: "string" }, description: "labels" },
     env: { type: "object", description: "variables over the default ones" },
+    place: { type: "object", description: 'on any machine with these tags: {"tags": ["gpu"]}' },
     if_exists: { enum: ["error", "attach"], type: "string", default: "error", description: "attach: return that one" },
   },
   output: v.object({
@@ -43,7 +45,11 @@ export const createSession = tool({
     const { id, name, pid, rows, cols, tags, output_cursor } = await ask("sessions.create", parameters);
     return { session: name, id, name, pid, rows, cols, tags, output_cursor };
   },
-});
+} as const satisfies Parameters<typeof tool<typeof CreateParameters>>[0];
+
+/** `place` is for who has other machines; no list says so to others. */
+export const createSession = tool({ ...creating, unlisted: ["place"] });
+export const createSessionAnywhere = tool(creating);
 
 export const listSessions = tool({
   name: "wsh_list_sessions",

@@ -33,6 +33,8 @@ interface ToolDefinition<P extends Parameters> {
   readonly parameters: P;
   /** Descriptions of parameters whose schemas say more than a model needs. */
   readonly described?: Readonly<Record<string, JsonSchema>>;
+  /** Parameters that are taken and not listed. */
+  readonly unlisted?: readonly string[];
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
   readonly waits?: boolean;
@@ -60,8 +62,9 @@ export interface Tool {
 }
 
 export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool {
-  const { parameters, described, output, run, waits, ...shown } = definition;
-  const inputJson = describeInput(parameters, described);
+  const { parameters, described, unlisted = [], output, run, waits, ...shown } = definition;
+  const listed = Object.entries(parameters.entries).filter(([name]) => !unlisted.includes(name));
+  const inputJson = describeInput(v.object(Object.fromEntries(listed)), described);
   const { required } = inputJson;
   return {
     ...shown,

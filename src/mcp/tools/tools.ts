@@ -9,7 +9,7 @@ import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } fro
 import { history } from "./history.ts";
 import { closePane, createPane, layout, manageWindow } from "./panes.ts";
 import { addServer, listServers, removeServer, serverStatus } from "./servers.ts";
-import { createSession, listSessions, manageSession } from "./sessions.ts";
+import { createSession, createSessionAnywhere, listSessions, manageSession } from "./sessions.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSet } from "./tool-sets.ts";
@@ -43,10 +43,17 @@ export const tools: readonly Tool[] = [
 ];
 
 /** Tools on other machines: a model does not pay for them where there are none. */
-export const machineTools: readonly Tool[] = [listServers, serverStatus, addServer, removeServer];
+export const machineTools: readonly Tool[] = [
+  createSessionAnywhere,
+  listServers,
+  serverStatus,
+  addServer,
+  removeServer,
+];
 
 /** The tools served to a caller: the requested set, without those that the caller may not use. */
 export function servedTools(set: ToolSet, access: Access, hasMachines = false): readonly Tool[] {
-  const known = set === "machines" || (set === "all" && hasMachines) ? [...tools, ...machineTools] : tools;
+  const others = tools.filter((tool) => tool !== createSession);
+  const known = set === "machines" || (set === "all" && hasMachines) ? [...others, ...machineTools] : tools;
   return known.filter((tool) => (set !== "core" || tool.core) && accessCovers(access, tool.access));
 }

@@ -11,6 +11,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { LinkEnd } from "../machines/link-end.ts";
+import type { Standing } from "../machines/standing.ts";
 import { FleetMachine } from "./machine.ts";
 
 export interface JoinOptions {
@@ -21,6 +22,7 @@ export interface JoinOptions {
   readonly boot: string;
   readonly hosts: Hosts;
   readonly machines: Machines;
+  readonly standing: () => Standing;
   readonly end: LinkEnd;
 }
 
@@ -35,7 +37,7 @@ export interface Joined {
 /** @param file with the credentials @throws WshError invalid_credentials, unsafe_path */
 export function joinFleet(
   file: string,
-  { instance, logger, hostname, boot, hosts, machines, end }: JoinOptions,
+  { instance, logger, hostname, boot, hosts, machines, standing, end }: JoinOptions,
 ): Joined {
   const credentials = readCredentials(file);
   const identity = identityOf(credentials);
@@ -48,12 +50,9 @@ export function joinFleet(
   const machine = new FleetMachine(identity, {
     boot,
     hostname,
-    accept: "named",
     log,
-    standing: () => ({
-      running: hosts.all.filter(({ info }) => info.running).length,
-      settled: hosts.known.every((host) => host.standing === "known"),
-    }),
+    standing,
+    isSettled: () => hosts.known.every((host) => host.standing === "known"),
     list: () => hosts.list(),
     called: (body, context, asked) => end.called(body, context, asked, { isOwnAlone: true }),
     cancel: (key) => end.cancel(key),

@@ -2,7 +2,6 @@
  * This machine in its fleet: it says that it is there, and does what those ask who may. It beats every few seconds and on
  * changes; what its list shows has a number (`rev`) that grows with every change, so that others keep the list until then.
  */
-import os from "node:os";
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -21,6 +20,7 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { SessionRelay } from "../machines/session-relay.ts";
+import type { Standing } from "../machines/standing.ts";
 import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 
@@ -29,15 +29,17 @@ const TELL_MS = 30;
 const APART_MS = 200;
 /** Delay from a change to what is remembered of this machine, in ms: it is written whole. */
 const REMEMBER_MS = 2_000;
+/** Most tags of a machine: a beat is small. */
+const MAX_TAGS = 32;
 /** Largest list that is remembered outside of this machine, in bytes. */
 const MAX_REMEMBERED_BYTES = 256 * 1024;
 
 export interface FleetMachineOptions {
   readonly boot: string;
   readonly hostname: string;
-  readonly accept: Beat["accept"];
-  /** Running sessions, and whether the list stays as it is until something is reported. */
-  readonly standing: () => { readonly running: number; readonly settled: boolean };
+  readonly standing: () => Standing;
+  /** Whether the list stays as it is until something is reported. */
+  readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;
   readonly called: FleetRequestsOptions["called"];
   readonly cancel: FleetRequestsOptions["cancel"];
@@ -130,19 +132,19 @@ export class FleetMachine {
   }
 
   private now(): Beat {
-    const { boot, hostname, accept, standing } = this.options;
-    const { running, settled } = standing();
+    const { boot, hostname, standing, isSettled } = this.options;
+    const { sessions, load, tags, accept } = standing();
     return {
       boot,
       rev: this.rev,
-      settled,
+      settled: isSettled(),
       wsh: PROTOCOL_VERSION,
       version: VERSION,
       hostname,
       at: Date.now(),
-      sessions: running,
-      load: Math.round(((os.loadavg()[0] ?? 0) / Math.max(1, os.availableParallelism())) * 100) / 100,
-      tags: [...this.identity.tags],
+      sessions,
+      load,
+      tags: [...new Set([...this.identity.tags, ...tags])].slice(0, MAX_TAGS),
       accept,
     };
   }

@@ -9,6 +9,8 @@ import type { OperationInput, OperationName, OperationOutput } from "../../opera
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
+import type { Place } from "../../protocol/session.ts";
+import { Placing } from "./placing.ts";
 import { Repeats } from "./repeats.ts";
 
 type Context = CallContext & { readonly session?: string };
@@ -27,11 +29,15 @@ const own: ReadonlySet<string> = new Set([
 export class FarCalls {
   private readonly repeats = new Repeats();
 
+  private readonly placing: Placing;
+
   constructor(
     private readonly machines: Machines,
     /** This server's name, which means itself. */
     private readonly hostname: string,
-  ) {}
+  ) {
+    this.placing = new Placing(machines);
+  }
 
   /** The machine that a call concerns; null: this one. @throws WshError invalid_request when two are named */
   machineOf(name: OperationName, input: unknown, { session, machine }: Context): string | null {
@@ -71,6 +77,21 @@ export class FarCalls {
       link.call(name, there, { ...asked, request: { id: key, shown: id, ageMs: age_ms }, caller, signal }),
     );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
+  }
+
+  /** A session on any machine that suits. @throws WshError machine_not_found, machine_busy */
+  async create(
+    place: Place,
+    input: OperationInput<"sessions.create">,
+    context: Context,
+  ): Promise<OperationOutput<"sessions.create">> {
+    const { caller, once } = context;
+    const asks = { operation: "sessions.create", target: "", input };
+    return this.repeats.ask(asks, caller, once, (asked) =>
+      this.placing.create(place, input, context, asked, once !== undefined, (machine, given) =>
+        this.call(machine, "sessions.create", given, { ...context, once: asked }),
+      ),
+    );
   }
 
   private linkTo(machine: string, name: OperationName) {

@@ -62,7 +62,10 @@ export class LinkEnd {
       throw new WshError("access_denied", "a machine of a fleet answers for itself alone");
     }
     const once = asked({ operation: operation.name, target: session, input });
-    return (await this.options.call(operation.name, own as never, { ...context, ...once, ...place, caller })) ?? {};
+    return (
+      (await this.options.call(operation.name, own as never, { ...context, ...once, ...place, isFar: true, caller })) ??
+      {}
+    );
   }
 
   /** The same, of a machine that this server reaches; its answer as that machine gives it. @throws WshError of its link */

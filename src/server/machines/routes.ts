@@ -14,12 +14,14 @@ import type { AppContext, AppEnv } from "../http/context.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import type { WebSocketEndpoint, WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
+import type { Standing } from "./standing.ts";
 
 export interface LinkRoutesOptions {
   readonly end: LinkEnd;
   /** What `machine` in a query names: programs of this machine reach its fleet so. */
   readonly machines: Pick<Machines, "link" | "fleet">;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
+  readonly standing: () => Standing;
   readonly sockets: WebSockets;
 }
 
@@ -54,7 +56,9 @@ export class LinkRoutes {
 
   private hello(): LinkHello {
     const { hostname, serverId } = this.options.state;
-    return { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
+    const { tags, ...standing } = this.options.standing();
+    const own = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
+    return { ...own, ...standing, tags: [...tags] };
   }
 
   private async there(machine: string): Promise<LinkHello> {

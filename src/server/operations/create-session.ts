@@ -24,8 +24,9 @@ export async function createSession(
   context: CallContext,
   files: StepFiles = {},
 ): Promise<CreatedSession> {
-  const { server, if_exists, ...create } = input;
+  const { server, if_exists, place, ...create } = input;
   requireOwnServer(state, server);
+  if (context.isFar === true) requireAccepted(state, place != null);
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
   const existing = wanted === null ? null : await findLive(hosts, wanted);
   if (existing !== null) return existing;
@@ -69,6 +70,13 @@ async function madeBefore({ instance }: ServerState, once: Once): Promise<Create
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };
   if ((once.age_ms ?? 0) < REMEMBERED_MS) return null;
   throw new WshError("outcome_unknown", "whether the session was made is not remembered so long");
+}
+
+/** @throws WshError machine_busy */
+function requireAccepted({ accept, hostname }: ServerState, isPlaced: boolean): void {
+  if (accept === "placed" || (accept === "named" && !isPlaced)) return;
+  const which = accept === "none" ? "starts no sessions for other machines" : "takes only sessions that name it";
+  throw new WshError("machine_busy", `'${hostname}' ${which} (setting accept)`);
 }
 
 async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {

@@ -15,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { wholeOf } from "../hosts/whole-session.ts";
 import type { FarCalls } from "../machines/far-calls.ts";
+import { placeOf, requireOpen } from "../machines/placing.ts";
 import { createMissing, inMade } from "./create-missing.ts";
 import { findOrShow } from "./find-or-show.ts";
 
@@ -29,7 +30,14 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
   return async (name, input, context) => {
     const operation = getOperation(name);
     requireAccess(operation, context.access);
+    const place = name === "sessions.create" ? placeOf(input) : null;
     const machine = far.machineOf(name, input, context);
+    if (place !== null && context.isFar !== true) {
+      requireOpen(input, context);
+      requireOpenTo(`${name} on another machine`, context.only);
+      requireUsable(input);
+      return (await far.create(place, input as never, context)) as never;
+    }
     if (machine !== null) {
       requireOpenTo(`${name} on another machine`, context.only);
       requireUsable(input);

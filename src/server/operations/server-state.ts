@@ -1,4 +1,5 @@
 /** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
+import type { Acceptance } from "../../cluster/placement.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
@@ -13,6 +14,8 @@ export interface ServerState {
   /** Time since the start, in ms, by the monotonic clock. */
   uptimeMs(): number;
   readonly limits: Readonly<Record<string, number>>;
+  /** Which sessions other machines may start here. */
+  readonly accept: Acceptance;
   /** TCP addresses that it listens on. */
   readonly addresses: readonly string[];
   readonly persistent: boolean;

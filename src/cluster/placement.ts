@@ -1,0 +1,67 @@
+/**
+ * Which machine a session is placed on: of those that take placed sessions and have every wanted tag, two at random, the
+ * less loaded first; whoever asks many times loads all of them alike, without knowing any exactly. Those that refuse are
+ * followed by others. Pure.
+ */
+import { createHash } from "node:crypto";
+import type { MachineHealth } from "../protocol/machines.ts";
+
+/** Which sessions a machine lets others start: none, those that name it, or those that are placed, too. */
+export type Acceptance = "none" | "named" | "placed";
+
+/** A machine as placement sees it. */
+export interface Candidate {
+  readonly name: string;
+  readonly health: MachineHealth;
+  readonly tags: readonly string[];
+  readonly accept: Acceptance;
+  /** Load average of a minute for each processor. */
+  readonly load: number;
+  readonly sessions: number;
+}
+
+/** Most machines that are asked for one session: more that refuse are a fleet that is full. */
+const MAX_ASKED = 8;
+
+/** Whether a machine can have a session with these tags. */
+export function suits({ health, accept, tags }: Candidate, wanted: readonly string[]): boolean {
+  return health === "healthy" && accept === "placed" && wanted.every((tag) => tags.includes(tag));
+}
+
+/** The machines to ask, in this order. @param random as Math.random */
+export function placementOrder(
+  candidates: readonly Candidate[],
+  wanted: readonly string[],
+  random: () => number,
+): readonly string[] {
+  const left = candidates.filter((each) => suits(each, wanted));
+  const order: Candidate[] = [];
+  while (left.length > 0 && order.length < MAX_ASKED) {
+    const pair = [...takeRandom(left, random), ...takeRandom(left, random)];
+    order.push(...pair.toSorted(byLoad));
+  }
+  return order.slice(0, MAX_ASKED).map(({ name }) => name);
+}
+
+/**
+ * The same for a request with an id of its caller's, which may be asked again by another server: the order follows from
+ * the id and the machines' names alone, so that it is carried out by the same machine as before.
+ */
+export function orderOf(candidates: readonly Candidate[], wanted: readonly string[], id: string): readonly string[] {
+  const ranked = candidates
+    .filter((each) => suits(each, wanted))
+    .map(({ name }) => ({ name, rank: createHash("sha256").update(`${id} ${name}`).digest("hex") }));
+  return ranked
+    .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))
+    .slice(0, MAX_ASKED)
+    .map(({ name }) => name);
+}
+
+function takeRandom(from: Candidate[], random: () => number): Candidate[] {
+  return from.splice(Math.floor(random() * from.length), 1);
+}
+
+/** What the load average does not show yet, sessions do. */
+function byLoad(a: Candidate, b: Candidate): number {
+  return a.load - b.load || a.sessions - b.sessions;
+}

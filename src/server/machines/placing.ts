@@ -1,0 +1,157 @@
+/**
+ * A session that any machine of some tags may have (`place`): the machines are asked one after another until one takes
+ * it. Only who surely has not started it is followed by another; `outcome_unknown` is the caller's to decide.
+ */
+import { orUntil } from "../../base/deadline.ts";
+import type { Link } from "../../cluster/link.ts";
+import type { Machines } from "../../cluster/machines.ts";
+import { type Candidate, orderOf, placementOrder, suits } from "../../cluster/placement.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationInput, OperationOutput } from "../../operations/table.ts";
+import { type ErrorCode, WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
+import { parse } from "../../protocol/parse.ts";
+import type { Once } from "../../protocol/requests.ts";
+import { CreateSessionSchema, type Place } from "../../protocol/session.ts";
+
+/** Wait for added machines to say how loaded they are, and for the first that suits, in ms: with a login by ssh. */
+const SOON_MS = 1_000;
+const LONGEST_MS = 14_000;
+/** Requests of unknown outcome that are remembered; the oldest is forgotten first. */
+const MAX_UNKNOWN = 256;
+/** Most machines that an error names. */
+const MAX_NAMED = 8;
+/** Nothing was started there, so another machine may be asked. */
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  "machine_busy",
+  "machine_unreachable",
+  "machine_conflict",
+  "max_sessions_reached",
+  "host_version",
+  "access_denied",
+]);
+
+type Create = OperationInput<"sessions.create">;
+type Created = OperationOutput<"sessions.create">;
+/** Starts the session on one machine. */
+export type CreateThere = (machine: string, input: Create) => Promise<Created>;
+
+/** The place that a call to make a session wants; null: none. @throws WshError invalid_request */
+export function placeOf(input: unknown): Place | null {
+  if (typeof input !== "object" || input === null || !("place" in input)) return null;
+  if (input.place === undefined || input.place === null) return null;
+  return parse(CreateSessionSchema.entries.place, input.place, { what: "place" }) ?? null;
+}
+
+/** A call with a place names no machine. @throws WshError invalid_request */
+export function requireOpen(input: unknown, { machine }: Pick<CallContext, "machine">): void {
+  const { server, name }: Readonly<Record<string, unknown>> = Object(input);
+  const named = machine ?? server ?? (typeof name === "string" ? parsePlace(name).machine : null);
+  if (named === null) return;
+  throw new WshError("invalid_request", `a session has a place or a machine, and '${named}' is one`, {
+    field: "place",
+  });
+}
+
+/** Machines that may have started the session of a request, by its key: asked again, it is theirs alone. */
+export class Placing {
+  private readonly unknown = new Map<string, string>();
+
+  constructor(private readonly machines: Machines) {}
+
+  /**
+   * @param isOwn the request's id is the caller's, who may ask another server with it
+   * @throws WshError machine_not_found where none could have it, machine_busy where none takes it
+   */
+  async create(
+    { tags }: Place,
+    input: Create,
+    { signal }: Pick<CallContext, "signal">,
+    { key }: Pick<Once, "key">,
+    isOwn: boolean,
+    create: CreateThere,
+  ): Promise<Created> {
+    const before = this.unknown.get(key);
+    const candidates = before === undefined ? await candidatesOf(this.machines, tags) : [];
+    const chosen = isOwn ? orderOf(candidates, tags, key) : placementOrder(candidates, tags, Math.random);
+    const order = before === undefined ? chosen : [before];
+    if (order.length === 0) throw noMachine(candidates, tags);
+    const said: string[] = [];
+    for (const machine of order) {
+      if (signal.aborted) throw new WshError("cancelled", "the caller ended the request");
+      try {
+        return await create(machine, input);
+      } catch (thrown) {
+        const error = WshError.from(thrown);
+        if (error.code === "outcome_unknown") this.keep(key, machine);
+        if (!refusals.has(error.code) || before !== undefined) throw error;
+        said.push(`${machine}: ${error.message}`);
+      }
+    }
+    throw new WshError("machine_busy", `no machine takes the session: ${said.join("; ")}`, {
+      hint: "Try again later.",
+    });
+  }
+
+  private keep(key: string, machine: string): void {
+    this.unknown.set(key, machine);
+    for (const oldest of this.unknown.keys()) {
+      if (this.unknown.size <= MAX_UNKNOWN) break;
+      this.unknown.delete(oldest);
+    }
+  }
+}
+
+/**
+ * Members of the fleet as their beats tell of them, and added machines, each asked: those that answer soon, or, where none
+ * of them suits, as long as an answer takes.
+ */
+async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
+  const answered = new Map<string, Candidate>();
+  const names = machines.all.map(({ name }) => name);
+  const first = Promise.withResolvers<void>();
+  const asked = names.map(async (name) => {
+    const found = await candidate(machines.link(name));
+    answered.set(name, found);
+    if (suits(found, tags)) first.resolve();
+  });
+  const all = Promise.all(asked);
+  await orUntil<unknown>(all, { ms: SOON_MS }, () => null);
+  await orUntil<unknown>(Promise.race([first.promise, all]), { ms: LONGEST_MS }, () => null);
+  await machines.fleet?.ready();
+  const ofFleet = machines.ofFleet.flatMap((name) => machines.fleet?.member(name) ?? []);
+  return [...names.map((name) => answered.get(name) ?? silent(name)), ...ofFleet];
+}
+
+async function candidate(link: Link): Promise<Candidate> {
+  const hello = await link.hello().catch(() => null);
+  if (hello === null) return { ...silent(link.machine), health: link.state.health };
+  const { accept = "named", tags = [], load = 0, sessions = 0 } = hello;
+  return { name: link.machine, health: link.state.health, tags, accept, load, sessions };
+}
+
+/** One that does not say what it is. */
+function silent(name: string): Candidate {
+  return { name, health: "unreachable", tags: [], accept: "none", load: 0, sessions: 0 };
+}
+
+function noMachine(candidates: readonly Candidate[], tags: readonly string[]): WshError {
+  const wanted = ["machine", ...tags.map((tag, at) => `${at === 0 ? "with" : "and"} '${tag}'`)].join(" ");
+  // Of one that does not answer, the tags may not be known.
+  const tagged = candidates.filter(
+    ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),
+  );
+  const others = tagged.filter((each) => !suits(each, tags));
+  if (others.length === 0) {
+    return new WshError("machine_not_found", `there is no ${wanted}`, {
+      hint: "`wsh servers` shows the machines; tags are given by `wsh fleet invite --tag`, or machine_tags there.",
+    });
+  }
+  const why = others.slice(0, MAX_NAMED).map(({ name, health, accept }) => {
+    if (health !== "healthy") return `${name} is ${health}`;
+    return `${name} takes ${accept === "none" ? "none" : "only those that name it"}`;
+  });
+  return new WshError("machine_busy", `no ${wanted} takes the session: ${why.join(", ")}`, {
+    hint: 'A machine takes them by `accept = "placed"` in its settings.',
+  });
+}

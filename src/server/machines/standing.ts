@@ -1,0 +1,24 @@
+/** What this machine says of itself to those who place sessions. */
+import os from "node:os";
+import type { Acceptance } from "../../cluster/placement.ts";
+import type { Settings } from "../../instance/settings/table.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+
+export interface Standing {
+  readonly accept: Acceptance;
+  readonly tags: readonly string[];
+  /** Load average of a minute for each processor. */
+  readonly load: number;
+  /** Running ones. */
+  readonly sessions: number;
+}
+
+export function standingOf(settings: Pick<Settings, "accept" | "machine_tags">, hosts: Hosts): Standing {
+  const load = (os.loadavg()[0] ?? 0) / Math.max(1, os.availableParallelism());
+  return {
+    accept: settings.accept,
+    tags: settings.machine_tags,
+    load: Math.round(load * 100) / 100,
+    sessions: hosts.all.filter(({ info }) => info.running).length,
+  };
+}

@@ -1,0 +1,94 @@
+/** Sessions that any machine of some tags may have, and which sessions a machine lets others start. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { call, McpInstance } from "../support/mcp-instance.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+const settings = {
+  gpu1: 'accept = "placed"\nmachine_tags = ["gpu"]\nmax_sessions = 2\n',
+  gpu2: 'accept = "placed"\nmachine_tags = ["gpu", "big"]\n',
+  shy: 'machine_tags = ["gpu"]\n',
+  shut: 'accept = "none"\nmachine_tags = ["shut"]\n',
+} as const;
+type Name = keyof typeof settings;
+const far = {} as Record<Name, Wsh>;
+let near: McpInstance;
+
+beforeAll(async () => {
+  near = new McpInstance();
+  await near.server();
+  for (const name of Object.keys(settings) as Name[]) {
+    const machine = new Wsh({ config: settings[name] });
+    far[name] = machine;
+    await machine.server("--bind", "127.0.0.1:0");
+    const [url = ""] = JSON.parse(await machine.ok("server", "--ensure", "--json")).addresses;
+    await near.ok("servers", "add", url, "--name", name, "--token", (await machine.ok("token")).trim());
+  }
+});
+afterAll(async () => {
+  for (const machine of Object.values(far)) await machine[Symbol.asyncDispose]();
+  await near[Symbol.asyncDispose]();
+});
+
+async function post(body: object) {
+  const headers = { "Content-Type": "application/json" };
+  const response = await near.fetch("/sessions", { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: response.status, body: await response.json() };
+}
+
+test("a session is placed where the tags are, and named as callers here must name it", async () => {
+  expect((await near.ok("new", "a", "--place", "tag=big")).trim()).toBe("gpu2/a");
+  expect(await near.ok("exec", "gpu2/a", "--", "echo there")).toBe("there\n");
+  const made = await post({ name: "b", place: { tags: ["gpu", "big"], strategy: "least_loaded" } });
+  expect(made).toMatchObject({ status: 201, body: { name: "gpu2/b", server: "gpu2" } });
+  const client = await near.client();
+  const tool = await call(client, "wsh_create_session", { name: "c", place: { tags: ["big"] } });
+  expect(tool).toMatchObject({ value: { session: "gpu2/c" } });
+});
+
+test("a machine that is full is followed by the next; those that name it alone are left out", async () => {
+  for (let at = 0; at < 5; at++) await near.ok("new", "--place", "gpu");
+  expect((await far.gpu1.list()).length).toBeLessThanOrEqual(2);
+  expect(await far.shy.list()).toEqual([]);
+  // Full, whatever was placed by chance.
+  while ((await far.gpu1.list()).length < 2) await near.ok("new", "gpu1/");
+  const before = (await far.gpu2.list()).length;
+  for (let at = 0; at < 3; at++) await near.ok("new", "--place", "gpu");
+  expect((await far.gpu2.list()).length).toBe(before + 3);
+});
+
+test("what cannot be placed is refused with what is missing", async () => {
+  expect(await post({ place: { tags: ["quantum"] } })).toMatchObject({
+    status: 404,
+    body: { error: { code: "machine_not_found", message: expect.stringContaining("with 'quantum'") } },
+  });
+  expect((await near.run("new", "--place", "shut")).stderr).toContain("shut takes none");
+  expect(await post({ place: { tags: ["gpu"] }, server: "gpu1" })).toMatchObject({ status: 400 });
+  expect(await post({ place: { tags: ["gpu"] }, server: "local" })).toMatchObject({ status: 400 });
+  expect(await post({ place: { tags: ["gpu"] }, name: "gpu1/x" })).toMatchObject({ status: 400 });
+  expect(await post({ place: { tag: "gpu" } })).toMatchObject({ status: 422 });
+  expect(await post({ place: { tags: [], strategy: "first" } })).toMatchObject({ status: 422 });
+  expect((await near.run("new", "--place", "a b")).code).not.toBe(0);
+});
+
+test("a machine starts for others what its setting permits, by whatever operation", async () => {
+  expect((await near.ok("new", "shy/own")).trim()).toBe("shy/own");
+  expect((await near.run("new", "shut/own")).stderr).toContain("starts no sessions for other machines");
+  const client = await near.client();
+  const tool = await call(client, "wsh_exec", { session: "shut/x", command: "true", create: true });
+  expect(tool).toMatchObject({ isError: true, value: { code: "machine_busy" } });
+  // Those who are there start what they like, and what they started may be used.
+  await far.shut.session("mine");
+  expect(await near.ok("exec", "shut/mine", "--", "echo used")).toBe("used\n");
+});
+
+test("a request that is asked again by its id is placed once", async () => {
+  const headers = { "Content-Type": "application/json", "Wsh-Request": "once-1" };
+  const body = JSON.stringify({ place: { tags: ["big"] } });
+  const ask = async () => (await near.fetch("/sessions", { method: "POST", headers, body })).json();
+  const first = await ask();
+  await near.killServer();
+  await near.server();
+  expect((await ask()).id).toBe(first.id);
+});
