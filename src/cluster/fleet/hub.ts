@@ -7,7 +7,6 @@ import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { everyBeat, parseBeatSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
-import type { MachineHealth } from "../../protocol/machines.ts";
 import type { Candidate } from "../placement.ts";
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "./connection.ts";
 import { Members } from "./members.ts";
