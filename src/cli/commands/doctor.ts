@@ -1,5 +1,7 @@
 /** `wsh doctor`: checks everything that wsh needs and reports what is wrong and what to do; then the exit code is 1. */
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import type { LinkStep } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";
@@ -22,7 +24,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const findings: Finding[] = [];
       if (machine !== undefined) findings.push(...(await wayTo(instance, machine)));
-      else
+      else {
         for (const [subject, check] of checks) {
           try {
             findings.push(...(await check(instance)));
@@ -31,18 +33,46 @@ export function register(program: Command): void {
             findings.push({ subject, state: "wrong", text: error.message, advice: error.hintAt("cli") });
           }
         }
+        findings.push(...(await fleetOf(instance)));
+      }
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;
       if (json === true) return printJson(findings);
       await print(findings.map(line).join(""));
     });
 }
 
-/** The steps to another machine's server, up to the first that fails. */
+/** The steps to another machine's server, up to the first that fails; to one of the fleet by the fleet's servers. */
 async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
-  const { linkOf } = await import("../session/machines.ts");
-  const link = await linkOf(instance, machine);
+  const { linkOf, machinesOf } = await import("../session/machines.ts");
+  const { isAddress } = await import("../../protocol/machines.ts");
+  const isAdded = isAddress(machine) || (await machinesOf(instance)).all.some(({ name }) => name === machine);
+  const before = isAdded ? [] : await fleetOf(instance);
+  if (before.some(({ state }) => state === "wrong")) return before;
+  return [...before, ...(await findingsOf((await linkOf(instance, machine)).examine()))];
+}
+
+/** The steps to the servers of this instance's fleet; none where it is in none. */
+async function fleetOf(instance: Instance): Promise<Finding[]> {
+  const [{ settingsOf }, { joinedFile, readCredentials }] = await Promise.all([
+    import("../instance.ts"),
+    import("../../cluster/fleet/creds-file.ts"),
+  ]);
+  const { values } = await settingsOf(instance);
+  const path = values.fleet === "" ? joinedFile(instance) : values.fleet;
+  if (values.fleet === "" && !existsSync(path)) return [];
+  try {
+    const credentials = readCredentials(path);
+    const { examineFleet } = await import("../../cluster/fleet/examine.ts");
+    return (await findingsOf(examineFleet(credentials))).map((each) => ({ ...each, subject: `fleet ${each.subject}` }));
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    return [{ subject: "fleet credentials", state: "wrong", text: error.message, advice: error.hintAt("cli") }];
+  }
+}
+
+async function findingsOf(steps: AsyncIterable<LinkStep>): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for await (const { step, ok, text, advice } of link.examine()) {
+  for await (const { step, ok, text, advice } of steps) {
     const state = !ok ? "wrong" : advice === undefined ? "ok" : "note";
     findings.push({ subject: step, state, text, ...(advice === undefined ? {} : { advice }) });
   }

@@ -157,7 +157,7 @@ export class FleetConnection {
     while (!this.isOver) {
       try {
         this.client ??= await import("@nats-io/transport-node");
-        const nats = await connect(this.client, this.identity);
+        const nats = await connectAs(this.client, this.identity);
         pauseMs = FIRST_PAUSE_MS;
         if (this.isOver) {
           await nats.close();
@@ -223,7 +223,7 @@ function unsentSubject(client: Client | null, error: Error): string | null {
   return isUnsent ? error.subject : null;
 }
 
-async function connect(client: Client, identity: FleetIdentity): Promise<NatsConnection> {
+export async function connectAs(client: Client, identity: FleetIdentity): Promise<NatsConnection> {
   const { servers, login, ca, user } = identity;
   const options: ConnectionOptions = {
     name: `wsh ${user}`,

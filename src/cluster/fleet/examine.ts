@@ -1,0 +1,172 @@
+/** The way to a fleet's servers step by step, from nothing, for `wsh doctor`: what fails, and what to do. */
+import net from "node:net";
+import tls from "node:tls";
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import { type Credentials, MACHINES_BUCKET } from "../../protocol/fleet.ts";
+import { BeatSchema } from "../../protocol/fleet-messages.ts";
+import { everyBeat, serviceSubject } from "../../protocol/fleet-subjects.ts";
+import type { LinkStep } from "../link.ts";
+import { connectAs, identityOf } from "./connection.ts";
+
+/** Longest wait for one server, in ms; time in which machines that are there have answered. */
+const PATIENCE_MS = 5_000;
+const BEATS_MS = 1_000;
+/** Clocks that differ by more, in ms, make credentials and deadlines wrong. */
+const CLOCK_MS = 5_000;
+const DAY_MS = 86_400_000;
+/** A certificate that ends sooner is worth a word, in days. */
+const SOON_DAYS = 30;
+
+/** Ends with the first step that fails. */
+export async function* examineFleet(credentials: Credentials): AsyncIterable<LinkStep> {
+  const { settings, user, expiresAt } = credentials;
+  const { role, servers } = settings;
+  const now = Date.now();
+  if (expiresAt !== null && expiresAt <= now) {
+    const text = `those of '${user}' ended on ${new Date(expiresAt).toISOString()}; the clock here says ${new Date(now).toISOString()}`;
+    yield {
+      step: "credentials",
+      ok: false,
+      text,
+      advice: "Set the clock, or have a new invitation made: wsh fleet invite.",
+    };
+    return;
+  }
+  const tried = await Promise.all(servers.map((server) => reach(server, settings.ca)));
+  const good = tried.find(({ ok }) => ok) ?? tried[0];
+  for (const { server, reached } of tried) {
+    if (reached !== null) continue;
+    const isWhole = good?.reached === null;
+    const text = `${server} does not answer`;
+    yield isWhole
+      ? { step: "reach", ok: false, text, advice: "Check the address, firewalls, and that nats-server runs there." }
+      : { step: "reach", ok: true, text, advice: "Another server is used meanwhile." };
+  }
+  if (good === undefined || good.reached === null) return;
+  yield { step: "reach", ok: true, text: `${good.server} answers in ${Math.round(good.reached)} ms` };
+  if (!good.ok) {
+    const advice =
+      "The certificate must be for that name and signed by what the credentials, or the system, trust; check the clock, too.";
+    yield { step: "TLS", ok: false, text: `${good.server}: ${good.text}`, advice };
+    return;
+  }
+  yield { step: "TLS", ok: true, text: good.text, ...(good.advice === undefined ? {} : { advice: good.advice }) };
+  yield* examineLogin(credentials, `'${user}' (${role})`);
+}
+
+async function* examineLogin(credentials: Credentials, who: string): AsyncIterable<LinkStep> {
+  const { user, settings } = credentials;
+  const client = await import("@nats-io/transport-node");
+  let nats: Awaited<ReturnType<typeof connectAs>>;
+  try {
+    nats = await connectAs(client, identityOf(credentials));
+  } catch (thrown) {
+    const text = `${who} is not admitted: ${WshError.from(thrown).message}`;
+    yield {
+      step: "credentials",
+      ok: false,
+      text,
+      advice: "They may be revoked, or of another fleet: have a new invitation made.",
+    };
+    return;
+  }
+  try {
+    yield { step: "credentials", ok: true, text: `${who} is admitted` };
+    const refused: string[] = [];
+    void (async () => {
+      for await (const status of nats.status()) if (status.type === "error") refused.push(status.error.message);
+    })();
+    const offsets = new Map<string, number>();
+    const isCaller = settings.role !== "machine";
+    if (isCaller) {
+      nats.subscribe(everyBeat, { callback: (_, message) => keepOffset(offsets, message) });
+      nats.publish(serviceSubject("PING"), "");
+    }
+    let bucket = "no JetStream: machines are remembered in a file";
+    const inbox = `_INBOX.${user}.$js.${crypto.randomUUID()}`;
+    nats.subscribe(inbox, {
+      max: 1,
+      callback: (_, message) => {
+        if (message.string().includes('"config"')) bucket = `the bucket ${MACHINES_BUCKET} remembers machines`;
+      },
+    });
+    nats.publish(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, "", { reply: inbox });
+    await nats.flush();
+    await Bun.sleep(BEATS_MS);
+    const advice = "Give the user the permissions of docs/machines.md (A cluster of your own).";
+    if (refused.length > 0) {
+      yield { step: "permissions", ok: false, text: refused[0] ?? "", advice };
+      return;
+    }
+    yield { step: "permissions", ok: true, text: bucket };
+    if (isCaller) yield clockStep(offsets);
+  } finally {
+    await nats.close().catch(() => {});
+  }
+}
+
+function clockStep(offsets: ReadonlyMap<string, number>): LinkStep {
+  const off = [...offsets].filter(([, ms]) => Math.abs(ms) > CLOCK_MS);
+  if (off.length === 0)
+    return { step: "clock", ok: true, text: `${offsets.size} machines answer, and their clocks agree` };
+  const text = off
+    .slice(0, 8)
+    .map(([name, ms]) => `${name} ${Math.round(ms / 1_000)} s`)
+    .join(", ");
+  return { step: "clock", ok: true, text: `clocks differ: ${text}`, advice: "Set them by NTP." };
+}
+
+function keepOffset(offsets: Map<string, number>, message: { readonly subject: string; string(): string }): void {
+  const beat = v.safeParse(v.pipe(v.string(), v.parseJson(), BeatSchema), message.string());
+  if (beat.success) offsets.set(message.subject.split(".").at(-1) ?? "", beat.output.at - Date.now());
+}
+
+interface Reached {
+  readonly server: string;
+  /** Time to connect, in ms; null: it does not answer. */
+  readonly reached: number | null;
+  /** Whether what answers is who it should be. */
+  readonly ok: boolean;
+  readonly text: string;
+  readonly advice?: string;
+}
+
+/** A NATS server greets in the clear and asks for TLS then; a WebSocket begins with it. */
+async function reach(server: string, ca: string | undefined): Promise<Reached> {
+  const url = new URL(server.replace(/^(tls|nats|wss|ws):/, "https:"));
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isSocket = /^wss?:/.test(server);
+  const port = Number(url.port || (isSocket ? 443 : 4222));
+  const began = performance.now();
+  const socket = net.connect({ host, port });
+  const done = Promise.withResolvers<Reached>();
+  let reached: number | null = null;
+  const end = (ok: boolean, text: string, advice?: string): void => {
+    done.resolve({ server, reached, ok, text, ...(advice === undefined ? {} : { advice }) });
+  };
+  socket.setTimeout(PATIENCE_MS, () => end(false, "it does not go on"));
+  socket.on("error", (error) => end(false, error.message));
+  socket.on("connect", () => {
+    reached = performance.now() - began;
+    if (/^(nats|ws):/.test(server)) return end(true, "not encrypted, on this machine alone");
+    if (isSocket) secure();
+    else socket.once("data", secure);
+  });
+  const secure = (): void => {
+    const trust = ca === undefined ? {} : { ca };
+    const name = net.isIP(host) === 0 ? { servername: host } : {};
+    const secured = tls.connect({ socket, ...trust, ...name, host }, () => {
+      const { valid_to: until, issuer } = secured.getPeerCertificate();
+      const days = Math.floor((new Date(until).getTime() - Date.now()) / DAY_MS);
+      const soon = days < SOON_DAYS ? "It ends soon: renew it." : undefined;
+      end(true, `certificate of ${String(issuer?.CN ?? "an authority")}, ${days} days left`, soon);
+    });
+    secured.on("error", (error) => end(false, error.message));
+  };
+  try {
+    return await done.promise;
+  } finally {
+    socket.destroy();
+  }
+}
