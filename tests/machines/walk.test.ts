@@ -1,6 +1,6 @@
 /**
- * A random walk over three machines: commands and creates, servers killed, ways cut and held. Whatever happens, no command
- * runs twice or after its deadline, and no session vanishes from the list. `WSH_WALK_SEED` repeats a walk.
+ * A random walk over three machines: commands, servers killed, processes stopped, ways cut and held. Whatever happens, no
+ * command runs twice or after its deadline, and no session vanishes from the list. `WSH_WALK_SEED` repeats a walk.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";

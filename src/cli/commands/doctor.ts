@@ -57,7 +57,10 @@ async function fleetOf(instance: Instance): Promise<Finding[]> {
     import("../instance.ts"),
     import("../../cluster/fleet/creds-file.ts"),
   ]);
-  const { values } = await settingsOf(instance);
+  // What is wrong with the settings is said by their own check.
+  const settings = await settingsOf(instance).catch(() => null);
+  if (settings === null) return [];
+  const { values } = settings;
   const path = values.fleet === "" ? joinedFile(instance) : values.fleet;
   if (values.fleet === "" && !existsSync(path)) return [];
   try {
