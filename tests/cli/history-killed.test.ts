@@ -28,7 +28,7 @@ async function runs(wsh: Wsh, session: string, line: string): Promise<void> {
 async function killed(wsh: Wsh): Promise<void> {
   const [host = 0] = wsh.hosts();
   process.kill(host, "SIGKILL");
-  await until("the session to be gone", async () => (await wsh.list()).length === 0);
+  await until("the session to be gone", async () => (await wsh.list()).every(({ running }) => !running));
 }
 
 describe("a session process that is killed", () => {

@@ -179,7 +179,10 @@ describe("the output of a command that was asked for", () => {
     const { stateDir } = instance.wsh.instance;
     const before = fs.readdirSync(stateDir);
     process.kill(pid, "SIGKILL");
-    await until("the session to be gone", async () => (await api.http.get(`/sessions/${api.name}`)).status === 404);
+    await until("the session to be gone", async () => {
+      const { status, text } = await api.http.get(`/sessions/${api.name}`);
+      return status === 404 || JSON.parse(text).state === "lost";
+    });
     expect(fs.readdirSync(stateDir)).toEqual(before);
     expect(before.filter((name) => name.endsWith(".spool"))).toEqual([]);
     expect(id).toBe(first);

@@ -100,12 +100,19 @@ describe("in a session over HTTP", () => {
     const first = await fetch(url, { method: "POST", headers: events, body: wait("one") });
     const second = await post(wait("two"));
     expect({ status: second.status, code: (await second.json()).error?.code }).toEqual({ status: 400, code: -32600 });
-    const other = post(wait("two").replace('"id":3', '"id":4'));
+    const other = await fetch(url, {
+      method: "POST",
+      headers: events,
+      body: wait("two").replace('"id":3', '"id":4'),
+    });
     await (await post(toolCall(5, "wsh_send_input", { session, input: "two\n" }))).text();
-    expect((await (await other).json()).result.structuredContent.match).toBe("two");
+    const answered = async (stream: Response): Promise<unknown> => {
+      const [, answer] = /^data: (\{.*\})$/m.exec(await stream.text()) ?? [];
+      return JSON.parse(answer ?? "null");
+    };
+    expect(await answered(other)).toMatchObject({ id: 4, result: { structuredContent: { match: "two" } } });
     await (await post(toolCall(5, "wsh_send_input", { session, input: "one\n" }))).text();
-    const [, answer] = /^data: (\{.*\})$/m.exec(await first.text()) ?? [];
-    expect(JSON.parse(answer ?? "null")).toMatchObject({
+    expect(await answered(first)).toMatchObject({
       id: 3,
       result: { structuredContent: { decided_by: "text", match: "one" } },
     });

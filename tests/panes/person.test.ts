@@ -245,5 +245,11 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
   } finally {
     process.kill(layout, "SIGCONT");
   }
-  await until("the picture before", async () => (await person.text()) === before);
+  await until("the picture before", async () => (await person.text()) === before).catch(async (error) => {
+    const panes = (await http.get("/sessions/dev/panes")).body as { id: string }[];
+    const screens = await Promise.all(panes.map(({ id }) => http.get(`/sessions/${id}/screen`)));
+    throw new Error(
+      `${error}:\n${await person.text()}\n--- before:\n${before}\n${JSON.stringify([panes, screens.map(({ body }) => body)])}`,
+    );
+  });
 });

@@ -121,12 +121,15 @@ test(
         throw new Error(`${error.message}: ${reason}`);
       });
       for (const { id, pid, view } of await panes("dev")) if (view === undefined) pids.set(id, pid);
-      await until("the panes in the other session", async () => {
+      const others = await until("the panes in the other session", async () => {
         const { status, body } = await http.get("/sessions/other/panes");
-        const there = status === 200 ? (body as Pane[]) : [];
-        return [...away].every(([id, pid]) => there.some((each) => each.id === id && (pid === 0 || each.pid === pid)));
+        if (status !== 200) return null;
+        const there = body as Pane[];
+        const isThere = ([id, pid]: [string, number]): boolean =>
+          there.some((each) => each.id === id && (pid === 0 || each.pid === pid));
+        return [...away].every(isThere) ? there : null;
       });
-      for (const { id, pid } of await panes("other")) if (away.has(id)) away.set(id, pid);
+      for (const { id, pid } of others) if (away.has(id)) away.set(id, pid);
       expect((await wsh.list()).map(({ name }) => name).sort()).toEqual(["dev", "other"]);
     };
     const deadline = performance.now() + SECONDS * 1000;

@@ -24,7 +24,7 @@ export async function splitServer(options: ConstructorParameters<typeof Wsh>[0] 
   const wsh = new Wsh(options);
   const server = await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
-  const panes = async (target: string): Promise<Pane[]> => (await http.get(`/sessions/${target}/panes`)).body as Pane[];
+  const panes = (target: string): Promise<Pane[]> => http.expect<Pane[]>(200, http.get(`/sessions/${target}/panes`));
   return { wsh, server, http, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
 }
 

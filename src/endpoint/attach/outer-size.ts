@@ -65,9 +65,13 @@ export class OuterSize {
 
   private soon(): void {
     if (this.timer !== null || this.applying) return;
-    const wait = this.port.atOnce ? 0 : this.appliedAt + RESIZE_MS - performance.now();
-    if (wait <= 0) void this.apply();
-    else this.timer = setTimeout(() => void this.apply(), wait);
+    if (this.port.atOnce) {
+      void this.apply();
+      return;
+    }
+    // Never before what has arrived with it is read: another size may stand behind this one.
+    const wait = Math.max(0, this.appliedAt + RESIZE_MS - performance.now());
+    this.timer = setTimeout(() => void this.apply(), wait);
   }
 
   private async apply(): Promise<void> {

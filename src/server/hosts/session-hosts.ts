@@ -6,6 +6,7 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
+import { errorCode } from "../../base/errno.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
@@ -273,6 +274,12 @@ export class Hosts {
       }
       // It was between bind(2) and listen(2), or another has taken its place.
       if (error.code !== "host_version" && wasQuick && again) return this.connect(id, false);
+      // Of a process that is dying, the kernel still has the lock: no session has its name because of it.
+      if (errorCode(error.cause) === "ECONNREFUSED") {
+        this.hosts.delete(id);
+        setTimeout(() => void this.scan(), LIST_PATIENCE_MS).unref();
+        return;
+      }
       this.nameByRegistry(host);
       host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
       this.hosts.set(id, host);
