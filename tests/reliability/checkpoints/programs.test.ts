@@ -9,13 +9,18 @@ import { Wsh } from "../../support/wsh.ts";
 import { kill, stored, written } from "./lost-sessions.ts";
 
 /** Starts a program in a session by typing its line, waits until it is written down, and loses the session. */
-async function lose(wsh: Wsh, line: string, shown: string | RegExp, then: () => Promise<unknown> = async () => {}) {
+async function lose(
+  wsh: Wsh,
+  line: string,
+  shown: string | RegExp,
+  then: (pane: number, session: number) => Promise<unknown> = async () => {},
+) {
   const { id, pane_id } = await wsh.session("dev", "--cwd", wsh.dir);
   const [session, pane] = [Number(id.slice(2)), Number(pane_id.slice(1))];
   await wsh.shows("dev", "$");
   await wsh.ok("send", "dev", "--enter", line);
   await wsh.shows("dev", shown);
-  await then();
+  await then(pane, session);
   await until("its line to be written", () => stored(wsh, pane, session)?.record.foreground?.line === line);
   await kill(wsh);
 }
@@ -90,9 +95,9 @@ testWith(
 
 testWith("python3")("a REPL waits for Enter, and what was typed into it is above", async () => {
   await using wsh = new Wsh();
-  await lose(wsh, "python3 -q", ">>>", async () => {
+  await lose(wsh, "python3 -q", ">>>", async (pane, session) => {
     await wsh.ok("send", "dev", "--enter", "print(6 * 7)");
-    await wsh.shows("dev", "42");
+    await written(wsh, "\n42", pane, session);
   });
   await wsh.ok("restore", "dev");
   const screen = await wsh.shows("dev", /─\n\$ python3 -q$/m);

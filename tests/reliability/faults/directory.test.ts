@@ -94,7 +94,7 @@ test("the locks deleted: sessions and server stay, make new ones, and are found 
   await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
   expect(await wsh.run("exec", "s", "--", "(exit 4)")).toMatchObject({ code: 4 });
   await wsh.killHost();
-  await until("the session to be gone", async () => (await wsh.list()).length === 0);
+  await until("the session to be gone", async () => (await wsh.list()).every(({ running }) => !running));
   await wsh.session("s");
 });
 
@@ -106,7 +106,7 @@ test("a program that outlives its session's killed process does not keep the ses
   const pid = await until("the program", () => (existsSync(left) ? Number(readFileSync(left, "utf8")) : 0));
   try {
     await wsh.killHost();
-    await until("the session to be gone", async () => (await wsh.list()).length === 0);
+    await until("the session to be gone", async () => (await wsh.list()).every(({ running }) => !running));
     process.kill(pid, 0);
     await wsh.session("s");
   } finally {
