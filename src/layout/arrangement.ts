@@ -32,6 +32,8 @@ const LISTED_MS = 20;
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
+  /** Its process went without a word: killed, or crashed. */
+  readonly isLost?: boolean;
 }
 
 export interface ArrangementEvents {
@@ -259,7 +261,8 @@ export class Arrangement {
   private paneEnded(pane: string, end: StreamEnd | null): void {
     const entry = this.current.panes[pane];
     if (entry === undefined || this.isOver) return;
-    const exit: Exit = { code: end?.exit_code ?? null, signal: end?.signal ?? null };
+    const isLost = end === null || end.reason === "host_crashed";
+    const exit: Exit = { code: end?.exit_code ?? null, signal: end?.signal ?? null, isLost };
     const kept = end?.reason === "exited" && (entry.keep ?? this.port.keepAfterExit);
     if (!kept) {
       this.remove(pane, exit);

@@ -198,8 +198,7 @@ export class LayoutCheckpoint {
   /** Called before the pane leaves the layout. */
   private paneEnded(exit: Exit): void {
     this.lastExit = exit;
-    // Its process was lost, and said nothing.
-    if (exit.code === null && exit.signal === null) this.processLost();
+    if (exit.isLost === true) this.processLost();
   }
 
   private processLost(): void {
@@ -212,7 +211,8 @@ export class LayoutCheckpoint {
       const record = this.record(null);
       this.enqueue(() => this.writeRecord(record));
     }
-    this.lossUntil = now + LOSS_MS;
+    // From the first of several, so that nothing is unwritten for longer.
+    if (now >= this.lossUntil) this.lossUntil = now + LOSS_MS;
     this.notBefore = Math.max(this.notBefore, this.lossUntil);
     if (isWritten) this.touch();
   }
@@ -235,8 +235,7 @@ export class LayoutCheckpoint {
     if (this.isOver || this.isKept) return;
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
-    const isLost = this.lastExit !== null && this.lastExit.code === null && this.lastExit.signal === null;
-    if (isLost && !this.port.session.lifetime.isEnding) this.writer.close();
+    if (this.lastExit?.isLost === true && !this.port.session.lifetime.isEnding) this.writer.close();
     else {
       this.writer.remove();
       removeSession(this.directory);

@@ -113,8 +113,8 @@ export class Intake {
       const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
       this.tail = EMPTY;
       for (let at = 0; at < bytes.length && !this.disposed; ) {
-        const began = this.portionBegan();
-        if (performance.now() - began > PORTION_MS) await new Promise((resolve) => setImmediate(resolve));
+        // The first chunk of a turn is parsed at once, however late the turn is.
+        if (this.isPortionUsedUp()) await new Promise((resolve) => setImmediate(resolve));
         if (!this.disposed) at = this.chunk(bytes, at);
       }
       next.done();
@@ -122,14 +122,13 @@ export class Intake {
     this.running = false;
   }
 
-  private portionBegan(): number {
-    if (this.began === null) {
-      this.began = performance.now();
-      setImmediate(() => {
-        this.began = null;
-      });
-    }
-    return this.began;
+  private isPortionUsedUp(): boolean {
+    if (this.began !== null) return performance.now() - this.began > PORTION_MS;
+    this.began = performance.now();
+    setImmediate(() => {
+      this.began = null;
+    });
+    return false;
   }
 
   /** Parses one chunk from `from` and reports it; returns where the next begins. */

@@ -168,12 +168,16 @@ class Walk implements AsyncDisposable {
       }
       await Bun.sleep(this.below(APART_MS));
     }
-    await until("all to be gone", () => {
-      const left = this.wsh.processes().filter(({ command }) => / (host|layout-process)$/.test(command));
-      for (const { pid } of left) process.kill(pid, "SIGKILL");
-      return left.length === 0;
-    });
+    const gone = (): Promise<unknown> =>
+      until("all to be gone", () => {
+        const left = this.wsh.processes().filter(({ command }) => / (host|layout-process)$/.test(command));
+        for (const { pid } of left) process.kill(pid, "SIGKILL");
+        return left.length === 0;
+      });
+    await gone();
+    // What it has started meanwhile is killed as well.
     await under;
+    await gone();
     this.log.push("kill");
     return at;
   }
@@ -182,7 +186,9 @@ class Walk implements AsyncDisposable {
   async restore(killedAt: number): Promise<void> {
     const { stderr, stdout } = await this.wsh.run("restore", "--all");
     for (const name of ["dev\\d*", "busy", "bursts"])
-      expect([stdout, stderr].join("")).toMatch(new RegExp(`Session '${name}' is restored`));
+      expect([stdout, stderr, JSON.stringify(await this.wsh.list("--all"))].join("")).toMatch(
+        new RegExp(`Session '${name}' is restored`),
+      );
     await this.wsh.server();
     const state = await this.state();
     // A pane that was made just now may be missing, and one that was closed just now may be back.
