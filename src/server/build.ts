@@ -17,7 +17,7 @@ import type { Access } from "./auth/access.ts";
 import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
-import { Lifecycle } from "./ephemeral.ts";
+import { ANSWER_MS, CallsUnderWay, Lifecycle } from "./ephemeral.ts";
 import { Membership } from "./fleet/membership.ts";
 import { Announcements } from "./hosts/announcements.ts";
 import { Hosts } from "./hosts/session-hosts.ts";
@@ -46,8 +46,6 @@ import { WebSockets } from "./websocket/websockets.ts";
 
 /** Content type of Prometheus's text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-/** Time for an answer to be sent before the server may end, in ms. */
-export const ANSWER_MS = 50;
 
 export type Gateway = ReturnType<typeof buildGateway>;
 
@@ -87,9 +85,12 @@ export function buildGateway(
   const farCalls = new FarCalls(machines, options.hostname);
   const once = new OnceCalls();
   const isFar: Parameters<typeof once.around>[1] = (...asked) => farCalls.machineOf(...asked) !== null;
-  const call = recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks);
-
   const changed = (): void => lifecycle.changed();
+  const underWay = new CallsUnderWay(changed);
+  const call = underWay.around(
+    recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks),
+  );
+
   const standing = (): Standing => standingOf(settings, hosts);
   const linkEnd = new LinkEnd({
     hosts,
@@ -122,7 +123,7 @@ export function buildGateway(
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => hosts.unfinished,
-    holders: () => mcp.bridges + webSockets.holders + linkEnd.holders + (membership.isMachine ? 1 : 0),
+    holders: () => underWay.count + mcp.bridges + webSockets.holders + linkEnd.holders + (membership.isMachine ? 1 : 0),
     end() {
       // A request to stop gets its answer before the server ends.
       if (!state.isStopping) end("ephemeral and without sessions");

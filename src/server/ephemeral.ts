@@ -1,9 +1,10 @@
 /**
  * When an ephemeral server ends by itself (docs/architecture.md, When the server ends): 30 s after its start if there
- * never was a session, and when the last session is gone. A connected MCP bridge or server-level WebSocket keeps it;
- * ended sessions count until their grace period is over or a waiter has been told of their end. Persistence is read
- * only when the decision is made.
+ * never was a session, and when the last session is gone. A connected MCP bridge, a server-level WebSocket and a call
+ * under way keep it; ended sessions count until their grace period is over or a waiter has been told of their end.
+ * Persistence is read only when the decision is made.
  */
+import type { Call } from "../operations/call.ts";
 
 /** Time from the start of an ephemeral server to its end when it had no session, in ms. */
 const UNUSED_MS = 30_000;
@@ -12,7 +13,7 @@ export interface LifecycleState {
   persistent(): boolean;
   /** Running sessions, and ended ones whose end no client has been told of. */
   sessions(): number;
-  /** Connections that keep the server: MCP bridges, server-level WebSockets. */
+  /** What keeps the server beside sessions: MCP bridges, server-level WebSockets, calls under way. */
   holders(): number;
   end(): void;
 }
@@ -46,5 +47,30 @@ export class Lifecycle {
   private look(): void {
     if (!this.settled || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
     this.state.end();
+  }
+}
+
+/** Time for an answer to be sent before the server may end, in ms. */
+export const ANSWER_MS = 50;
+
+/** Counts the calls that have no answer yet, over any transport: the server does not end before it has given it. */
+export class CallsUnderWay {
+  count = 0;
+
+  /** @param answered called when an answer has had its time to leave */
+  constructor(private readonly answered: () => void) {}
+
+  around(call: Call): Call {
+    return async (operation, input, context) => {
+      this.count++;
+      try {
+        return await call(operation, input, context);
+      } finally {
+        setTimeout(() => {
+          this.count--;
+          this.answered();
+        }, ANSWER_MS);
+      }
+    };
   }
 }

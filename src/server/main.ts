@@ -10,7 +10,7 @@ import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
 import { defaultInstanceName } from "../protocol/names.ts";
 import { type Access, createAccess, isExposed } from "./auth/access.ts";
-import { ANSWER_MS, buildGateway, type Gateway } from "./build.ts";
+import { buildGateway, type Gateway } from "./build.ts";
 import { keepSockets } from "./come-back.ts";
 import type { HostsListener } from "./hosts/session-hosts.ts";
 import { Listeners } from "./http/listeners.ts";
@@ -120,8 +120,7 @@ function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membe
     event(session, event, leaving) {
       if (event.event !== "info")
         logger.debug(event.event, { name: session.name, id: session.id, pane: session.pane_id });
-      // The answer that told a waiter leaves first.
-      if (event.event === "session_end_told") setTimeout(() => lifecycle.changed(), ANSWER_MS);
+      if (event.event === "session_end_told") lifecycle.changed();
       announcements.event(session, event, leaving);
     },
     destroyed(session, reason, exit) {
