@@ -63,6 +63,24 @@ test("calls of the command line right after kill -9 of the layout process are an
   expect(missing.stderr).toContain("no pane 'dev:0.7'");
 });
 
+test("calls over HTTP right after kill -9 of the layout process are answered by its successor", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const before = (await http.get("/sessions/dev/panes")).body as Pane[];
+  for (const target of ["dev", "dev:0.1", String(before[1]?.id)]) {
+    process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+    expect(await http.expect(200, http.get("/sessions"))).toMatchObject([{ name: "dev" }]);
+    const listed = await http.expect<Pane[]>(200, http.get(`/sessions/${encodeURIComponent(target)}/panes`));
+    expect(listed.map(({ id, pid }) => [id, pid])).toEqual(before.map(({ id, pid }) => [id, pid]));
+  }
+  process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+  const there = http.post(`/sessions/${encodeURIComponent("dev:0.1")}/exec`, { command: "echo there" });
+  expect(await http.expect(200, there)).toMatchObject({ exit_code: 0, output: "there" });
+});
+
 test("kill -9 of a pane's process costs that pane; the others take its room", async () => {
   await using wsh = new Wsh();
   await wsh.server();

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId, sessionId, windowId } from "../../protocol/names.ts";
+import { formatTarget, paneId, sessionId, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
@@ -172,6 +172,12 @@ export function holds({ info, entry }: Host, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);
+}
+
+/** Whether the target names this session process's session or window, whoever may see it. */
+export function means(target: Target, host: Host): boolean {
+  if (target.kind === "session") return host.info.name === target.name;
+  return target.kind !== "pane" && holds(host, formatTarget(target));
 }
 
 export function unavailable(name: string): WshError {

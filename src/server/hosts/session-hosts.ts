@@ -11,13 +11,14 @@ import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
-import { EventSchema, PEER_TIMEOUT_MS, REPLACED_MS, type WireEvent } from "../../protocol/control.ts";
+import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
-import { formatTarget, notFound, parseTarget, type Target } from "../../protocol/names.ts";
+import { notFound, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
-import { CONTEXT, Host, holds, sessionOf, unavailable, unresponsive } from "./session-host.ts";
+import { BeingReplaced } from "./being-replaced.ts";
+import { CONTEXT, Host, means, sessionOf, unavailable, unresponsive } from "./session-host.ts";
 
 /** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
@@ -27,8 +28,6 @@ const NOTICE_MS = 30;
 const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
-/** Interval between two looks for the successor of a lost layout process, in ms. */
-export const REPLACED_POLL_MS = 100;
 
 export interface HostsListener {
   /** What a list shows may have changed. @param isNews a session came or went, or reports something */
@@ -45,6 +44,7 @@ export class Hosts {
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
+  private readonly replaced = new BeingReplaced((lost) => this.hasSuccessor(lost));
   private readonly registry: RegistryView;
   private readonly begun = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
@@ -78,9 +78,10 @@ export class Hosts {
     }
   }
 
-  /** Session processes that can be found now, including those only milliseconds old. */
+  /** Session processes that can be asked now, including those only milliseconds old, and successors of lost ones. */
   async present(): Promise<readonly Host[]> {
     await this.begun.promise;
+    await this.replaced.settled();
     await this.scan();
     return this.all;
   }
@@ -93,6 +94,8 @@ export class Hosts {
   /** Including those about to end. In the order of their sessions. */
   get known(): readonly Host[] {
     const sessions = [...this.hosts.values()].filter((host) => !host.isMember);
+    for (const lost of this.replaced.hosts)
+      if (!sessions.some(({ info }) => info.id === lost.info.id)) sessions.push(lost);
     return sessions.sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
@@ -111,6 +114,7 @@ export class Hosts {
     const parsed = parseTarget(target);
     let found = this.lookUp(parsed, only);
     if (found?.info.running !== true) {
+      await this.replaced.settled((lost) => means(parsed, lost));
       await this.scan();
       found = this.lookUp(parsed, only);
     }
@@ -120,6 +124,8 @@ export class Hosts {
       found = this.lookUp(parsed, only);
     }
     if (found !== undefined) {
+      const { id } = found.info;
+      if (found.isMember) await this.replaced.settled((lost) => lost.info.id === id);
       // A layout process says itself which windows and panes there are.
       if (!found.isSplit) requirePane(found.info, parsed);
       return found;
@@ -162,7 +168,8 @@ export class Hosts {
    * is shown as such and not waited for again.
    */
   async list(): Promise<SessionInfo[]> {
-    await this.present();
+    await this.begun.promise;
+    await this.scan();
     await whatHasArrived();
     return Promise.all(this.all.map((host) => this.infoOf(host)));
   }
@@ -213,13 +220,12 @@ export class Hosts {
       return host !== undefined && isVisible(host) ? host : undefined;
     }
     if (target.kind !== "session") {
-      const id = formatTarget(target);
-      for (const each of this.hosts.values()) if (isSession(each) && holds(each, id)) return each;
+      for (const each of this.hosts.values()) if (isSession(each) && means(target, each)) return each;
       return undefined;
     }
     let ended: Host | undefined;
     for (const host of this.hosts.values()) {
-      if (host.info.name !== target.name || !isSession(host)) continue;
+      if (!means(target, host) || !isSession(host)) continue;
       if (host.info.running) return host;
       if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
     }
@@ -346,21 +352,18 @@ export class Hosts {
     this.listener?.changed(true);
     if (host.isMember) return;
     if (host.isSplit && host.farewell === null) {
-      void this.replaced(host);
+      void this.replaced.begin(host).then((is) => is || this.ended(host));
       return;
     }
     this.ended(host);
   }
 
   /** A lost layout process is started again by a pane of its session: no end of the session, if that is soon. */
-  private async replaced(host: Host): Promise<void> {
-    const until = performance.now() + REPLACED_MS;
-    while (performance.now() < until && this.listener !== null) {
-      await Bun.sleep(REPLACED_POLL_MS);
-      await this.scan();
-      if (this.all.some((each) => each.info.id === host.info.id)) return;
-    }
-    this.ended(host);
+  private async hasSuccessor({ info }: Host): Promise<boolean> {
+    if (this.listener !== null) await this.scan();
+    return (
+      this.listener === null || [...this.hosts.values()].some((each) => !each.isMember && each.info.id === info.id)
+    );
   }
 
   private ended(host: Host): void {

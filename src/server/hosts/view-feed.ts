@@ -12,7 +12,7 @@ import { type Message, messageJson, messageTypes } from "../../protocol/messages
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_POLL_MS } from "./session-hosts.ts";
+import { REPLACED_POLL_MS } from "./being-replaced.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 export interface ViewFeedEvents {

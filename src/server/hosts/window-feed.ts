@@ -10,7 +10,7 @@ import { type Message, messageJson, messageTypes } from "../../protocol/messages
 import { parsePlace } from "../../protocol/names.ts";
 import { WindowMovedSchema, type WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_POLL_MS } from "./session-hosts.ts";
+import { REPLACED_POLL_MS } from "./being-replaced.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 const MOVED = '{"event":"moved"';

@@ -12,6 +12,7 @@ import {
   type ServerOperationName,
 } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { wholeOf } from "../hosts/whole-session.ts";
 import type { FarCalls } from "../machines/far-calls.ts";
@@ -54,19 +55,36 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     if (context.only !== undefined) await requireOwnBusiness(hosts, name, input, context.only);
     const calls = { ...context, session: context.session };
     const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
-    const found = await findOrShow(hosts, context, context.session);
     const target = context.session;
-    const host = isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found);
+    const reach = async (): Promise<{ found: Host; host: Host }> => {
+      const found = await findOrShow(hosts, context, target);
+      return { found, host: isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found) };
+    };
+    const { found, host } = await againOfSuccessor(reach, true);
     context.reached?.(host.info);
     const { access, caller, signal, once, deadline } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(host, name, made, from)) as never;
-    const result = await host.request(name, input, from);
+    const changesNothing = host.isSplit && operation.access === "observe";
+    const result = await againOfSuccessor(
+      async (again) => (again ? (await reach()).host : host).request(name, input, from),
+      changesNothing,
+    );
     const isOpen = found.isSplit && host !== found && !addressesPane(target);
     return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
   };
+}
+
+/** Asks the successor of a layout process that was lost before it answered, once, where that may be asked again. */
+async function againOfSuccessor<T>(ask: (again: boolean) => Promise<T>, mayAgain: boolean): Promise<T> {
+  try {
+    return await ask(false);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "host_crashed" || !mayAgain) throw thrown;
+    return ask(true);
+  }
 }
 
 /** A target that leaves open which pane of several is meant gets an answer that names it. */

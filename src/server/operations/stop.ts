@@ -16,6 +16,7 @@ const PLACE_MS = 10;
 
 /** @returns how many sessions ran; one whose session process hangs is left behind after a while */
 export async function stopSessions(hosts: Hosts): Promise<number> {
+  await hosts.present();
   const all = hosts.known;
   const running = all.filter((host) => host.info.running).length;
   const { instance } = hosts;
