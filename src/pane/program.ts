@@ -162,7 +162,8 @@ export class Program {
       if (rows === this.size.rows && cols === this.size.cols) return;
       this.size = this.asked;
       this.sink.resizing();
-      void this.terminal.resize(rows, cols);
+      // A line editor reads keys, not lines, and draws what is being edited again.
+      void this.terminal.resize(rows, cols, this.current?.flags()?.canonical === false);
       this.current?.resize(rows, cols);
     });
   }

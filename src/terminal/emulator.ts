@@ -187,8 +187,9 @@ export class Emulator {
     this.tidyAfter = true;
   }
 
-  resize(rows: number, cols: number): void {
-    this.hot.resize(cols, rows);
+  /** @param redraws see `HotWindow.resize` */
+  resize(rows: number, cols: number, redraws: boolean): void {
+    this.hot.resize(cols, rows, redraws);
     this.modes.resized();
     this.parts.completions.resized();
   }

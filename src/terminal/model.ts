@@ -187,13 +187,16 @@ export class TerminalModel {
     this.epochNow++;
   }
 
-  /** Changes the size; soft-wrapped lines of the normal screen are rewrapped. */
-  resize(rows: number, cols: number): Promise<void> {
+  /**
+   * Changes the size; soft-wrapped lines of the normal screen are rewrapped.
+   * @param redraws the program draws the cursor's line again by itself, so that one is not rewrapped
+   */
+  resize(rows: number, cols: number, redraws = false): Promise<void> {
     const height = Math.max(MIN_ROWS, rows);
     const width = Math.max(MIN_COLS, cols);
     return this.atRest(() => {
       if (this.disposed || (height === this.rows && width === this.cols)) return;
-      this.emulator.resize(height, width);
+      this.emulator.resize(height, width, redraws);
       this.intake.resize(width);
       this.epochNow++;
       this.sink.reset("resize");

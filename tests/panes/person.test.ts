@@ -253,3 +253,22 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
     );
   });
 });
+
+test("a question that a program asks is whole in a pane that became narrow, and when it is wide again", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  const question = "Do you really want to go on with this rather long question? [Y/n] ";
+  await wsh.session("dev", "--", `printf '${question}'; read -r answer; echo "got $answer"; cat`);
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /\[Y\/n\]/ });
+  const made = await http.post("/sessions/dev/panes", { direction: "right", focus: false });
+  await until("the narrow pane", async () => (await person.text()).includes("│"));
+  const letters = (text: string): string => text.replace(/\s/g, "");
+  const left = async () => letters(columns(await person.text(), 0, 40));
+  await until("the question in two rows", async () => (await left()).startsWith(letters(question)));
+  person.type("yes");
+  await until("the answer behind it", async () => (await left()).startsWith(letters(`${question}yes`)));
+  await wsh.ok("pane", "close", (made.body as { pane: string }).pane);
+  await person.sees(new RegExp(`^${RegExp.escape(question)}yes *$`, "m"));
+  person.type("\r");
+  await person.sees(/^got yes/m);
+});

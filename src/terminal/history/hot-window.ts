@@ -11,7 +11,15 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import type { LinkTable } from "../rows/hyperlinks.ts";
-import { CELL_WORDS, cellWidth, HAS_CONTENT, type StoredRow, storedRow, usedCells } from "../rows/xterm-row.ts";
+import {
+  CELL_WORDS,
+  cellWidth,
+  HAS_CONTENT,
+  placeCursor,
+  type StoredRow,
+  storedRow,
+  usedCells,
+} from "../rows/xterm-row.ts";
 import { MAX_SCROLL } from "../stream/slice-scanner.ts";
 import type { History } from "./history.ts";
 import type { RawLines } from "./raw-lines.ts";
@@ -204,8 +212,12 @@ export class HotWindow {
     this.marker = null;
   }
 
-  /** Resizes and reflows. */
-  resize(cols: number, rows: number): void {
+  /**
+   * Resizes and reflows.
+   * @param redraws the program draws the cursor's line again by itself, as the line editors of shells do: that line is
+   * cut instead of being rewrapped, or they would leave parts of it behind
+   */
+  resize(cols: number, rows: number, redraws: boolean): void {
     this.sync();
     // Reflow moves rows and markers: afterwards the marker does not tell what was dropped.
     this.marker?.dispose();
@@ -220,7 +232,10 @@ export class HotWindow {
     // leaves a row's last cell empty.
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / Math.max(1, cols - 1)) : 1;
     terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
+    const cursor = redraws && cols !== terminal.cols ? null : this.cursor();
+    terminal.options.reflowCursorLine = cursor !== null;
     terminal.resize(cols, rows);
+    if (cursor !== null) this.setCursor(cursor);
     this.history.resize(cols);
     const surplus = buffer.length - (rows + HOT_ROWS);
     if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
@@ -229,6 +244,38 @@ export class HotWindow {
     this.seen.row = -1;
     this.boundary = Math.max(0, this.boundary - (before - buffer.length));
     this.watch();
+  }
+
+  /** Where the cursor is, as a line counted from the emulator's first row, and cells into it. */
+  private cursor(): Position {
+    const { buffer } = this;
+    const { cursorX, cursorY } = buffer;
+    const target = buffer.baseY + cursorY;
+    let [line, cells] = [0, 0];
+    for (let at = 0; at < target; at++) {
+      const next = storedRow(buffer, at + 1);
+      if (next.isWrapped) cells += wrappedCells(storedRow(buffer, at), next);
+      else [line, cells] = [line + 1, 0];
+    }
+    return { line, col: cells + cursorX };
+  }
+
+  /**
+   * Puts the cursor where xterm has moved what stood before it: xterm leaves it in its column, and forgets that the
+   * next character begins a row.
+   */
+  private setCursor({ line, col }: Position): void {
+    const { buffer, terminal } = this;
+    let at = 0;
+    for (let lines = 0; lines < line && at + 1 < buffer.length; ) if (!storedRow(buffer, ++at).isWrapped) lines++;
+    let left = col;
+    for (; at + 1 < buffer.length && storedRow(buffer, at + 1).isWrapped; at++) {
+      const cells = wrappedCells(storedRow(buffer, at), storedRow(buffer, at + 1));
+      if (left < cells) break;
+      left -= cells;
+    }
+    const y = Math.max(0, Math.min(at - buffer.baseY, terminal.rows - 1));
+    placeCursor(buffer, y, Math.min(left, terminal.cols));
   }
 
   /** The row that is all of line `id`; null when it has several, or is in history. Runs per key, for the cursor's line. */

@@ -4,7 +4,7 @@
  * The only file that reads xterm's internals: rows are read as the words they are stored in, because the
  * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
  * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
- * every reading with the public one. Nothing here writes except `setPenLink` and `markStale`.
+ * every reading with the public one. Nothing here writes except `setPenLink`, `markStale` and `placeCursor`.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
 
@@ -59,7 +59,7 @@ export interface StoredRow {
 }
 
 interface StoredBuffer extends IBuffer {
-  readonly _buffer: { readonly lines: { get(y: number): StoredRow | undefined } };
+  readonly _buffer: { readonly lines: { get(y: number): StoredRow | undefined }; x: number; y: number };
 }
 
 let verified = false;
@@ -92,6 +92,14 @@ export function storedRow(buffer: IBuffer, y: number): StoredRow {
   const row = buffer._buffer.lines.get(y);
   if (row === undefined) throw new RangeError(`row ${y} of ${buffer.length} does not exist`);
   return row;
+}
+
+/**
+ * Moves a buffer's cursor, whichever buffer is shown.
+ * @param y row of the screen @param x column; as many as there are columns: the next character begins a row
+ */
+export function placeCursor(buffer: IBuffer, y: number, x: number): void {
+  if (isStoredBuffer(buffer)) Object.assign(buffer._buffer, { x, y });
 }
 
 /** The text of a cell: one grapheme, "" when nothing was written or the cell is the right half of a wide one. */

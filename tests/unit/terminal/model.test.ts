@@ -158,6 +158,43 @@ describe("history", () => {
     expect([...seen.retired]).toEqual(Array.from({ length: count + 1 - 10_024 }, (_, i) => [i, String(i)]));
   });
 
+  test("the cursor's line is rewrapped with the cursor in it, wherever the cursor stands", async () => {
+    for (const text of ["Continue? ".repeat(9), "日本語, ".repeat(21), "a".repeat(80), "short"]) {
+      for (const above of [0, 3, 40]) {
+        for (const back of [0, 1, 30]) {
+          const { terminal, print } = open(10, 80);
+          await print("a line above that is longer than some\r\n".repeat(above) + text);
+          if (back > 0 && text.length > 40) await print(`\x1b[${back}D`);
+          const before = terminal.position();
+          expect(before.line).toBe(above);
+          for (const [rows, cols] of [
+            [10, 45],
+            [4, 45],
+            [4, 11],
+            [23, 200],
+            [10, 20],
+            [10, 80],
+          ] as const) {
+            await terminal.resize(rows, cols);
+            expect(terminal.position()).toEqual(before);
+            expect(terminal.text({ line: above, col: 0 }).lines.map(({ line }) => line)).toEqual([text.trimEnd()]);
+          }
+          await print("!");
+          expect(terminal.position()).toEqual({ line: above, col: before.col + 1 });
+        }
+      }
+    }
+  });
+
+  test("the cursor's line is cut for a program that draws it again itself", async () => {
+    const { terminal, print } = open(10, 80);
+    await print("0123456789".repeat(7));
+    await terminal.resize(10, 40, true);
+    expect(terminal.screen("plain").lines.slice(0, 2)).toEqual(["0123456789".repeat(4), ""]);
+    await print(`\r\x1b[K${"0123456789".repeat(7)}`);
+    expect(terminal.screen("plain").lines.slice(0, 3)).toEqual(["0123456789".repeat(4), "0123456789".repeat(3), ""]);
+  });
+
   test("is exact across a resize, however it wraps", async () => {
     const { terminal, print } = open(10, 40);
     const line = (i: number): string =>
