@@ -17,6 +17,10 @@ import { history } from "./history.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
 import { looking } from "./looking.ts";
+import { machinesCalls } from "./machines/calls.ts";
+import { machinesOutages } from "./machines/outages.ts";
+import { machinesCost, machinesScale, machinesTenThousand } from "./machines/scale.ts";
+import { machinesFlood, machinesStopped } from "./machines/streams.ts";
 import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
@@ -54,21 +58,30 @@ const measures: readonly Measure[] = [
   panesMemory,
   checkpoint,
   web,
+  machinesCalls,
+  machinesFlood,
+  machinesStopped,
+  machinesScale,
+  machinesOutages,
+  machinesCost,
 ];
+/** Those that run only where they are named. */
+const long: readonly Measure[] = [machinesTenThousand];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");
 
 const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !measures.some((measure) => measure.name === name));
+const known = [...measures, ...long];
+const unknown = asked.find((name) => !known.some((measure) => measure.name === name));
 if (unknown !== undefined || !installed("tmux")) {
   console.error(
     unknown === undefined ? "tmux is not installed: there is nothing to compare with" : `no measure '${unknown}'`,
   );
-  console.error(`measures: ${measures.map(({ name }) => name).join(", ")}`);
+  console.error(`measures: ${known.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
 
-const chosen = asked.length === 0 ? measures : measures.filter(({ name }) => asked.includes(name));
+const chosen = asked.length === 0 ? measures : known.filter(({ name }) => asked.includes(name));
 const reports: Report[] = [];
 for (const measure of chosen) {
   await using stage = new Stage(process.env.WSH_BENCH_BINARY ?? join(root, "dist/wsh"));

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { getOperation, type OperationName, type OperationOutput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type AskedAgain, outcomeUnknown } from "./ask-again.ts";
+import { type Asked, outcomeUnknown } from "./ask-again.ts";
 
 export const AnswerSchema = v.union([
   v.object({ result: v.unknown() }),
@@ -11,7 +11,7 @@ export const AnswerSchema = v.union([
 
 /** @throws WshError what the operation threw there; outcome_unknown for what can be no answer: it was carried out */
 export function readAnswer<N extends OperationName>(
-  asked: AskedAgain & { readonly operation: N },
+  asked: Asked & { readonly operation: N },
   text: string,
 ): OperationOutput<N> {
   const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);

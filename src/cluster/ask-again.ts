@@ -1,7 +1,7 @@
 /**
  * A request to another machine whose way may be lost over it. It has an id there, so it is asked again as soon as the
  * machine answers: the same answer comes, or the one that is being worked on, and nothing is done twice. The caller
- * gives up at its own deadline; without one AGAIN_MS after the way was lost, or BEGIN_MS after it was sent, whichever is
+ * gives up at its own deadline, unless the machine is there and at work; without one AGAIN_MS after the way was lost, or BEGIN_MS after it was sent, whichever is
  * later: from then on nothing is begun there either, and what was done is unknown.
  */
 import { WshError } from "../protocol/errors.ts";
@@ -16,11 +16,14 @@ const RETRY_MS = 500;
 /** The way was lost after the request may have been sent. */
 export class WayLost extends Error {}
 
-export interface AskedAgain {
+export interface Asked {
   readonly machine: string;
   readonly operation: string;
   /** The request's id, which a caller can ask again by. */
   readonly id: string;
+}
+
+export interface AskedAgain extends Asked {
   /** Time since the caller sent it for the first time, in ms, where that was before. */
   readonly ageMs?: number | undefined;
   /** Unix time in ms by this machine's clock. */
@@ -28,6 +31,8 @@ export interface AskedAgain {
   /** The deadline is the caller's own: there is no use in an answer after it. */
   readonly isOwn?: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** Whether the machine answers at this moment: asked once, at the caller's own deadline. */
+  readonly isThere?: () => Promise<boolean>;
 }
 
 /** Nothing is there yet, or not at the moment. */
@@ -45,7 +50,7 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (ageMs?: numb
   let age = asked.ageMs;
   for (;;) {
     try {
-      return await attempt(age);
+      return await whileThere(asked, attempt(age));
     } catch (thrown) {
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
@@ -62,7 +67,30 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (ageMs?: numb
   }
 }
 
-export function outcomeUnknown({ machine, operation, id }: AskedAgain, why: string): WshError {
+/**
+ * An answer, which may take longer than the caller's own deadline where the machine is there: only the beginning has to be
+ * before it. The attempt itself is left to end as it does: it may be asked again by its id.
+ * @throws WayLost where the machine is silent at the deadline, and what the answer's promise throws
+ */
+export async function whileThere<T>(
+  { isOwn = false, deadline, isThere }: Pick<AskedAgain, "isOwn" | "deadline" | "isThere">,
+  answer: Promise<T>,
+): Promise<T> {
+  if (!isOwn || isThere === undefined) return answer;
+  const silent = Promise.withResolvers<never>();
+  const look = async (): Promise<void> => {
+    if (!(await isThere().catch(() => false))) silent.reject(new WayLost("it was silent at the deadline"));
+  };
+  const timer = setTimeout(() => void look(), Math.max(0, deadline - Date.now()));
+  try {
+    return await Promise.race([answer, silent.promise]);
+  } finally {
+    clearTimeout(timer);
+    silent.promise.catch(() => {}); // the answer came first
+  }
+}
+
+export function outcomeUnknown({ machine, operation, id }: Asked, why: string): WshError {
   const message = `machine '${machine}' was asked for '${operation}', and ${why} (request ${id})`;
   return new WshError("outcome_unknown", message, { machine, request: id });
 }

@@ -3,6 +3,7 @@
  * is sent that changes anything, the connection is known to answer: it did within FRESH_MS, or is asked.
  */
 import * as v from "valibot";
+import { orUntil } from "../base/deadline.ts";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
@@ -11,7 +12,7 @@ import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../protocol
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, readAnswer } from "./answer.ts";
-import { beginsUntil, untilAnswered, WayLost } from "./ask-again.ts";
+import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
 import { openEvents } from "./event-stream.ts";
 import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "./link.ts";
 import { openStream } from "./stream.ts";
@@ -82,11 +83,12 @@ export class HttpLink implements Link {
       deadline,
       isOwn: own !== undefined,
       signal,
+      isThere: () => this.isThere(),
     };
     // Looking needs no id: it changes nothing there, whether it was done or not.
     const isLook = operation.access === "observe";
     const text = isLook
-      ? await this.post(body, {}, signal).catch((thrown) => {
+      ? await whileThere(asked, this.post(body, {}, signal)).catch((thrown) => {
           if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
           throw thrown instanceof WayLost ? this.unreachable(thrown.cause) : thrown;
         })
@@ -144,6 +146,17 @@ export class HttpLink implements Link {
       [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
       ...(ageMs === undefined ? {} : { [REQUEST_AGE_HEADER]: `${Math.ceil(ageMs)}` }),
     };
+  }
+
+  /** Whether it answers a short question now. */
+  private async isThere(): Promise<boolean> {
+    const { base } = this.way;
+    if (base === null) return false;
+    const answers = this.ask(base).then(
+      () => true,
+      () => false,
+    );
+    return orUntil(answers, { ms: STALE_MS }, () => false);
   }
 
   /** A call may take minutes; that the machine is there is asked beside it. */

@@ -139,7 +139,7 @@ export class Machines {
   /** One that is there would be back at its next beat. @throws WshError machine_conflict */
   private requireGone(name: string): void {
     const health = this.fleet?.members.healthOf(name);
-    if (health === "unreachable") return;
+    if (health === "unreachable" || health === "rejected") return;
     throw new WshError("machine_conflict", `machine '${name}' is in the fleet and ${health}`, {
       hint: "Only a machine that is gone can be forgotten. Stop its server, or take its credentials back.",
     });

@@ -81,7 +81,12 @@ export function buildGateway(
   }));
   const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
   const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" "), batch: true } });
-  const far = { machines, sessions: new FarSessions(instance, machines), rejoin: () => membership.follow() };
+  const far = {
+    machines,
+    sessions: new FarSessions(instance, machines),
+    rejoin: () => membership.follow(),
+    refusal: () => membership.refusal,
+  };
   const farCalls = new FarCalls(machines, options.hostname);
   const once = new OnceCalls();
   const isFar: Parameters<typeof once.around>[1] = (...asked) => farCalls.machineOf(...asked) !== null;

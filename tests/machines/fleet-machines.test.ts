@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { TestFleet } from "../support/nats-fleet.ts";
+import { passwordOf } from "../support/nats-server.ts";
 import { testWith } from "../support/programs.ts";
+import { simulateMachines } from "../support/simulated-machines.ts";
 import { until } from "../support/until.ts";
 import type { Wsh } from "../support/wsh.ts";
 
@@ -16,12 +18,13 @@ let m1: Wsh;
 
 beforeAll(async () => {
   if (testFleet !== test) return;
-  fleet = await TestFleet.start([
+  const users = [
     { name: "bob", role: "operate" },
     { name: "eve", role: "observe" },
     { name: "m1", role: "machine", tags: ["gpu"] },
     { name: "m2", role: "machine" },
-  ]);
+  ] as const;
+  fleet = await TestFleet.start(users, { trusted: ["simulated"] });
   bob = fleet.hub("bob");
   m1 = fleet.machine("m1");
   await m1.session("dev");
@@ -112,6 +115,33 @@ testFleet("a machine whose server was killed is unreachable, and its sessions st
   await until("m2 to be back", async () => (await json(bob, "/sessions/m2%2Fbuild/screen")).status === 200);
 });
 
+testFleet(
+  "a server that is stopped: calls end at their deadline, its sessions are listed as of then, and it goes on",
+  async () => {
+    const [server = 0] = m1.servers();
+    const mark = join(m1.dir, "late");
+    process.kill(server, "SIGSTOP");
+    const began = performance.now();
+    const response = await bob.fetch("/sessions/m1%2Fdev/exec", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Wsh-Deadline": `${Date.now() + 1_500}` },
+      body: JSON.stringify({ command: `touch ${mark}` }),
+    });
+    expect((await response.json()).error.code).toBe("outcome_unknown");
+    expect(performance.now() - began).toBeLessThan(10_000);
+    const here = async () =>
+      (await json(bob, "/sessions?all_machines=1")).body.find(({ name }: { name: string }) => name === "m1/dev");
+    const listed = await until("a missing beat", async () => (await here())?.as_of !== undefined && here());
+    expect(listed).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
+    process.kill(server, "SIGCONT");
+    await until("m1 to answer", async () => (await json(bob, "/sessions/m1%2Fdev/screen")).status === 200);
+    expect(await json(bob, "/sessions/m1%2Fdev/exec", { command: "echo on" })).toMatchObject({
+      body: { output: "on" },
+    });
+    expect(fs.existsSync(mark)).toBe(false);
+  },
+);
+
 testFleet("nats-server is killed and comes back: nothing was lost but time", async () => {
   await fleet.nats.kill();
   await until("the loss to be known", async () => (await json(bob, "/servers/m1")).body.health === "unreachable");
@@ -135,3 +165,38 @@ testFleet("what happens to a machine's sessions is told to who watches it", asyn
   await m1.ok("kill", "told");
   socket.close();
 });
+
+testFleet("a thousand machines are listed, with their sessions, by a server that stays small", async () => {
+  const count = process.env.WSH_TEST_FULL === undefined ? 1_000 : 10_000;
+  const [server = 0] = bob.servers();
+  const { body: sessions } = await json(bob, "/sessions?server=local");
+  const megabytes = (): number =>
+    Number(/^Pss:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${server}/smaps_rollup`, "utf8"))?.[1]) / 1024;
+  const before = megabytes();
+  const login = { user: "simulated", password: passwordOf("simulated") };
+  const machines = await simulateMachines({ url: fleet.nats.url, ...login, count, sessions });
+  const simulated = (all: readonly string[]): number => all.filter((name) => /^s\d+\//.test(name)).length;
+  const listed = await until("a session of each", async () => {
+    const all = names(await json(bob, "/sessions?all_machines=1"));
+    return simulated(all) === count && all;
+  });
+  expect(listed).toContain("m1/dev");
+  expect(listed).toContain(`s${count - 1}/here`);
+  expect(names(await json(bob, "/sessions"))).toEqual(["here"]);
+  const { body: servers } = await json(bob, "/servers");
+  expect(servers.filter(({ health }: { health: string }) => health === "healthy").length).toBe(count + 3);
+  // 10 KB and more a machine would be a copy too many of a list with one session.
+  expect(megabytes() - before).toBeLessThan(40 + count / 25);
+  if (process.env.WSH_TEST_FULL !== undefined) await stayListed(machines.pid, count);
+  process.kill(machines.pid, "SIGKILL");
+  await machines.exited;
+});
+
+/** Stopped machines are listed as they were. It takes as long as a beat takes to be missing. */
+async function stayListed(pid: number, count: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  await until("their beats to be missing", async () => {
+    const { body } = await json(bob, "/sessions?all_machines=1");
+    return body.filter(({ as_of }: { as_of?: number }) => as_of !== undefined).length === count;
+  });
+}

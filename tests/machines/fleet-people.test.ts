@@ -6,7 +6,8 @@ import { connect, headers, type NatsConnection, usernamePasswordAuthenticator } 
 import { encodeStreamMessage, headerNames } from "../../src/protocol/fleet-messages.ts";
 import { newStreamName, requestSubject, upSubject } from "../../src/protocol/fleet-subjects.ts";
 import { encodeJsonMessage, messageTypes } from "../../src/protocol/messages.ts";
-import { passwordOf, TestFleet, writeCredentials } from "../support/nats-fleet.ts";
+import { TestFleet } from "../support/nats-fleet.ts";
+import { passwordOf, writeCredentials } from "../support/nats-server.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";

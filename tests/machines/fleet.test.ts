@@ -185,6 +185,26 @@ test("who is revoked is out at once, and stays out after a restart of the server
   expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("nobody named 'nobody'");
 });
 
+test("who is not admitted any more is told so, by the list and by doctor", async () => {
+  await using m1 = await fleet.join("machine", "refused-m1");
+  await using bob = await fleet.join("operate", "refused-bob");
+  type Entry = { hostname: string; health: string; error?: string };
+  const listed = async (wsh: Wsh): Promise<Entry[]> => JSON.parse(await wsh.ok("servers", "--json"));
+  const entry = async (name: string) => (await listed(bob)).find(({ hostname }) => hostname === name);
+  await until("m1 to be healthy", async () => (await entry("refused-m1"))?.health === "healthy");
+  await maker.ok("fleet", "revoke", "refused-bob", "--dir", fleet.dir);
+  const rejected = await until("bob to be rejected", async () => {
+    const found = await entry("refused-m1");
+    return found?.health === "rejected" && found;
+  });
+  expect(rejected.error).toContain("do not admit this one");
+  const own = async (wsh: Wsh) => ((await (await wsh.fetch("/servers")).json()) as Entry[])[0]?.error;
+  expect(await own(bob)).toContain("its fleet's servers do not admit it");
+  const asked = await bob.run("screen", "refused-m1/dev");
+  expect({ code: asked.code, said: asked.stderr.includes("new invitation") }).toEqual({ code: 1, said: true });
+  expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*not admitted/);
+});
+
 /** Subjects that somebody might forge, each with the roles that may use it; the machine is `mm`, the caller `eve`. */
 const publishing: readonly [subject: string, machine: boolean, callers: readonly FleetRole[]][] = [
   ["wsh1.q.mx.observe.NAME.sessions%2Elist", false, ["observe", "operate", "admin"]],

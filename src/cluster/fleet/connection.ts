@@ -73,6 +73,8 @@ export class FleetConnection {
   private isOpen = false;
   private isOver = false;
   private trouble: Error | null = null;
+  /** Why the servers do not admit us; null: they did, or none was asked. */
+  private refusal: Error | null = null;
   private readonly subscribed: { readonly subject: string; readonly handler: Handler }[] = [];
   private readonly pause = new AbortController();
 
@@ -98,7 +100,12 @@ export class FleetConnection {
 
   /** Why there is no connection; null: there is one, or none was tried. */
   get error(): Error | null {
-    return this.isOpen ? null : this.trouble;
+    return this.isOpen ? null : (this.refusal ?? this.trouble);
+  }
+
+  /** Whether the servers do not admit us: credentials that ended, were revoked, or are another fleet's. */
+  get isRejected(): boolean {
+    return !this.isOpen && this.refusal !== null;
   }
 
   /** Largest message that the server takes, in bytes. */
@@ -170,6 +177,7 @@ export class FleetConnection {
         await watching;
       } catch (thrown) {
         this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
+        this.keepRefusal(thrown);
         this.events.refused(this.trouble ?? new Error("no server admits us"), null);
       }
       if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
@@ -180,8 +188,13 @@ export class FleetConnection {
   private begin(nats: NatsConnection): void {
     this.nats = nats;
     for (const { subject, handler } of this.subscribed) this.attach(subject, handler);
+    this.opened();
+  }
+
+  private opened(): void {
     this.isOpen = true;
     this.trouble = null;
+    this.refusal = null;
     this.events.up();
   }
 
@@ -201,11 +214,17 @@ export class FleetConnection {
   private changed(status: Status): void {
     if (status.type === "disconnect" || status.type === "staleConnection")
       this.lost(new Error("the connection is lost"));
-    else if (status.type === "error") this.events.refused(status.error, unsentSubject(this.client, status.error));
-    else if (status.type === "reconnect" && !this.isOpen && !this.isOver) {
-      this.isOpen = true;
-      this.trouble = null;
-      this.events.up();
+    else if (status.type === "error") {
+      this.keepRefusal(status.error);
+      this.events.refused(status.error, unsentSubject(this.client, status.error));
+    } else if (status.type === "reconnect" && !this.isOpen && !this.isOver) this.opened();
+  }
+
+  private keepRefusal(error: unknown): void {
+    const { client } = this;
+    if (client === null) return;
+    if (error instanceof client.AuthorizationError || error instanceof client.UserAuthenticationExpiredError) {
+      this.refusal = error;
     }
   }
 

@@ -41,6 +41,7 @@ export class FleetHub {
     this.members = new Members({
       now: () => performance.now(),
       isUp: () => this.connection.isUp,
+      isRejected: () => this.connection.isRejected,
       leaving: (machine) => this.loseStreams(machine),
     });
     this.connection = new FleetConnection(identity, {
@@ -73,6 +74,12 @@ export class FleetHub {
       sessions: beat?.sessions ?? 0,
       accept: beat?.accept ?? "none",
     };
+  }
+
+  /** Why the fleet's servers do not admit this one; null: they do. */
+  get refusal(): string | null {
+    const { connection } = this;
+    return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
   }
 
   /** Null: the fleet has no such machine. */

@@ -47,6 +47,8 @@ export interface MembersOptions {
   /** Monotonic, in ms. */
   readonly now: () => number;
   readonly isUp: () => boolean;
+  /** The fleet's servers do not admit this one. */
+  readonly isRejected: () => boolean;
   /** A machine says that its server ends. */
   readonly leaving: (machine: string) => void;
 }
@@ -151,7 +153,7 @@ export class Members {
   healthOf(machine: string): MachineHealth {
     const member = this.members.get(machine);
     if (member === undefined) return "connecting";
-    if (!this.options.isUp()) return "unreachable";
+    if (!this.options.isUp()) return this.options.isRejected() ? "rejected" : "unreachable";
     const alive = this.alive(member);
     if (overlap(alive)) return "conflict";
     const current = newest(alive);

@@ -15,7 +15,7 @@ import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { readAnswer } from "../answer.ts";
-import { beginsUntil, untilAnswered, WayLost } from "../ask-again.ts";
+import { beginsUntil, untilAnswered, WayLost, whileThere } from "../ask-again.ts";
 import {
   type Link,
   type LinkCallOptions,
@@ -82,7 +82,8 @@ export class NatsLink implements Link {
     const body = JSON.stringify({ op: name, input, caller: sentCaller(caller), ...place });
     const deadline = beginsUntil(name, input, own);
     const { id, shown = id, ageMs } = request;
-    const asked = { machine, operation: name, id: shown, ageMs, deadline, isOwn: own !== undefined, signal };
+    const isThere = (): Promise<boolean> => this.isThere();
+    const asked = { machine, operation: name, id: shown, ageMs, deadline, isOwn: own !== undefined, signal, isThere };
     const headers = (age: number | undefined): Record<string, string> => ({
       [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
       // Looking needs no id: it changes nothing there, whether it was done or not.
@@ -97,7 +98,8 @@ export class NatsLink implements Link {
       );
     }
     try {
-      return readAnswer(asked, await this.post(name, access, body, headers(ageMs), signal, sentTo));
+      const answer = this.post(name, access, body, headers(ageMs), signal, sentTo);
+      return readAnswer(asked, await whileThere(asked, answer));
     } catch (thrown) {
       throw thrown instanceof WayLost ? this.unreachable() : thrown;
     }
@@ -220,17 +222,22 @@ export class NatsLink implements Link {
   private async ready(): Promise<string> {
     const { members, connection } = this.parts;
     const { machine } = this;
-    if (!connection.isUp) throw troubleOf(machine, "unreachable", connection.error);
     let health = members.healthOf(machine);
+    if (!connection.isUp) throw troubleOf(machine, health, connection.error);
     if (health !== "healthy" && health !== "conflict" && health !== "version") {
-      const beat = members.next(machine, PROBE_MS);
-      connection.publish(serviceSubject("PING", machine), "");
-      await beat;
+      await this.isThere();
       health = members.healthOf(machine);
     }
     const boot = members.beatOf(machine)?.boot;
     if (health !== "healthy" || boot === undefined) throw troubleOf(machine, health, connection.error);
     return boot;
+  }
+
+  /** Whether it beats when it is asked to. */
+  private isThere(): Promise<boolean> {
+    const beat = this.parts.members.next(this.machine, PROBE_MS);
+    this.parts.connection.publish(serviceSubject("PING", this.machine), "");
+    return beat;
   }
 
   /** Whether a boot that was asked is gone: the machine is not there, or was started anew. */
@@ -298,6 +305,12 @@ function troubleOf(machine: string, health: LinkState["health"], cause: Error | 
     return new WshError("host_version", `machine '${machine}' speaks another protocol; this is wsh ${VERSION}`, {
       ...details,
       hint: "Install the same version on both; its sessions go on meanwhile.",
+    });
+  }
+  if (health === "rejected") {
+    return new WshError("machine_unreachable", `the fleet's servers do not admit this one: ${cause?.message}`, {
+      ...details,
+      hint: "Its credentials ended, were revoked, or are another fleet's: join with a new invitation, see `wsh doctor`.",
     });
   }
   const why =

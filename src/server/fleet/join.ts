@@ -28,6 +28,8 @@ export interface JoinOptions {
 
 export interface Joined {
   readonly isMachine: boolean;
+  /** Why the fleet's servers do not admit this one; null: they do, or were not asked yet. */
+  readonly refusal: string | null;
   /** A session's info changed. @param isNews one came or went, or has another name */
   changed(isNews: boolean): void;
   happened(event: LifecycleEvent): void;
@@ -45,7 +47,15 @@ export function joinFleet(
   if (identity.role !== "machine") {
     const hub = new FleetHub(identity, instance, log);
     machines.fleet = hub;
-    return { isMachine: false, changed() {}, happened() {}, close: () => hub.close() };
+    return {
+      isMachine: false,
+      get refusal() {
+        return hub.refusal;
+      },
+      changed() {},
+      happened() {},
+      close: () => hub.close(),
+    };
   }
   const machine = new FleetMachine(identity, {
     boot,
@@ -60,6 +70,9 @@ export function joinFleet(
   });
   return {
     isMachine: true,
+    get refusal() {
+      return machine.refusal;
+    },
     changed: (isNews) => machine.changed(isNews),
     happened: (event) => machine.happened(event),
     close: () => machine.close(),

@@ -80,6 +80,12 @@ export class FleetMachine {
     }
   }
 
+  /** Why the fleet's servers do not admit this machine; null: they do. */
+  get refusal(): string | null {
+    const { connection } = this;
+    return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
+  }
+
   /** Something that the list shows has changed. @param isNews also for who looks at the list now and then */
   changed(isNews: boolean): void {
     this.rev++;

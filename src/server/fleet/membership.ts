@@ -28,6 +28,11 @@ export class Membership {
     return this.joined?.isMachine ?? false;
   }
 
+  /** Why the fleet's servers do not admit this one; null: they do, or it is in none. */
+  get refusal(): string | null {
+    return this.joined?.refusal ?? null;
+  }
+
   /** @throws WshError invalid_credentials, unsafe_path, where the file was named */
   follow(): Promise<void> {
     const next = this.following.then(() => this.look());

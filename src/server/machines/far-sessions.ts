@@ -50,7 +50,7 @@ export class FarSessions {
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
     const added = this.machines.all.find((each) => each.name === name);
-    if (added === undefined && this.machines.ofFleet.includes(name)) return this.member(name, patienceMs);
+    if (added === undefined && this.machines.fleet?.members.has(name) === true) return this.member(name, patienceMs);
     if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
@@ -72,14 +72,16 @@ export class FarSessions {
   /** Every machine but this one. */
   async entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
     await this.machines.fleet?.ready();
-    const names = [...this.machines.all.map(({ name }) => name), ...this.machines.ofFleet];
-    return Promise.all(names.map((name) => this.entry(name, caller, LIST_PATIENCE_MS)));
+    return Promise.all([
+      ...this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS)),
+      ...this.machines.ofFleet.map((name) => this.member(name, LIST_PATIENCE_MS)),
+    ]);
   }
 
   /** A machine of the fleet, by its beats. @param patienceMs over 0: one that is not healthy is asked */
   private async member(name: string, patienceMs: number): Promise<ServerEntry> {
     const { members } = this.fleet;
-    const link = this.machines.link(name);
+    const link = this.memberLink(name);
     if (patienceMs > LIST_PATIENCE_MS) await link.hello().catch(() => {});
     const { health, hello, answeredAt, error } = link.state;
     const tags = members.beatOf(name)?.tags ?? [];
@@ -121,6 +123,13 @@ export class FarSessions {
     return fleet;
   }
 
+  /** Without a look at the file of those that were added: a list does this for each of many thousands. */
+  private memberLink(name: string): Link {
+    const link = this.fleet.link(name);
+    if (link === null) throw new WshError("machine_not_found", `no machine '${name}'`);
+    return link;
+  }
+
   /** As `of`, from the cache while that holds. */
   private async ofMember(name: string, caller: CallContext["caller"]): Promise<SessionInfo[]> {
     const { members } = this.fleet;
@@ -153,12 +162,11 @@ export class FarSessions {
   private askMember(name: string, caller: CallContext["caller"]): Promise<void> {
     const { members } = this.fleet;
     const health = members.healthOf(name);
-    if (health === "unreachable" || health === "conflict" || health === "version") return Promise.resolve();
+    if (health !== "healthy" && health !== "stale" && health !== "connecting") return Promise.resolve();
     const beat = members.beatOf(name);
     const asking =
       this.asking.get(`/${name}`) ??
-      this.machines
-        .link(name)
+      this.memberLink(name)
         .call("sessions.list", { all: true, server: "local" }, { caller })
         .then(
           (sessions) => {

@@ -13,6 +13,8 @@ export interface FarMachines {
   readonly sessions: FarSessions;
   /** Looks for this server's credentials of a fleet again. */
   readonly rejoin: () => Promise<void>;
+  /** Why the servers of its fleet do not admit this one; null: they do, or it is in none. */
+  readonly refusal: () => string | null;
 }
 
 type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "servers.remove" | "servers.reload";
@@ -20,15 +22,15 @@ type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "server
 export function serversHandlers(
   hosts: Hosts,
   state: ServerState,
-  { machines, sessions, rejoin }: FarMachines,
+  { machines, sessions, rejoin, refusal }: FarMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
     "servers.list": async (_, { only, caller }) => {
-      const own = ownEntry(hosts, state, only);
+      const own = ownEntry(hosts, state, only, refusal());
       return only === undefined ? [await own, ...(await sessions.entries(caller))] : [await own];
     },
     "servers.get": async ({ hostname }, { only, caller }) => {
-      if (hostname === state.hostname) return ownEntry(hosts, state, only);
+      if (hostname === state.hostname) return ownEntry(hosts, state, only, refusal());
       await machines.fleet?.ready();
       const isKnown = machines.ofFleet.includes(hostname) || machines.all.some(({ name }) => name === hostname);
       if (only !== undefined || !isKnown) {
@@ -55,10 +57,12 @@ async function ownEntry(
   hosts: Hosts,
   state: ServerState,
   only: string | undefined,
+  refusal: string | null,
 ): Promise<OperationOutput<"servers.get">> {
   const { hostname, serverId } = state;
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
-  return { ...own, sessions: await runningCount(hosts, only), server_id: serverId, version: VERSION };
+  const error = refusal === null ? {} : { error: `its fleet's servers do not admit it: ${refusal}` };
+  return { ...own, sessions: await runningCount(hosts, only), server_id: serverId, version: VERSION, ...error };
 }
 
 /** Running sessions that the caller may see, including those that another process has just started. */

@@ -1,0 +1,98 @@
+/**
+ * A fleet of many machines as one server sees it: its list, and what it costs to be in a fleet at all. The machines are
+ * simulated by one process over one connection: what is measured is the observer, and the NATS server's share of it.
+ */
+import fs from "node:fs";
+import { passwordOf } from "../../tests/support/nats-server.ts";
+import { simulateMachines } from "../../tests/support/simulated-machines.ts";
+import { figure } from "../figure.ts";
+import type { Line, Measure, Report } from "../measure.ts";
+import { pss } from "../process.ts";
+import { Stage } from "../stage.ts";
+import { timed } from "../timed.ts";
+import { until } from "../until.ts";
+import { FarStage } from "./far-stage.ts";
+
+const LISTS = 15;
+/** Time until work is over, in ms: threads of the compiler and the collector end, with what they hold, after ten seconds. */
+const REST_MS = 15_000;
+
+export const machinesScale: Measure = { name: "machines-scale", run: (stage) => scaleOf(stage, [1_000]) };
+/** Not among those that run without a name: it takes minutes. */
+export const machinesTenThousand: Measure = {
+  name: "machines-10000",
+  run: (stage) => scaleOf(stage, [10_000]),
+};
+
+async function scaleOf(stage: Stage, counts: readonly number[]): Promise<Report> {
+  const lines: Line[] = [];
+  for (const count of counts) {
+    await using far = await FarStage.of(stage, { isFleetAlone: true });
+    await stage.run(stage.wsh, "new", "dev");
+    const sample = await (await stage.get("/sessions?server=local")).json();
+    const local = await timed(LISTS, async () => (await stage.get("/sessions?server=local")).text());
+    const { url } = far.nats;
+    const orders = { url, user: "simulated", password: passwordOf("simulated"), count, sessions: sample };
+    const machines = await simulateMachines(orders);
+    const listed = async (): Promise<number> =>
+      ((await (await stage.get("/sessions?all_machines=1")).json()) as []).length;
+    const known = async (): Promise<number> => ((await (await stage.get("/servers")).json()) as []).length;
+    await until("the machines to be known", async () => (await known()) >= count);
+    const before = pss(far.nearServer);
+    const cold = await timed(1, async () => {
+      await until("every session", async () => (await listed()) >= count);
+    });
+    const cached = await timed(LISTS, listed);
+    const servers = await timed(LISTS, known);
+    lines.push({
+      who: `${count} machines with a session each`,
+      figures: [
+        figure(cold),
+        figure(cached),
+        figure(servers),
+        figure(local),
+        figure([before]),
+        figure([pss(far.nearServer)]),
+      ],
+    });
+    machines.kill("SIGKILL");
+    await machines.exited;
+  }
+  return {
+    title: `A fleet of ${counts.join(" and ")} machines: its list, ms; memory of the server here, MB`,
+    columns: ["all sessions, cold", "cached", "machines", "one session, local", "memory before", "after"],
+    lines,
+    alone: true,
+    goal: "1,000 machines: 100 ms cold, 5 ms cached; 10,000: 600 ms cold",
+    meaning:
+      "GET /sessions with all_machines, GET /servers. Cold: the machines are known by their beats, and none was asked for its list. " +
+      "The machines are simulated by one process, and answer as fast as that does.",
+  };
+}
+
+export const machinesCost: Measure = {
+  name: "machines-cost",
+  async run(stage) {
+    // All at once: what they share of the executable is shared by as many.
+    await using other = new Stage(stage.wsh);
+    const alone = await other.server();
+    await using far = await FarStage.of(stage, { isFleetAlone: true });
+    await Bun.sleep(REST_MS);
+    const [without, within, machine] = [alone, far.nearServer, far.farServer].map((pid) => figure([pss(pid)]));
+    if (without === undefined || within === undefined || machine === undefined) throw new Error("three servers");
+    const size = figure([fs.statSync(stage.wsh).size / 1e6]);
+    return {
+      title: "What being in a fleet costs a server, MB",
+      columns: ["memory at rest (PSS)", "executable"],
+      lines: [
+        { who: "server in a fleet, which uses others", figures: [within, size] },
+        { who: "a machine of the fleet", figures: [machine, size] },
+        { who: "server without a fleet", figures: [without, size] },
+      ],
+      alone: true,
+      goal: "≤ 16 MB more; without a fleet nothing",
+      meaning:
+        "After 15 s in which nothing was asked. The executable is the same one: the NATS client is loaded by who is in a fleet.",
+    };
+  },
+};

@@ -1,0 +1,146 @@
+/**
+ * A nats-server of a test's own on loopback, for a fleet without JWTs. Users, passwords and permissions are those that
+ * docs/machines.md tells owners of a cluster to set.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import type { FleetRole } from "../../src/protocol/fleet.ts";
+import { pathOf } from "./programs.ts";
+import { until } from "./until.ts";
+
+/** Longest start of nats-server, in ms. */
+const START_MS = 20_000;
+
+export interface FleetUser {
+  readonly name: string;
+  readonly role: FleetRole;
+  readonly tags?: readonly string[];
+}
+
+export interface NatsServerOptions {
+  readonly jetstream?: boolean;
+  /** Users that may say and hear everything. */
+  readonly trusted?: readonly string[];
+}
+
+/** What each role may do (docs/machines.md, A cluster of your own). */
+export function permissionsOf({ name, role }: FleetUser): { publish: string[]; subscribe: string[] } {
+  if (role === "machine") {
+    return {
+      publish: [
+        `wsh1.up.${name}`,
+        `wsh1.ev.${name}.>`,
+        `wsh1.d.*.${name}.*`,
+        `_INBOX.*.${name}.>`,
+        "_INBOX.*.$all.>",
+        `$KV.wsh_machines.${name}`,
+      ],
+      subscribe: [
+        `wsh1.q.${name}.>`,
+        `wsh1.u.${name}.>`,
+        "$SRV.PING.wsh",
+        "$SRV.INFO.wsh",
+        `$SRV.PING.wsh.${name}`,
+        `$SRV.INFO.wsh.${name}`,
+        `_INBOX.${name}.>`,
+      ],
+    };
+  }
+  const held = ["observe", "operate", "admin"].slice(0, ["observe", "operate", "admin"].indexOf(role) + 1);
+  const admin = role === "admin" ? ["$JS.API.STREAM.CREATE.KV_wsh_machines", "$KV.wsh_machines.*"] : [];
+  return {
+    publish: [
+      ...held.flatMap((access) => [`wsh1.q.*.${access}.${name}.*`, `wsh1.u.*.${access}.${name}.*`]),
+      ...["$SRV.PING.wsh", "$SRV.INFO.wsh", "$SRV.PING.wsh.*", "$SRV.INFO.wsh.*"],
+      ...["$JS.API.STREAM.INFO.KV_wsh_machines", "$JS.API.DIRECT.GET.KV_wsh_machines.>", ...admin],
+    ],
+    subscribe: [`_INBOX.${name}.>`, `wsh1.d.${name}.>`, "wsh1.up.*", "wsh1.ev.>"],
+  };
+}
+
+export class NatsServer implements AsyncDisposable {
+  private process: Bun.Subprocess | null = null;
+
+  private constructor(
+    private readonly dir: string,
+    readonly port: number,
+  ) {}
+
+  static async start(
+    dir: string,
+    users: readonly FleetUser[],
+    { jetstream = false, trusted = [] }: NatsServerOptions = {},
+  ): Promise<NatsServer> {
+    using probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    const { port } = probe;
+    probe.stop(true);
+    const server = new NatsServer(dir, port);
+    const authorization = {
+      users: [
+        ...users.map((user) => ({
+          user: user.name,
+          password: passwordOf(user.name),
+          permissions: permissionsOf(user),
+        })),
+        ...trusted.map((user) => ({ user, password: passwordOf(user) })),
+      ],
+    };
+    const store = jetstream ? { jetstream: { store_dir: join(dir, "js") } } : {};
+    const config = { listen: `127.0.0.1:${port}`, authorization, ...store };
+    fs.writeFileSync(join(dir, "nats.json"), JSON.stringify(config), { mode: 0o600 });
+    await server.begin();
+    return server;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.process === null) throw new Error("nats-server does not run");
+    return this.process.pid;
+  }
+
+  /** Starts it, or starts it again at the same port. */
+  async begin(): Promise<void> {
+    const log = join(this.dir, "nats.log");
+    const program = pathOf("nats-server") ?? "nats-server";
+    this.process = Bun.spawn([program, "-c", join(this.dir, "nats.json"), "-l", log], {
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await until(
+      "nats-server to listen",
+      async () => {
+        try {
+          (await Bun.connect({ hostname: "127.0.0.1", port: this.port, socket: { data() {} } })).end();
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      START_MS,
+    );
+  }
+
+  async kill(): Promise<void> {
+    this.process?.kill("SIGKILL");
+    await this.process?.exited;
+    this.process = null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+/** Credentials for a cluster without JWTs. */
+export function writeCredentials(path: string, { name, role, tags = [] }: FleetUser, servers: readonly string[]): void {
+  const settings = { v: 1, servers, role, user: name, password: passwordOf(name), tags };
+  const text = `-----BEGIN WSH FLEET-----\n${JSON.stringify(settings)}\n------END WSH FLEET------\n`;
+  fs.writeFileSync(path, text, { mode: 0o600 });
+}
+
+export function passwordOf(name: string): string {
+  return `the password of ${name}`;
+}
