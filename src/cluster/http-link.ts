@@ -3,7 +3,6 @@
  * is sent that changes anything, the connection is known to answer: it did within FRESH_MS, or is asked.
  */
 import * as v from "valibot";
-import { orUntil } from "../base/deadline.ts";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
@@ -152,11 +151,10 @@ export class HttpLink implements Link {
   private async isThere(): Promise<boolean> {
     const { base } = this.way;
     if (base === null) return false;
-    const answers = this.ask(base).then(
+    return this.ask(base, STALE_MS).then(
       () => true,
       () => false,
     );
-    return orUntil(answers, { ms: STALE_MS }, () => false);
   }
 
   /** A call may take minutes; that the machine is there is asked beside it. */
@@ -269,12 +267,12 @@ export class HttpLink implements Link {
   }
 
   /** @throws WshError */
-  private async ask(base: Base): Promise<LinkHello> {
+  private async ask(base: Base, patienceMs = HELLO_MS): Promise<LinkHello> {
     this.askedAt ??= performance.now();
     let response: Response;
     let text: string;
     try {
-      response = await this.fetch(base, "/link", { signal: AbortSignal.timeout(HELLO_MS) });
+      response = await this.fetch(base, "/link", { signal: AbortSignal.timeout(patienceMs) });
       text = await readLimited(response);
     } catch (thrown) {
       throw this.unreachable(thrown);

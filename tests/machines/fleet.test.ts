@@ -186,7 +186,7 @@ test("who is revoked is out at once, and stays out after a restart of the server
 });
 
 test("who is not admitted any more is told so, by the list and by doctor", async () => {
-  await using m1 = await fleet.join("machine", "refused-m1");
+  await using _m1 = await fleet.join("machine", "refused-m1");
   await using bob = await fleet.join("operate", "refused-bob");
   type Entry = { hostname: string; health: string; error?: string };
   const listed = async (wsh: Wsh): Promise<Entry[]> => JSON.parse(await wsh.ok("servers", "--json"));
