@@ -76,6 +76,9 @@ export class SessionView implements Disposable {
   private readonly client: string;
   private readonly waiting: Piece[];
   private next: number;
+  /** Newest piece that was sent, over whichever connection, and the name of the session's record of them. */
+  private sent: number;
+  private record: string | null;
   private isOpen = false;
   private mayType = true;
 
@@ -88,6 +91,8 @@ export class SessionView implements Disposable {
     this.client = instead?.client ?? crypto.randomUUID();
     this.waiting = instead?.waiting.splice(0) ?? [];
     this.next = instead?.next ?? 1;
+    this.sent = instead?.sent ?? 0;
+    this.record = instead?.record ?? null;
     const opened = Promise.withResolvers<Opened>();
     const closed = Promise.withResolvers<ViewEnd>();
     this.opened = opened.promise;
@@ -95,6 +100,7 @@ export class SessionView implements Disposable {
     // Who only waits for the end is told by that.
     this.opened.catch(() => {});
     let end: ViewEnd = null;
+    let wasOpen = false;
     socket.addEventListener("open", () => {
       const more = { ...(prefix === undefined ? {} : { prefix }), ...(name === undefined ? {} : { name }) };
       this.tell({ type: "open", client: this.client, rows, cols, size, ...more });
@@ -103,10 +109,14 @@ export class SessionView implements Disposable {
       const message: ViewMessage = JSON.parse(String(data));
       if (message.type === "opened") {
         this.isOpen = true;
+        wasOpen = true;
         this.mayType = message.access !== "observe";
         if (!this.mayType) this.drop("access_denied", "this token may look on, and not type");
         this.took(message.took);
-        for (const piece of this.waiting) this.socket.send(encodeInput(piece));
+        const { record = null } = message;
+        if (this.record !== null && record !== null && record !== this.record) this.dropSent(this.sent);
+        this.record = record ?? this.record;
+        for (const piece of this.waiting) this.send(piece);
         opened.resolve(message);
       } else if (message.type === "error") opened.reject(WshError.fromBody(message.error));
       else if (message.type === "end") end = message;
@@ -114,6 +124,8 @@ export class SessionView implements Disposable {
     });
     socket.addEventListener("close", () => {
       this.isOpen = false;
+      // It never took that one's place: another may.
+      if (!wasOpen) instead?.waiting.push(...this.waiting.splice(0));
       opened.reject(unavailable(to));
       if (end !== null && !survivors.has(end.reason)) this.drop("session_ended", "the session has ended");
       closed.resolve(end);
@@ -123,7 +135,8 @@ export class SessionView implements Disposable {
   /**
    * Types text, or bytes as a terminal sends them.
    * @returns a promise of the session's taking it: over this connection, or that of the view that takes its place
-   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended
+   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended; host_unavailable where
+   *   the session was interrupted and nobody knows whether it was typed: it is never typed twice
    */
   type(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
@@ -135,7 +148,7 @@ export class SessionView implements Disposable {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const piece = { number: this.next++, bytes, taken: resolve, lost: reject };
     this.waiting.push(piece);
-    if (this.isOpen) this.socket.send(encodeInput(piece));
+    if (this.isOpen) this.send(piece);
     return promise;
   }
 
@@ -176,6 +189,10 @@ export class SessionView implements Disposable {
       case "took":
         this.took(message.n);
         return;
+      case "lost":
+        this.record = message.record;
+        this.dropSent(message.n);
+        return;
       case "keyboard":
         this.listener.keyboard?.(message.captured);
         return;
@@ -191,6 +208,19 @@ export class SessionView implements Disposable {
     for (let first = this.waiting[0]; first !== undefined && first.number <= number; first = this.waiting[0]) {
       this.waiting.shift();
       first.taken();
+    }
+  }
+
+  private send(piece: Piece): void {
+    this.sent = Math.max(this.sent, piece.number);
+    this.socket.send(encodeInput(piece));
+  }
+
+  /** The session has lost its record: sent again, these could be typed twice. */
+  private dropSent(upTo: number): void {
+    for (let first = this.waiting[0]; first !== undefined && first.number <= upTo; first = this.waiting[0]) {
+      this.waiting.shift();
+      first.lost(new WshError("host_unavailable", "the session was interrupted: it may have been typed, or not"));
     }
   }
 

@@ -96,6 +96,7 @@ export class Promotion {
       throw error;
     } finally {
       session.isHandingOver = false;
+      session.taken.resume();
     }
   }
 

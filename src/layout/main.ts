@@ -177,7 +177,7 @@ async function begin() {
     );
     session.elements.takeOver(spec.tree === undefined ? start.elements : parseKept(start.elements));
     session.buffers.takeOver(handed?.buffers ?? []);
-    session.taken.takeOver(handed?.taken ?? []);
+    if (handed !== null) session.taken.takeOver(handed.taken);
     await session.layOut();
     await connectAll(arrangement, instance, logger);
     if (handed !== null) {

@@ -164,8 +164,8 @@ export const AttachEventSchema = v.variant("event", [
    * them over (`host.keys`).
    */
   v.object({ event: v.literal("opened"), keys: v.boolean() }),
-  /** Input of a page up to this number has been taken; sent once when it attaches. */
-  v.object({ event: v.literal("took"), n: v.number() }),
+  /** Input of a page up to this number has been taken; sent once when it attaches, then with the name of the record. */
+  v.object({ event: v.literal("took"), n: v.number(), record: v.optional(v.string()) }),
   /** A key asks this of the page. */
   v.object({ event: v.literal("wanted"), operation: v.string() }),
   /** A program has copied text, as base64, while this terminal was the one in use. */

@@ -48,6 +48,14 @@ export const ViewMessageSchema = v.variant("type", [
     name: v.string(),
     access: v.picklist(["observe", "operate", "admin"]),
     took: v.pipe(number, v.description("newest piece of input that the session has of this client; 0: none")),
+    record: v.optional(
+      v.pipe(
+        v.string(),
+        v.description(
+          "name of the session's record of input; under another one, what was sent before is not sent again",
+        ),
+      ),
+    ),
   }),
   v.object({
     type: v.literal("frame"),
@@ -55,6 +63,11 @@ export const ViewMessageSchema = v.variant("type", [
     ...FrameUpdateSchema.entries,
   }),
   v.object({ type: v.literal("took"), n: number }),
+  v.object({
+    type: v.literal("lost"),
+    n: v.pipe(number, v.description("input up to this number that was not taken may have been typed, or not")),
+    record: v.string(),
+  }),
   v.object({ type: v.literal("keyboard"), captured: v.boolean() }),
   v.object({
     type: v.literal("wanted"),

@@ -34,6 +34,16 @@ export class TestSocket {
     };
   }
 
+  /** Resolves when the server has read everything that was sent so far. */
+  async read(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // Bun's clients have this; the types are the browsers'.
+    const socket = this.socket as unknown as Bun.WebSocket;
+    socket.addEventListener("pong", () => resolve(), { once: true });
+    socket.ping();
+    await promise;
+  }
+
   get text(): string {
     return Buffer.concat(this.bytes).toString();
   }

@@ -35,9 +35,9 @@ export class Page {
     this.credit = credit;
   }
 
-  /** Tells the client the number of its newest piece. */
+  /** Tells the client the number of its newest piece, and in which record. */
   begin(): void {
-    this.port.tell({ event: "took", n: this.taken.of(this.client) });
+    this.port.tell({ event: "took", n: this.taken.of(this.client), record: this.taken.record });
   }
 
   receive(payload: Uint8Array): void {
@@ -48,11 +48,17 @@ export class Page {
       this.port.typed(bytes);
       return;
     }
+    if (this.taken.isPaused) {
+      // Without an answer it is sent again to the process that takes over, if one does.
+      const kept = payload.slice();
+      this.taken.later(() => this.receive(kept));
+      return;
+    }
     if (number > this.taken.of(this.client)) {
       this.taken.take(this.client, number);
       this.port.keys(bytes);
     }
-    if (!this.port.isOver()) this.begin();
+    if (!this.port.isOver()) this.port.tell({ event: "took", n: this.taken.of(this.client) });
   }
 
   /** A key asks this of the page. @returns that it was asked */

@@ -22,8 +22,8 @@ export const HandedSessionSchema = v.object({
   /** What was copied, newest first. */
   buffers: v.array(v.string()),
   questions: v.unknown(),
-  /** Input of pages that was taken: clients and their newest numbers. */
-  taken: v.array(v.tuple([v.string(), v.number()])),
+  /** Input of pages that was taken: name of the record, clients and their newest numbers. */
+  taken: v.object({ record: v.string(), newest: v.array(v.tuple([v.string(), v.number()])) }),
 });
 export type HandedSession = v.InferOutput<typeof HandedSessionSchema>;
 

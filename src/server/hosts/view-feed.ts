@@ -21,8 +21,10 @@ export interface ViewFeedEvents {
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
-  /** Input up to this number has been taken. */
-  took(n: number): void;
+  /** Input up to this number has been taken. @param record the session's name for these numbers; null: it has none */
+  took(n: number, record: string | null): void;
+  /** Nobody knows whether input up to this number, as far as it was not taken, was typed: it is not sent again. */
+  lost(n: number, record: string): void;
   end(end: StreamEnd): void;
 }
 
@@ -37,8 +39,13 @@ export class ViewFeed {
   /** Input whose number has not been taken, oldest first. */
   private untaken: NumberedInput[] = [];
   private untakenBytes = 0;
-  /** The present process has said what it has taken: input goes there at once. */
-  private begun = false;
+  /** Highest number that was sent to a process of the session. */
+  private sent = 0;
+  /** Name of the numbers that the session keeps: another one knows nothing of what was sent before. */
+  private record: string | null = null;
+  /** The present process has said what it has taken, and has what the one before it had read: input goes there at once. */
+  private isTold = false;
+  private isReady = false;
   /** Highest number that any process of the session has taken. */
   private newest = 0;
   /** Pictures of the present process, and those of the ones before it. */
@@ -75,7 +82,7 @@ export class ViewFeed {
     if (this.over || input.number <= this.newest) return;
     this.untaken.push({ number: input.number, bytes: new Uint8Array(input.bytes) });
     this.untakenBytes += input.bytes.length;
-    if (this.begun) this.connection?.sendBytes(messageTypes.input, encodeInput(input));
+    if (this.isTold && this.isReady) this.send(input);
   }
 
   resize(size: Size): void {
@@ -116,7 +123,8 @@ export class ViewFeed {
       return;
     }
     this.connection = connection;
-    this.begun = false;
+    this.isTold = false;
+    this.isReady = false;
     this.before += this.pictures;
     this.pictures = 0;
     connection.listen({
@@ -134,6 +142,7 @@ export class ViewFeed {
       if ("key" in each) this.tell("host.command", each);
       else connection.sendBytes(messageTypes.input, encodeInput({ number: 0, bytes: Uint8Array.from(each.bytes) }));
     }
+    this.isReady = true;
     this.begin();
   }
 
@@ -143,10 +152,15 @@ export class ViewFeed {
     return machine === null ? json : addressedJson(machine, json);
   }
 
-  /** Everything that no process has taken goes to this one. */
+  /** Everything that no process has taken goes to this one, which has said what it has. */
   private begin(): void {
-    this.begun = true;
-    for (const input of this.untaken) this.connection?.sendBytes(messageTypes.input, encodeInput(input));
+    if (!this.isTold || !this.isReady) return;
+    for (const input of this.untaken) this.send(input);
+  }
+
+  private send(input: NumberedInput): void {
+    this.sent = Math.max(this.sent, input.number);
+    this.connection?.sendBytes(messageTypes.input, encodeInput(input));
   }
 
   private receive(connection: Connection, message: Message): void {
@@ -164,14 +178,14 @@ export class ViewFeed {
 
   private event(connection: Connection, event: v.InferOutput<typeof AttachEventSchema>): void {
     const { events } = this;
-    if (event.event === "took") this.took(event.n);
+    if (event.event === "took") this.took(event.n, event.record ?? null);
     else if (event.event === "keyboard") events.keyboard(event.captured);
     else if (event.event === "wanted") events.wanted(event.operation);
     else if (event.event === "alert") events.alert(event.text);
     else if (event.event === "moved") {
       this.connection = null;
       connection.close();
-      void this.follow(event).catch(() => this.again());
+      void this.follow(event).catch(() => this.again(event.typed));
     }
   }
 
@@ -181,11 +195,21 @@ export class ViewFeed {
     await this.connect(machine === null ? socket : (await this.hosts.find(this.session)).address, typed);
   }
 
-  private took(n: number): void {
+  private took(n: number, record: string | null): void {
+    const isOther = record !== null && this.record !== null && record !== this.record;
+    if (record !== null) this.record = record;
     if (n > this.newest) this.newest = n;
+    // The process that was sent them is lost, and with it what it took: sent again, they could be typed twice.
+    if (isOther && this.untaken.some(({ number }) => number > this.newest && number <= this.sent)) {
+      this.newest = this.sent;
+      this.events.lost(this.sent, this.record ?? "");
+    }
     this.untaken = this.untaken.filter(({ number }) => number > this.newest);
     this.untakenBytes = this.untaken.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    this.events.took(this.newest);
+    this.events.took(this.newest, this.record);
+    if (this.isTold) return;
+    this.isTold = true;
+    this.begin();
   }
 
   private lost(connection: Connection): void {
@@ -195,13 +219,13 @@ export class ViewFeed {
   }
 
   /** Another process serves the session, or will soon. */
-  private async again(): Promise<void> {
+  private async again(typed: Typed = []): Promise<void> {
     const until = performance.now() + REPLACED_MS;
     while (!this.over && performance.now() < until) {
       try {
         const host = await this.hosts.find(this.session);
         if (host.isMember) throw new WshError("host_unavailable", "its layout process is not there yet");
-        await this.connect(host.address, []);
+        await this.connect(host.address, typed);
         return;
       } catch {
         await Bun.sleep(REPLACED_POLL_MS);

@@ -117,11 +117,16 @@ export class ViewSocket implements WebSocketEndpoint {
         keyboard: (captured) => this.tell({ type: "keyboard", captured }),
         wanted: (operation) => this.tell({ type: "wanted", operation }),
         alert: (text) => this.tell({ type: "alert", text }),
-        took: (n) => {
+        took: (n, record) => {
           if (isOpened) this.tell({ type: "took", n });
-          else this.tell({ type: "opened", session: info.id, name: info.name, access: context.access, took: n });
+          else {
+            const { id, name } = info;
+            const of = record === null ? {} : { record };
+            this.tell({ type: "opened", session: id, name, access: context.access, took: n, ...of });
+          }
           isOpened = true;
         },
+        lost: (n, record) => this.tell({ type: "lost", n, record }),
         end: (end) => this.end(end),
       },
     );

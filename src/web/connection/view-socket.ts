@@ -2,8 +2,9 @@
  * A session's pictures and input over the view WebSocket, across lost connections.
  *
  * What must stay true: each piece of input has a number and is sent again until the session says that it took it, so
- * nothing is typed twice and nothing that was sent is lost; what is typed while the server is away for long is refused
- * rather than typed later into something that nobody saw.
+ * nothing is typed twice and nothing that was sent is lost; where the session has lost its record of numbers, what was
+ * sent and not taken is dropped, and the person told. What is typed while the server is away for long is refused rather
+ * than typed later into something that nobody saw.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { encodeInput } from "../../protocol/numbered-input.ts";
@@ -20,6 +21,8 @@ export interface ViewEvents {
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
+  /** What was typed just now may have arrived, or not; it is not typed again. */
+  lost(bytes: number): void;
 }
 
 /** How long a person may type while the server is away, in ms: as long as a restart takes. */
@@ -34,7 +37,11 @@ export class ViewSocket {
   private socket: WebSocket | null = null;
   private readonly backoff = new Backoff(() => void this.connect());
   private readonly waiting: { readonly number: number; readonly bytes: Uint8Array }[] = [];
+  /** Newest piece sent over this connection, and over any. */
   private sent = 0;
+  private everSent = 0;
+  /** Name of the session's record of numbers. */
+  private record: string | null = null;
   private next = 1;
   private isOpen = false;
   private over = false;
@@ -138,7 +145,7 @@ export class ViewSocket {
   private receive(message: ViewMessage): void {
     switch (message.type) {
       case "opened":
-        this.opened(message.took);
+        this.opened(message.took, message.record ?? null);
         this.session = message.session;
         this.events.opened(message.access, message.session);
         return;
@@ -159,6 +166,10 @@ export class ViewSocket {
       case "took":
         this.took(message.n);
         return;
+      case "lost":
+        this.record = message.record;
+        this.drop(message.n);
+        return;
       case "keyboard":
         this.events.keyboard(message.captured);
         return;
@@ -177,10 +188,12 @@ export class ViewSocket {
     }
   }
 
-  private opened(took: number): void {
+  private opened(took: number, record: string | null): void {
     this.isOpen = true;
     this.backoff.succeeded();
     this.took(took);
+    if (this.record !== null && record !== null && record !== this.record) this.drop(this.everSent);
+    this.record = record ?? this.record;
     this.sent = took;
     for (const piece of this.waiting) this.send(piece);
     this.tell({ type: "focus", on: this.hasFocus });
@@ -191,9 +204,17 @@ export class ViewSocket {
     while ((this.waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= number) this.waiting.shift();
   }
 
+  /** Nobody knows any more whether these were taken. */
+  private drop(number: number): void {
+    const bytes = this.waiting.reduce((sum, piece) => sum + (piece.number <= number ? piece.bytes.length : 0), 0);
+    this.took(number);
+    if (bytes > 0) this.events.lost(bytes);
+  }
+
   private send(piece: { readonly number: number; readonly bytes: Uint8Array }): void {
     if (piece.number <= this.sent) return;
     this.sent = piece.number;
+    this.everSent = Math.max(this.everSent, piece.number);
     this.socket?.send(encodeInput(piece));
   }
 

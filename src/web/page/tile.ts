@@ -141,6 +141,14 @@ export class Tile {
       },
       wanted: (operation) => this.port.wanted(operation, this),
       alert: (text) => toast(text),
+      lost: (bytes) =>
+        toast(
+          `The session was interrupted: the last ${bytes} characters typed may be missing. Look before you go on.`,
+          {
+            kind: "error",
+            ms: 10_000,
+          },
+        ),
     });
     this.state.value = "connecting";
     this.view.start(this.size.rows, this.size.cols, settings.peek().size);
