@@ -8,7 +8,7 @@ import type { Window } from "../window.ts";
 import { FarStage } from "./far-stage.ts";
 
 /** Rounds of each way, in turns, after some that do not count: what was never run is compiled. */
-const ROUNDS = 12;
+const ROUNDS = 8;
 const WARM_ROUNDS = 4;
 /** Calls of a round. */
 const CALLS = 40;

@@ -98,10 +98,8 @@ async function newThere(
   create: ReturnType<typeof createOf>,
   { ifExists, json }: NewOptions,
 ): Promise<void> {
-  const [{ linkOf }, { addressedSession }, { cliCaller }, { nextRequest }] = await Promise.all([
-    import("../session/machines.ts"),
-    import("../../cluster/addressed.ts"),
-    import("../session/client.ts"),
+  const [{ startThere }, { nextRequest }] = await Promise.all([
+    import("../session/start-there.ts"),
     import("../session/asked-there.ts"),
   ]);
   const { name, ...rest } = create;
@@ -109,13 +107,8 @@ async function newThere(
     ...rest,
     ...(name === null ? {} : { name }),
     ...(ifExists === "attach" ? { if_exists: "attach" as const } : {}),
-    server: "local",
   };
-  const link = await linkOf(instance, machine);
-  const info = addressedSession(
-    machine,
-    await link.call("sessions.create", input, { caller: cliCaller, request: nextRequest() }),
-  );
+  const info = await startThere(instance, machine, input, nextRequest());
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import { variables } from "../arguments.ts";
 import { SessionClient } from "./client.ts";
 import { startSession } from "./start.ts";
@@ -29,14 +30,32 @@ export async function openOrCreate(
   } catch (thrown) {
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
-  const own = { cwd: cwd ?? null, env: variablesOf };
-  const create = { name, command: null, shell: null, tags: [], rows: 24, cols: 80, ...own };
   try {
-    await startSession(instance, create, "number");
+    await make(instance, name, cwd, variablesOf);
     return { session: await open(), place: {} };
   } catch (thrown) {
     // Another caller made it meanwhile.
     if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
   }
   return { session: await open(), place };
+}
+
+/** Makes the session, with a shell. @throws WshError session_name_conflict and others */
+async function make(
+  instance: Instance,
+  name: string,
+  cwd: string | undefined,
+  env: Readonly<Record<string, string>> | null,
+): Promise<void> {
+  const { machine, target } = parsePlace(name);
+  const size = { rows: 24, cols: 80 };
+  if (machine === null) {
+    const create = { name, command: null, shell: null, tags: [], ...size, cwd: cwd ?? null, env };
+    await startSession(instance, create, "number");
+    return;
+  }
+  const { startThere } = await import("./start-there.ts");
+  const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === null ? {} : { env }) };
+  // With an id of its own: the command that follows has the caller's.
+  await startThere(instance, machine, { name: target, ...size, ...place });
 }

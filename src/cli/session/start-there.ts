@@ -1,0 +1,24 @@
+/** Starting a session on another machine, with the directory and environment that its server has. */
+import { addressedSession } from "../../cluster/addressed.ts";
+import type { LinkRequest } from "../../cluster/link.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { OperationInput } from "../../operations/table.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { cliCaller } from "./client.ts";
+import { linkOf } from "./machines.ts";
+
+/**
+ * @param request the id by which it is asked again; without one it has its own
+ * @returns the session as it is named here
+ * @throws WshError of the operation sessions.create, machine_not_found, machine_unreachable, outcome_unknown
+ */
+export async function startThere(
+  instance: Instance,
+  machine: string,
+  input: OperationInput<"sessions.create">,
+  request?: LinkRequest,
+): Promise<SessionInfo> {
+  const link = await linkOf(instance, machine);
+  const asked = { caller: cliCaller, ...(request === undefined ? {} : { request }) };
+  return addressedSession(machine, await link.call("sessions.create", { ...input, server: "local" }, asked));
+}
