@@ -53,7 +53,9 @@ export class ListFeed {
     if (this.isStale) return;
     this.isStale = true;
     this.change++;
-    this.send({ event: "stale", change: this.change });
+    const event = { event: "stale", change: this.change };
+    // The echo of a key goes out first; what is answered to a request comes later still.
+    queueMicrotask(() => this.send(event));
   }
 
   dispose(): void {

@@ -71,12 +71,9 @@ export interface CreatedSession {
   readonly history: HistoryFile | null;
 }
 
-/** @throws WshError of sessions.create; nothing is left behind then */
-export async function createSession(options: CreateOptions): Promise<CreatedSession> {
-  const { spec, instance, settings, server } = options;
+/** What a new program is started with. @throws WshError of sessions.create */
+export function planOf(spec: HostSpec, instance: Instance, settings: Settings) {
   const { create } = spec;
-  const rule = nameRule(spec);
-  const tags = normalizeTags(create.tags);
   const request: SpawnRequest = { ...create, caller: spec };
   const cwd = checkRequest(request);
   prepareRuntimeDir(instance);
@@ -100,6 +97,16 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
     loginShell: settings.login_shell,
     integration,
   });
+  return { cwd, nonce, environmentFor, integration, scriptsDir, keyFile, plan };
+}
+
+/** @throws WshError of sessions.create; nothing is left behind then */
+export async function createSession(options: CreateOptions): Promise<CreatedSession> {
+  const { spec, instance, settings, server } = options;
+  const { create } = spec;
+  const rule = nameRule(spec);
+  const tags = normalizeTags(create.tags);
+  const { cwd, nonce, environmentFor, integration, scriptsDir, keyFile, plan } = planOf(spec, instance, settings);
 
   let listener: { stop(): void } | null = null;
   let stdinFile: string | null = null;
@@ -278,7 +285,8 @@ function spoolOf(instance: Instance, settings: Settings, isPrivate: () => boolea
   return { commandBytes, totalBytes, openFile };
 }
 
-function paneSettings(settings: Settings) {
+/** What the settings say of every pane. */
+export function paneSettings(settings: Settings) {
   return {
     hideClipboard: settings.clipboard === "off",
     hideTitles: settings.title === "off",

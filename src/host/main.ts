@@ -4,12 +4,14 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
+import { orUntil } from "../base/deadline.ts";
 import { useTheme } from "../compositor/theme.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { type HostSpec, HostSpecSchema } from "../instance/launch/host-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
+import { takeSpareSign } from "../instance/launch/spare.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
@@ -36,6 +38,8 @@ import type { Session } from "./session.ts";
 
 /** Longest time for the last checkpoint when the process is told to end, in ms: whoever does so kills it soon. */
 const LAST_MS = 1_000;
+/** Time that a process is kept ready before it rehearses, in ms: of panes made in a row, none waits for a rehearsal. */
+const REHEARSAL_DELAY_MS = 300;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -101,7 +105,7 @@ async function begin(): Promise<{
   /** Null for a session that is only read. */
   checkpoints: Checkpoints | null;
 }> {
-  const text = await Bun.stdin.text();
+  const text = await specText();
   // Kept ready for a pane, and not needed any more.
   if (text === "") process.exit(0);
   const spec = v.parse(HostSpecSchema, JSON.parse(text));
@@ -157,6 +161,22 @@ async function begin(): Promise<{
   const common = { session, instance, membership, logger: named, ...before };
   checkpoints = spec.restored?.run === false ? null : keepCheckpoints(spec, settings.values, ids, common);
   return { session, server, instance, ids, life, membership, logger: named, warnings, history, checkpoints };
+}
+
+/** The spec comes with the process; one that is kept ready for a pane gets it later, and prepares itself meanwhile. */
+async function specText(): Promise<string> {
+  const text = Bun.stdin.text();
+  if (!takeSpareSign()) return text;
+  const isNeeded = await orUntil(
+    text.then(() => true),
+    { ms: REHEARSAL_DELAY_MS },
+    () => false,
+  );
+  if (isNeeded) return text;
+  const { rehearse } = await import("./rehearsal.ts");
+  // Without it, the pane is only slower.
+  await rehearse().catch(() => {});
+  return text;
 }
 
 /** Whether a session of one pane has a status line, or its people are told of more than bells, which ring anyway. */

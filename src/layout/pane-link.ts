@@ -117,10 +117,10 @@ export class PaneLink {
         // A view is a terminal in the session that has it: sessions do not show themselves by way of others.
         ...("around" in how ? how : {}),
       } satisfies Attach;
-      if ("served" in how) await connection.request("host.served", how.served, OWN_CONTEXT);
-      await connection.request("host.attach", attach, OWN_CONTEXT);
-      await link.ask();
-      link.settle();
+      // In this order, and without waiting in between: the answers are awaited together.
+      const told = "served" in how ? connection.request("host.served", how.served, OWN_CONTEXT) : null;
+      await Promise.all([told, connection.request("host.attach", attach, OWN_CONTEXT)]);
+      link.watch();
       return link;
     } catch (error) {
       if (link.isOver) return link;
@@ -253,6 +253,16 @@ export class PaneLink {
     if (event.output.event !== "agent_state") return;
     const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
     if (agent.success) this.port.agent(agent.output);
+  }
+
+  /** Asks for the first time, once its first pictures are there: what it said of itself as it was connected is new. */
+  private watch(): void {
+    this.isStale = true;
+    this.later = setTimeout(() => {
+      void this.refresh();
+      this.settle();
+    }, ASK_MS);
+    this.later.unref();
   }
 
   /** One that prints all the time is asked a few times a second. */

@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
-import { type PreparedLaunch, prepareHost } from "../instance/launch/host.ts";
+import { type PreparedLaunch, prepareHost, spareHost } from "../instance/launch/host.ts";
 import type { Instance } from "../instance/paths.ts";
 import { hostSocket } from "../instance/paths.ts";
 import type { PaneProgram } from "../protocol/layout.ts";
@@ -49,7 +49,7 @@ export class PaneStarter implements Disposable {
     if (!this.port.spare || this.spare !== null) return;
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.spare ??= prepareHost(this.port.instance);
+      this.spare ??= spareHost(this.port.instance);
     }, SPARE_DELAY_MS);
     this.timer.unref();
   }

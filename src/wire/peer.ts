@@ -18,7 +18,7 @@ import {
 } from "../protocol/messages.ts";
 import type { Once } from "../protocol/requests.ts";
 import { Outbox } from "./outbox.ts";
-import type { Wire, WireEvents } from "./socket.ts";
+import type { Carrier, WireEvents } from "./socket.ts";
 
 export interface PeerRequest {
   readonly op: string;
@@ -59,7 +59,7 @@ export class Peer {
   onDrain: (() => void) | null = null;
 
   constructor(
-    private readonly wire: Wire,
+    private readonly wire: Carrier,
     private readonly handler: PeerHandler,
   ) {
     this.outbox = new Outbox((bytes) => this.wire.write(bytes));

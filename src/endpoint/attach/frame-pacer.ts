@@ -1,7 +1,8 @@
 /**
- * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate, after output other
- * than echo has paused, outside a synchronized update, and between two chunks. It owns the one timer for that and
- * remembers since when a picture is due; its owner decides whether a picture can be made now and what it shows.
+ * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate (after a rest two at
+ * once: a change has a consequence, as a new pane has a prompt), after output other than echo has paused, outside a
+ * synchronized update, and between two chunks. It owns the one timer for that and remembers since when a picture is due;
+ * its owner decides whether a picture can be made now and what it shows.
  */
 
 /** Time between two pictures, in ms: a screen shows sixty a second. */
@@ -31,7 +32,8 @@ export class FramePacer {
   private timer: Timer | null = null;
   /** A picture is about to be made between two chunks. */
   private due = false;
-  private paintedAt = Number.NEGATIVE_INFINITY;
+  /** From when on a picture may be made. */
+  private readyAt = Number.NEGATIVE_INFINITY;
   private printedAt = Number.NEGATIVE_INFINITY;
   private dirtySince: number | null = null;
   private over = false;
@@ -42,7 +44,7 @@ export class FramePacer {
 
   /** Nothing is pending: new output would be shown at once. */
   get isReady(): boolean {
-    return this.timer === null && !this.due && (this.owesEcho || performance.now() >= this.paintedAt + FRAME_MS);
+    return this.timer === null && !this.due && (this.owesEcho || performance.now() >= this.readyAt);
   }
 
   /** A person typed: the echo is shown whenever the last picture was, once for each time. */
@@ -69,7 +71,7 @@ export class FramePacer {
   soon(ms = 0): void {
     if (this.timer !== null || this.due || this.over) return;
     this.dirtySince ??= performance.now();
-    const wait = Math.max(ms, this.paintedAt + FRAME_MS - performance.now());
+    const wait = Math.max(ms, this.readyAt - performance.now());
     if (wait <= 0) this.whenReady();
     else this.later(wait);
   }
@@ -85,7 +87,8 @@ export class FramePacer {
 
   /** A picture is being made. */
   began(): void {
-    this.paintedAt = performance.now();
+    // After a rest of a frame, the first picture does not put off the second.
+    this.readyAt = Math.max(this.readyAt + FRAME_MS, performance.now());
     this.dirtySince = null;
   }
 

@@ -14,6 +14,7 @@ import {
   type SpawnOptions,
   selfCommand,
 } from "./launch.ts";
+import { withSpareSign } from "./spare.ts";
 
 type Spec = v.InferInput<typeof HostSpecSchema>;
 
@@ -69,4 +70,9 @@ export function prepareHost(instance: Instance, options: SpawnOptions = {}): Pre
     begin: (spec) => prepared.begin(JSON.stringify(spec)),
     discard: () => prepared.discard(),
   };
+}
+
+/** The same, to be kept ready: it prepares itself meanwhile. @throws WshError session_create_failed */
+export function spareHost(instance: Instance): PreparedLaunch {
+  return prepareHost(instance, { env: withSpareSign(process.env) });
 }

@@ -1,0 +1,22 @@
+/** When pictures of a painted terminal are made. */
+import { expect, test } from "bun:test";
+import { FRAME_MS, FramePacer } from "../../../src/endpoint/attach/frame-pacer.ts";
+import { until } from "../../support/until.ts";
+
+test("after a rest two pictures are made at once, the next ones a frame apart", async () => {
+  const made: number[] = [];
+  const pacer: FramePacer = new FramePacer({
+    isBlocked: () => false,
+    isSynchronized: () => false,
+    atRest: (make) => make(),
+    paint: () => {
+      made.push(performance.now());
+      pacer.began();
+    },
+  });
+  for (let at = 0; at < 3; at++) pacer.soon();
+  expect(made.length).toBeGreaterThanOrEqual(2);
+  await until("the third", () => made.length >= 3);
+  expect((made[2] ?? 0) - (made[0] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS - 1);
+  pacer.close();
+});
