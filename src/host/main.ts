@@ -4,14 +4,13 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
-import { orUntil } from "../base/deadline.ts";
 import { useTheme } from "../compositor/theme.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { type HostSpec, HostSpecSchema } from "../instance/launch/host-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
-import { takeSpareSign } from "../instance/launch/spare.ts";
+import { isStillSpare, takeSpareSign } from "../instance/launch/spare.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
@@ -38,8 +37,6 @@ import type { Session } from "./session.ts";
 
 /** Longest time for the last checkpoint when the process is told to end, in ms: whoever does so kills it soon. */
 const LAST_MS = 1_000;
-/** Time that a process is kept ready before it rehearses, in ms: of panes made in a row, none waits for a rehearsal. */
-const REHEARSAL_DELAY_MS = 300;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -166,13 +163,7 @@ async function begin(): Promise<{
 /** The spec comes with the process; one that is kept ready for a pane gets it later, and prepares itself meanwhile. */
 async function specText(): Promise<string> {
   const text = Bun.stdin.text();
-  if (!takeSpareSign()) return text;
-  const isNeeded = await orUntil(
-    text.then(() => true),
-    { ms: REHEARSAL_DELAY_MS },
-    () => false,
-  );
-  if (isNeeded) return text;
+  if (!takeSpareSign() || !(await isStillSpare(text))) return text;
   const { rehearse } = await import("./rehearsal.ts");
   // Without it, the pane is only slower.
   await rehearse().catch(() => {});

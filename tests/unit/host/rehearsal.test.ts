@@ -4,7 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { rehearse } from "../../../src/host/rehearsal.ts";
-import { takeSpareSign, withSpareSign } from "../../../src/instance/launch/spare.ts";
+import { isStillSpare, takeSpareSign, withSpareSign } from "../../../src/instance/launch/spare.ts";
 
 test("a rehearsal reaches its end and leaves no id, socket or lock", async () => {
   const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-r-"));
@@ -36,4 +36,9 @@ test("the sign of a process that is kept ready is taken away once", () => {
   } finally {
     process.env = before;
   }
+});
+
+test("a process that is needed at once does not rehearse", async () => {
+  expect(await isStillSpare(Promise.resolve("a spec"))).toBe(false);
+  expect(await isStillSpare(new Promise(() => {}))).toBe(true);
 });
