@@ -17,6 +17,7 @@ import { leftoversOff } from "./leftovers.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
+import { PromptRows } from "./prompt-rows.ts";
 import { QueryResponder } from "./queries.ts";
 import { LinkTable } from "./rows/hyperlinks.ts";
 
@@ -62,6 +63,7 @@ interface Parts {
   readonly hot: HotWindow;
   readonly passing: PassingLines;
   readonly completions: Completions;
+  readonly prompt: PromptRows;
 }
 
 const encoder = new TextEncoder();
@@ -189,7 +191,9 @@ export class Emulator {
 
   /** @param redraws see `HotWindow.resize` */
   resize(rows: number, cols: number, redraws: boolean): void {
-    this.hot.resize(cols, rows, redraws);
+    const { hot } = this;
+    if (redraws && cols < this.cols) this.parts.prompt.cut(cols);
+    hot.resize(cols, rows, redraws);
     this.modes.resized();
     this.parts.completions.resized();
   }
@@ -242,7 +246,8 @@ export class Emulator {
     });
     const completions = new Completions(terminal, modes);
     this.listen(terminal);
-    return { terminal, modes, queries, hot, passing, completions };
+    const prompt = new PromptRows(terminal);
+    return { terminal, modes, queries, hot, passing, completions, prompt };
   }
 
   private replaceParts(rows: number, cols: number, lastLine: number): void {

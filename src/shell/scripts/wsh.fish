@@ -108,6 +108,6 @@ if status is-interactive; and not set -q __wsh_id
                 end
             end
         end
-        builtin printf '\e]7;file://%s%s\a\e]133;A%s\a' "$hostname" (string escape --style=url -- "$PWD") "$__wsh_key"
+        builtin printf '\e]7;file://%s%s\a\e]133;A;redraw=1%s\a' "$hostname" (string escape --style=url -- "$PWD") "$__wsh_key"
     end
 end

@@ -87,7 +87,7 @@ __wsh_prompt() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
-    builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
+    builtin local wsh_start=$'%{\e]133;A;redraw=1'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
     builtin local wsh_bare wsh_marks='' wsh_due
     if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
       preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
@@ -99,7 +99,7 @@ __wsh_prompt() {
       if [[ $PS1 != "$wsh_bare" ]]; then
         PS1=$wsh_bare
       fi
-      wsh_marks=$'\e]133;A'"${__wsh[key]}"$'\a\e]133;B'"${__wsh[key]}"$'\a'
+      wsh_marks=$'\e]133;A;redraw=1'"${__wsh[key]}"$'\a\e]133;B'"${__wsh[key]}"$'\a'
     elif [[ $PS1 != "$wsh_start"*"$wsh_end" ]]; then
       wsh_bare=${PS1//"$wsh_start"/}
       wsh_bare=${wsh_bare//"{%}$wsh_end"/}

@@ -4,7 +4,8 @@
  * The only file that reads xterm's internals: rows are read as the words they are stored in, because the
  * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
  * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
- * every reading with the public one. Nothing here writes except `setPenLink`, `markStale` and `placeCursor`.
+ * every reading with the public one. Nothing here writes except `setPenLink`, `markStale`,
+ * `placeCursor` and `cutRow`.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
 
@@ -100,6 +101,14 @@ export function storedRow(buffer: IBuffer, y: number): StoredRow {
  */
 export function placeCursor(buffer: IBuffer, y: number, x: number): void {
   if (isStoredBuffer(buffer)) Object.assign(buffer._buffer, { x, y });
+}
+
+/** Cuts row `y` at `cols` cells, also for a later reflow, to which it is a line of its own. */
+export function cutRow(buffer: IBuffer, y: number, cols: number): void {
+  const row = storedRow(buffer, y);
+  const end = cols > 0 && cellWidth(row._data[(cols - 1) * CELL_WORDS] ?? 0) === 2 ? cols - 1 : cols;
+  for (let x = end; x < row.length; x++) row._data.set([UNWRITTEN, 0, 0], x * CELL_WORDS);
+  Object.assign(row, { isWrapped: false });
 }
 
 /** The text of a cell: one grapheme, "" when nothing was written or the cell is the right half of a wide one. */

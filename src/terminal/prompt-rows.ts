@@ -1,0 +1,35 @@
+/**
+ * The rows of a prompt that its shell draws again after a resize, from the first on: the shell says so (`redraw=1` of
+ * OSC 133;A). It goes back to the first row by the number of rows that it has drawn. So rows of a prompt are cut before
+ * a resize: rewrapped ones would be more, and those that it does not reach would stay.
+ */
+import type { IMarker, Terminal } from "@xterm/headless";
+import { cutRow, storedRow } from "./rows/xterm-row.ts";
+
+export class PromptRows {
+  private first: IMarker | null = null;
+
+  /** To be made after the emulator's other hooks: of a sequence's handlers, the last that was registered is first. */
+  constructor(private readonly terminal: Terminal) {
+    terminal.parser.registerOscHandler(133, (data) => {
+      if (/^A(;|$)/.test(data)) this.begin(/;redraw=1(;|$)/.test(data));
+      else if (/^[CD](;|$)/.test(data)) this.begin(false);
+      return false;
+    });
+  }
+
+  /** Before a resize to fewer columns, while the shell edits. xterm itself cuts the line that the cursor is in. */
+  cut(cols: number): void {
+    const buffer = this.terminal.buffer.normal;
+    if (this.first === null || this.first.isDisposed) return;
+    let last = buffer.baseY + buffer.cursorY;
+    while (last > this.first.line && storedRow(buffer, last).isWrapped) last--;
+    for (let y = Math.max(buffer.baseY, this.first.line); y < last; y++) cutRow(buffer, y, cols);
+  }
+
+  private begin(isRedrawn: boolean): void {
+    this.first?.dispose();
+    const onNormal = this.terminal.buffer.active.type === "normal";
+    this.first = isRedrawn && onNormal ? (this.terminal.registerMarker(0) ?? null) : null;
+  }
+}
