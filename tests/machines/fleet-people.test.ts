@@ -10,7 +10,7 @@ import { TestFleet } from "../support/nats-fleet.ts";
 import { passwordOf, writeCredentials } from "../support/nats-server.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
-import { until } from "../support/until.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
@@ -22,11 +22,12 @@ let m1: Wsh;
 
 beforeAll(async () => {
   if (testFleet !== test) return;
-  fleet = await TestFleet.start([
+  const users = [
     { name: "bob", role: "admin" },
     { name: "m1", role: "machine" },
     { name: "evil", role: "machine" },
-  ]);
+  ] as const;
+  fleet = await TestFleet.start(users, { wsh: { config: "audit = true\n" } });
   bob = fleet.hub("bob");
   m1 = fleet.machine("m1");
   await m1.session("dev");
@@ -116,26 +117,28 @@ async function bootOfM1(): Promise<string> {
   return (await (await bob.fetch("/servers/m1")).json()).server_id;
 }
 
-/** What a machine answers to a raw request; null: nothing. */
+/** What a machine answers to a raw request. */
 async function asked(
   nats: NatsConnection,
   subject: string,
   body: object,
   reply: string,
   boot: string,
-): Promise<string | null> {
-  const answer = Promise.withResolvers<string | null>();
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const answer = Promise.withResolvers<string>();
   const subscription = nats.subscribe(reply, { callback: (_, message) => answer.resolve(message.string()) });
   const own = headers();
   own.set(headerNames.boot, boot);
+  for (const [name, value] of Object.entries(more)) own.set(name, value);
   nats.publish(subject, JSON.stringify(body), { reply, headers: own });
-  // What is answered at all is answered before this.
-  await nats.flush();
-  const late = setTimeout(() => answer.resolve(null), 1_500);
-  const got = await answer.promise;
-  clearTimeout(late);
-  subscription.unsubscribe();
-  return got;
+  const late = setTimeout(() => answer.reject(new Error(`nothing answers ${subject}`)), PATIENCE_MS);
+  try {
+    return await answer.promise;
+  } finally {
+    clearTimeout(late);
+    subscription.unsubscribe();
+  }
 }
 
 testFleet(
@@ -157,17 +160,115 @@ testFleet(
       expect(await asked(nats, execAs(access), body, reply(), boot)).toContain("access_denied");
     }
     const other = "_INBOX.bob.evil.x";
-    expect(await asked(nats, execAs("operate"), body, other, boot)).toBe(null);
+    let ignored = 0;
+    nats.subscribe(other, { callback: () => void ignored++ });
+    const own = headers();
+    own.set(headerNames.boot, boot);
+    nats.publish(execAs("operate"), JSON.stringify(body), { reply: other, headers: own });
     expect(await asked(nats, execAs("operate"), body, reply(), "another boot")).toBe("");
     const unknown = requestSubject({ ...to, access: "admin", operation: "host.end" });
     expect(await asked(nats, unknown, body, reply(), boot)).toContain("unknown_method");
     const elsewhere = { ...body, session: "m2/dev" };
     expect(await asked(nats, execAs("operate"), elsewhere, reply(), boot)).toMatch(/access_denied|machine_not_found/);
     expect(await asked(nats, execAs("operate"), { junk: true }, reply(), boot)).toContain("invalid_request");
-    expect(fs.existsSync(mark)).toBe(false);
+    expect({ ignored, ran: fs.existsSync(mark) }).toEqual({ ignored: 0, ran: false });
     expect(await asked(nats, execAs("operate"), { ...body, op: "ignored" }, reply(), boot)).toContain('"exit_code":0');
     expect(fs.existsSync(mark)).toBe(true);
     await nats.close();
+  },
+);
+
+testFleet("the machine's audit log has who asked for what, and what was refused", async () => {
+  await bob.ok("exec", "m1/dev", "--", "true");
+  const nats = await rawClient("bob");
+  const boot = await bootOfM1();
+  for (const operation of ["exec", "host.end"]) {
+    const lie = requestSubject({ machine: "m1", user: "bob", access: "observe", operation });
+    await asked(nats, lie, {}, `_INBOX.bob.m1.${crypto.randomUUID()}`, boot);
+  }
+  await nats.close();
+  const text = await m1.run("exec", "dev", "--output", "none", "--", "true").then(() => {
+    return fs.readFileSync(join(m1.instance.stateDir, "t.audit.log"), "utf8");
+  });
+  const records = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ token }) => String(token).startsWith("fleet:"));
+  expect(new Set(records.map(({ token }) => token))).toEqual(new Set(["fleet:bob"]));
+  const results = (operation: string) => records.filter(({ msg }) => msg === operation).map(({ result }) => result);
+  expect(results("exec")).toEqual(expect.arrayContaining(["ok", "access_denied"]));
+  expect(results("host.end")).toContain("unknown_method");
+});
+
+testFleet(
+  "a request that is sent again is done once, one that comes late not at all, and a huge one harms nobody",
+  async () => {
+    const nats = await rawClient("bob");
+    const boot = await bootOfM1();
+    const subject = requestSubject({ machine: "m1", user: "bob", access: "operate", operation: "exec" });
+    const runs = join(m1.dir, "replayed");
+    const body = {
+      op: "exec",
+      session: "dev",
+      input: { command: `echo run >>${runs}` },
+      caller: { kind: "cli", id: "x" },
+    };
+    const reply = (): string => `_INBOX.bob.m1.${crypto.randomUUID()}`;
+    const id = { "Wsh-Request": "replayed-1" };
+    const first = await asked(nats, subject, body, reply(), boot, id);
+    expect(first).toContain('"exit_code":0');
+    expect(await asked(nats, subject, body, reply(), boot, id)).toBe(first);
+    const other = { ...body, input: { command: `echo other >>${runs}` } };
+    expect(await asked(nats, subject, other, reply(), boot, id)).toContain("request_conflict");
+    expect(await asked(nats, subject, other, reply(), boot, { "Wsh-Deadline": "1000" })).toContain("deadline_passed");
+    const huge = { ...body, input: { command: `true ${"x".repeat(900_000)}` } };
+    expect(await asked(nats, subject, huge, reply(), boot)).toContain('"exit_code":0');
+    for (const session of ["../x", "-oProxyCommand=touch", "a\u0000b", "m2/dev", "%2e%2e", "x".repeat(5_000)]) {
+      expect(await asked(nats, subject, { ...body, session }, reply(), boot)).toMatch(/"error"/);
+    }
+    expect(fs.readFileSync(runs, "utf8")).toBe("run\n");
+    expect((await bob.run("exec", "m1/dev", "--", "echo well")).stdout).toBe("well\n");
+    await nats.close();
+  },
+);
+
+testFleet(
+  "a command whose way is cut in the middle is answered by its own result, and one whose session is killed is not run again",
+  async () => {
+    const gate = join(m1.dir, "gate");
+    const held = (name: string): string =>
+      `echo ${name} >>${gate}; until [ -e ${gate}.${name} ]; do sleep 0.05; done; echo ${name} over`;
+    const runs = (name: string): number =>
+      fs.existsSync(gate) ? fs.readFileSync(gate, "utf8").split(`${name}\n`).length - 1 : 0;
+    const post = async (session: string, command: string) => {
+      const init = {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ command }),
+      };
+      return (await (await bob.fetch(`/sessions/m1%2F${session}/exec`, init)).json()) as Record<string, unknown>;
+    };
+    const cut = post("dev", held("cut"));
+    await until("the command to run", () => runs("cut") === 1);
+    await fleet.nats.kill();
+    await fleet.nats.begin();
+    fs.writeFileSync(`${gate}.cut`, "");
+    expect(await cut).toMatchObject({ output: "cut over", exit_code: 0 });
+    expect(runs("cut")).toBe(1);
+
+    const before = m1.hosts();
+    await m1.session("doomed");
+    await until("the session to be known", async () => (await bob.run("screen", "m1/doomed")).code === 0);
+    const killed = post("doomed", held("killed"));
+    await until("the command to run", () => runs("killed") === 1);
+    await m1.killHost(m1.hosts().findIndex((pid) => !before.includes(pid)));
+    expect((await killed).error).toMatchObject({
+      code: expect.stringMatching(/^(host_crashed|outcome_unknown|session_exited)$/),
+    });
+    fs.writeFileSync(`${gate}.killed`, "");
+    expect((await bob.run("exec", "m1/dev", "--", "echo well")).stdout).toBe("well\n");
+    expect(runs("killed")).toBe(1);
   },
 );
 
@@ -215,6 +316,9 @@ testFleet("answers that are none, and beats that are none, harm nobody", async (
   let answer = "<html>";
   nats.subscribe("wsh1.q.evil.>", { callback: (_, message) => void message.respond(answer) });
   nats.subscribe("$SRV.PING.wsh.evil", { callback: () => say(beat) });
+  // Its name is that of its subject, whatever it says.
+  say({ ...beat, hostname: "m1", machine: "m1" });
+  nats.publish("wsh1.up.m1", JSON.stringify({ ...beat, at: 0 }));
   say({ ...beat, tags: "none" });
   nats.publish("wsh1.up.evil", "x".repeat(100_000));
   say(beat);
@@ -223,6 +327,9 @@ testFleet("answers that are none, and beats that are none, harm nobody", async (
     say(beat);
     return (await health()) === "healthy";
   });
+  const m1Now = await (await bob.fetch("/servers/m1")).json();
+  expect(m1Now).toMatchObject({ hostname: "m1", health: "healthy" });
+  expect(m1Now.server_id).not.toBe("b");
   const headersJson = { "Content-Type": "application/json" };
   for (const [given, code] of [
     ["<html>", "outcome_unknown"],

@@ -65,6 +65,7 @@ export function joinFleet(
     isSettled: () => hosts.known.every((host) => host.standing === "known"),
     list: () => hosts.list(),
     called: (body, context, asked) => end.called(body, context, asked, { isOwnAlone: true }),
+    refused: (operation, context, code) => end.refused(operation, context, code),
     cancel: (key) => end.cancel(key),
     stream: (target, context) => end.stream(target, context),
   });

@@ -42,6 +42,7 @@ export interface FleetMachineOptions {
   readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;
   readonly called: FleetRequestsOptions["called"];
+  readonly refused: FleetRequestsOptions["refused"];
   readonly cancel: FleetRequestsOptions["cancel"];
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
@@ -62,14 +63,14 @@ export class FleetMachine {
     readonly identity: FleetIdentity,
     private readonly options: FleetMachineOptions,
   ) {
-    const { boot, called, cancel, stream, log } = options;
+    const { boot, called, refused, cancel, stream, log } = options;
     this.connection = new FleetConnection(identity, {
       up: () => this.up(),
       down: () => this.down(),
       refused: (error) => log("the fleet's servers refuse something", { error: error.message }),
     });
     const { connection } = this;
-    this.requests = new FleetRequestsHere({ connection, boot, called, cancel });
+    this.requests = new FleetRequestsHere({ connection, boot, called, refused, cancel });
     this.streams = new FleetStreams({ connection, boot, stream });
     connection.subscribe(requestsTo(identity.user), (message) => this.requests.received(message));
     connection.subscribe(streamsTo(identity.user), (message) => this.streams.received(message));

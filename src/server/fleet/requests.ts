@@ -16,6 +16,8 @@ import type { AskedOf } from "../machines/link-end.ts";
 const MAX_RUNNING = 4096;
 /** Longest key of a request, in characters. */
 const MAX_KEY = 128;
+/** Longest name of an operation that is recorded, in characters: nothing has a longer one. */
+const MAX_OPERATION = 64;
 /** Room for the headers of an answer, in bytes. */
 const HEADER_BYTES = 4096;
 
@@ -23,6 +25,8 @@ export interface FleetRequestsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
   readonly called: (body: unknown, context: CallContext, asked: AskedOf) => Promise<unknown>;
+  /** A request was turned away before it was read, for the audit log. */
+  readonly refused: (operation: string, context: CallContext, code: string) => void;
   /** The caller of a request with an id wants no answer any more. */
   readonly cancel: (key: string) => void;
 }
@@ -76,15 +80,26 @@ export class FleetRequestsHere {
         throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are being carried out`);
       }
       this.running.set(key, running);
-      requireAllowed(to);
+      const context = contextOf(to, running);
+      this.requireAllowed(to, context);
       const body = bodyOf(text, to.operation);
-      answer = { result: await this.options.called(body, contextOf(to, running), askedIn(message, to.user)) };
+      answer = { result: await this.options.called(body, context, askedIn(message, to.user)) };
     } catch (thrown) {
       answer = { error: WshError.from(thrown).toBody() };
     } finally {
       if (this.running.get(key) === running) this.running.delete(key);
     }
     this.send(reply, JSON.stringify(answer));
+  }
+
+  /** @throws WshError unknown_method, access_denied */
+  private requireAllowed(to: RequestSubject, context: CallContext): void {
+    try {
+      requireAllowed(to);
+    } catch (thrown) {
+      this.options.refused(to.operation.slice(0, MAX_OPERATION), context, WshError.from(thrown).code);
+      throw thrown;
+    }
   }
 
   private send(reply: string, text: string): void {

@@ -68,6 +68,11 @@ export class LinkEnd {
     );
   }
 
+  /** Records what was turned away by what carries it: it never came to be a call. */
+  refused(operation: string, context: CallContext, code: string): void {
+    this.options.audit?.write({ operation, input: null, context, result: code, ms: 0 });
+  }
+
   /** The same, of a machine that this server reaches; its answer as that machine gives it. @throws WshError of its link */
   async calledThere(machine: string, body: unknown, context: CallContext, asked: AskedOf): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
