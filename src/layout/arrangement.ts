@@ -4,7 +4,7 @@
  * gone leaves the layout, and its neighbours take its room.
  *
  * Owns the value (session/windows) and a link to every pane. What must stay true: every pane of the value has a link,
- * or has ended and is kept; sizes of panes are told to their processes only here.
+ * has ended and is kept, or is being reached (`reach.ts`); sizes of panes are told to their processes only here.
  */
 import { Emitter } from "../base/emitter.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
@@ -124,11 +124,13 @@ export class Arrangement {
     return this.links.has(pane) && !this.ended.has(pane);
   }
 
-  /** @throws WshError pane_not_found */
+  /** @throws WshError pane_not_found, host_unavailable */
   linkOf(pane: string): PaneLink {
     const link = this.links.get(pane);
-    if (link === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
-    return link;
+    if (link !== undefined) return link;
+    if (this.current.panes[pane] === undefined)
+      throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
+    throw new WshError("host_unavailable", `the process of pane '${pane}' does not answer`);
   }
 
   /** Runs one change after the others. */

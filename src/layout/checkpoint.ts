@@ -1,7 +1,8 @@
 /**
  * Keeps what a checkpoint says of the session as a whole: name, tags, windows and how panes lie. Each pane's process
- * writes its own part. Written a second after the last change; after a process of the session was lost only half a
- * minute later, since the others may be lost in the same moment, and all are to come back.
+ * writes its own part. Written at once when panes come, go or move, and a second after any other change; after a process
+ * of the session was lost only half a minute later, since the others may be lost in the same moment, and all are to come
+ * back.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
@@ -12,7 +13,9 @@ import type { Settings } from "../instance/settings/table.ts";
 import { bootId } from "../platform/boot.ts";
 import { WshError } from "../protocol/errors.ts";
 import { hasKept, keptElements } from "../session/drawing/kept.ts";
+import { isLeaf, type LayoutNode } from "../session/layout/tree.ts";
 import type { Session } from "../session/session.ts";
+import type { Windows } from "../session/windows/state.ts";
 import type { Block } from "../store/checkpoint/blocks.ts";
 import { unnamedDir } from "../store/checkpoint/named.ts";
 import { PartWriter } from "../store/checkpoint/part-writer.ts";
@@ -23,8 +26,13 @@ import type { Arrangement, Exit } from "./arrangement.ts";
 import type { Content } from "./content.ts";
 import { type Stored, treeOf } from "./tree-file.ts";
 
-/** From the last change to writing, in ms. */
+/** From the first unwritten change to writing, in ms. */
 const REST_MS = 1_000;
+/** The same where a pane has come, gone or moved: what makes several in a row is one change. */
+const AT_ONCE_MS = 50;
+/** So many writings at once in this time, in ms; more wait as other changes do. */
+const BURST = 5;
+const BURST_MS = 10_000;
 /** The same from the loss of a process. */
 const LOSS_MS = 30_000;
 /** Least time from one writing to the next for what is drawn, in ms: a clock in a panel changes every second. */
@@ -50,6 +58,10 @@ export class LayoutCheckpoint {
   private writer: PartWriter;
   private readonly directory: string;
   private timer: Timer | null = null;
+  /** When it is due. */
+  private dueAt = 0;
+  /** Times of the last writings that were due at once. */
+  private readonly atOnce: number[] = [];
   private notBefore = 0;
   /** Until then the loss of a process is not written. */
   private lossUntil = 0;
@@ -65,7 +77,10 @@ export class LayoutCheckpoint {
     this.directory = sessionDir(instance, Number(session.id.slice(2)));
     this.writer = this.newWriter();
     const touch = (): void => this.touch();
-    arrangement.events.on("changed", touch);
+    arrangement.events.on("changed", ({ before, after }) => {
+      if (shapeOf(before) === shapeOf(after)) this.touch();
+      else this.touchAtOnce();
+    });
     arrangement.events.on("paneEnded", ({ exit }) => this.paneEnded(exit));
     arrangement.events.on("over", (exit) => this.paneEnded(exit));
     for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, touch);
@@ -131,9 +146,26 @@ export class LayoutCheckpoint {
     return new PartWriter(this.directory, "layout", [instance.stateDir, checkpointsDir(instance)]);
   }
 
-  private touch(): void {
+  private touchAtOnce(): void {
+    const now = performance.now();
+    const isOften = now - (this.atOnce.at(-BURST) ?? Number.NEGATIVE_INFINITY) < BURST_MS;
+    if (isOften || this.notBefore > now) {
+      this.touch();
+      return;
+    }
+    if (this.timer !== null && this.dueAt - now <= AT_ONCE_MS) return;
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.atOnce.push(now);
+    if (this.atOnce.length > BURST) this.atOnce.shift();
+    this.touch(AT_ONCE_MS);
+  }
+
+  private touch(rest = REST_MS): void {
     if (this.isOver || this.timer !== null) return;
-    const ms = Math.max(REST_MS, this.notBefore - performance.now());
+    const now = performance.now();
+    const ms = Math.max(rest, this.notBefore - now);
+    this.dueAt = now + ms;
     this.timer = setTimeout(() => {
       this.timer = null;
       this.enqueue(() => this.write(null));
@@ -241,6 +273,13 @@ export class LayoutCheckpoint {
       removeSession(this.directory);
     }
   }
+}
+
+/** Which panes and windows there are, and how they lie beside each other, without sizes. Runs per change of the layout. */
+function shapeOf({ windows }: Windows): string {
+  const nodeOf = (node: LayoutNode): string =>
+    isLeaf(node) ? node.pane : `${node.axis}(${node.children.map(nodeOf).join()})`;
+  return windows.map(({ id, index, root }) => `${index}:${id}:${nodeOf(root)}`).join(" ");
 }
 
 function aboutBlock(record: LayoutRecordNow): Block {

@@ -12,8 +12,8 @@ import { directAudit } from "../instance/audit/direct-audit.ts";
 import { hostname } from "../instance/hostname.ts";
 import { type LayoutSpec, LayoutSpecSchema } from "../instance/launch/layout-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
-import { createLogger, type Logger } from "../instance/log/log.ts";
-import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
+import { createLogger } from "../instance/log/log.ts";
+import { prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import { claimSocket, handOverSession, memberSockets, takeOverSession } from "../instance/registry/members.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
@@ -27,12 +27,13 @@ import { parseKept } from "../session/drawing/kept.ts";
 import type { KeyboardState } from "../session/keyboard.ts";
 import type { QuestionsState } from "../session/questions/types.ts";
 import { Session } from "../session/session.ts";
-import { oldestFirst, oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
+import { oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
 import { endProcesses } from "../wire/end-processes.ts";
 import { Arrangement } from "./arrangement.ts";
 import { LayoutCheckpoint } from "./checkpoint.ts";
 import { Content } from "./content.ts";
 import { PaneStarter } from "./pane-starter.ts";
+import { reachAll } from "./reach.ts";
 import { SplitSession } from "./split-session.ts";
 import { parseTree, readTree, removeLeftTrees, removeTree, type Stored, writeTree } from "./tree-file.ts";
 import { WindowView } from "./view.ts";
@@ -179,7 +180,7 @@ async function begin() {
     session.buffers.takeOver(handed?.buffers ?? []);
     if (handed !== null) session.taken.takeOver(handed.taken);
     await session.layOut();
-    await connectAll(arrangement, instance, logger);
+    await reachAll({ arrangement, instance, logger });
     if (handed !== null) {
       session.keyboard.takeOver(handed.keyboard as KeyboardState);
       session.questions.takeOver(handed.questions as QuestionsState);
@@ -273,21 +274,4 @@ function beginningOf({ handed, env, nofile }: LayoutSpec): Stored {
     env,
     nofile,
   };
-}
-
-/** Connects to every pane that lives; one that does not leaves the layout. @throws WshError when there is none */
-async function connectAll(arrangement: Arrangement, instance: Instance, logger: Logger): Promise<void> {
-  for (const pane of oldestFirst(arrangement.state)) {
-    const window = arrangement.state.windows.find(({ root }) => JSON.stringify(root).includes(`"${pane}"`));
-    const box = window === undefined ? undefined : arrangement.placementOf(window).boxes.get(pane);
-    const socket = hostSocket(instance, Number(pane.slice(1)));
-    try {
-      const isView = arrangement.state.panes[pane]?.view != null;
-      await arrangement.connect(pane, socket, box ?? { rows: 24, cols: 80 }, isView);
-    } catch (error) {
-      logger.warn("a pane is gone", { pane, error });
-      await arrangement.change(() => arrangement.remove(pane, { code: null, signal: null }));
-    }
-  }
-  if (arrangement.links.size === 0) throw new WshError("session_not_found", "no pane of the session lives");
 }

@@ -53,7 +53,7 @@ export function replay(request: ReplayRequest): Replay {
   const lines = above.splice(0, Math.max(0, above.length - tail));
   const text = request.run ? continued(stored, above, request) : asItWas(stored);
   const restored = {
-    history: { lines: encoder.encode(lines.map((line) => closed(line) + LINE_END).join("")), first },
+    history: { lines: encoder.encode([...lines.map(closed), ""].join(LINE_END)), first },
     text: encoder.encode(text),
     commands: commandsOf(stored),
     numbers: request.numbers ?? stored.record.numbers,
@@ -64,6 +64,7 @@ export function replay(request: ReplayRequest): Replay {
 
 /** Lines as they can be printed; missing ones are counted. */
 function withGaps(lines: readonly (string | null)[]): string[] {
+  if (lines.every((line) => line !== null)) return [...lines];
   const out: string[] = [];
   let missing = 0;
   const flush = (): void => {

@@ -109,9 +109,9 @@ export class PartWriter {
       await writeWhole(beside, state);
       // The folder may have been deleted meanwhile: by `wsh forget`, or because the session is over.
       if (this.isOver) throw new Error("the checkpoint was removed");
-      await fs.promises.rename(beside, path);
+      fs.renameSync(beside, path);
     } catch (error) {
-      await fs.promises.rm(beside, { force: true });
+      fs.rmSync(beside, { force: true });
       if (this.isRemoved) return;
       throw error;
     }
@@ -289,41 +289,48 @@ export function plainLine(line: string): string {
 /** @throws the system's error; what was there before stays as it was */
 async function appendAt(path: string, end: number, bytes: Uint8Array): Promise<void> {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW } = fs.constants;
-  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_NOFOLLOW, OWNER_ONLY);
-  try {
+  await withFile(path, O_WRONLY | O_CREAT | O_NOFOLLOW, async (fd) => {
     // Bytes past the known end are those of a write that failed half way.
-    await file.truncate(end);
-    await writeAll(file, bytes, end);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
+    fs.ftruncateSync(fd, end);
+    writeAll(fd, bytes, end);
+    await synced(fd, fs.fdatasync);
+  });
 }
 
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = fs.constants;
-  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, OWNER_ONLY);
+  await withFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, async (fd) => {
+    writeAll(fd, bytes, 0);
+    await synced(fd, fs.fsync);
+  });
+}
+
+async function withFile(path: string, flags: number, act: (fd: number) => Promise<void>): Promise<void> {
+  const fd = fs.openSync(path, flags, OWNER_ONLY);
   try {
-    await writeAll(file, bytes, 0);
-    await file.sync();
+    await act(fd);
   } finally {
-    await file.close();
+    fs.closeSync(fd);
   }
 }
 
-async function writeAll(file: fs.promises.FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   let written = 0;
   while (written < bytes.length) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
-    if (bytesWritten === 0) throw new Error("ENOSPC: no space left on device");
-    written += bytesWritten;
+    const count = fs.writeSync(fd, bytes, written, bytes.length - written, position + written);
+    if (count === 0) throw new Error("ENOSPC: no space left on device");
+    written += count;
   }
+}
+
+/** The one call that waits for the disk, and the only one that another thread makes: each of those costs the session's memory. */
+function synced(fd: number, sync: typeof fs.fsync): Promise<void> {
+  return new Promise((resolve, reject) => sync(fd, (error) => (error == null ? resolve() : reject(error))));
 }
 
 async function syncDirectory(path: string): Promise<void> {
   try {
-    const directory = await fs.promises.open(path, fs.constants.O_RDONLY);
-    await directory.sync().finally(() => directory.close());
+    await withFile(path, fs.constants.O_RDONLY, (fd) => synced(fd, fs.fsync));
   } catch {
     // Not every file system syncs directories; the file itself is on the disk.
   }
