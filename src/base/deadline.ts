@@ -23,26 +23,39 @@ export class Wait<T> implements Disposable {
   private owned: (Disposable | (() => void))[] = [];
   private ended = false;
 
-  /** @param otherwise makes the result when the deadline or an abort ends the wait */
-  constructor({ clock = systemClock, ms, signal }: WaitLimits, otherwise: (by: "deadline" | "abort") => T) {
+  /** @param otherwise makes the result when the deadline or an abort ends the wait; the wait fails with what it throws */
+  constructor(
+    { clock = systemClock, ms, signal }: WaitLimits,
+    private readonly otherwise: (by: "deadline" | "abort") => T,
+  ) {
     this.settle = Promise.withResolvers<T>();
     this.promise = this.settle.promise;
     if (signal?.aborted === true) {
-      this.end(otherwise("abort"));
+      this.late("abort");
       return;
     }
     if (signal !== undefined) {
-      const abort = (): void => this.end(otherwise("abort"));
+      const abort = (): void => this.late("abort");
       signal.addEventListener("abort", abort, { once: true });
       this.own(() => signal.removeEventListener("abort", abort));
     }
     if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) {
-      this.own(clock.after(Math.max(0, ms), () => this.end(otherwise("deadline"))));
+      this.own(clock.after(Math.max(0, ms), () => this.late("deadline")));
     }
   }
 
   get isOver(): boolean {
     return this.ended;
+  }
+
+  /** Called by a timer or a signal: nobody there would catch an error. */
+  private late(by: "deadline" | "abort"): void {
+    if (this.ended) return;
+    try {
+      this.end(this.otherwise(by));
+    } catch (reason) {
+      this.fail(reason);
+    }
   }
 
   /** Disposes of these when the wait ends, or at once if it has ended. */

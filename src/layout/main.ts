@@ -13,7 +13,7 @@ import { hostname } from "../instance/hostname.ts";
 import { type LayoutSpec, LayoutSpecSchema } from "../instance/launch/layout-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
 import { createLogger } from "../instance/log/log.ts";
-import { prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
+import { hostSocket, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import { claimSocket, handOverSession, memberSockets, takeOverSession } from "../instance/registry/members.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";

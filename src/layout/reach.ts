@@ -12,7 +12,7 @@ import { oldestFirst, windowWith } from "../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
 
 /** Longest that the session waits for panes that do not answer while others do, in ms. */
-const OTHERS_MS = 2_000;
+const OTHERS_MS = 1_000;
 /** Pause from one try to the next, in ms: at first, and at most. An unanswered try takes seconds by itself. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
@@ -28,7 +28,7 @@ export interface ReachPort {
 export async function reachAll(port: ReachPort): Promise<void> {
   const { arrangement } = port;
   const all = oldestFirst(arrangement.state).map((pane) => reach(port, pane));
-  const settled = Promise.all(all);
+  const settled = Promise.all(all).then(() => {});
   await orUntil(settled, { ms: OTHERS_MS }, () => {});
   if (arrangement.links.size === 0) await Promise.race([settled, Promise.any(all.map(whenTrue))]).catch(() => {});
   if (arrangement.links.size === 0) throw new WshError("session_not_found", "no pane of the session lives");

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
 
 interface Pane {
   readonly id: string;
@@ -100,3 +100,30 @@ test("kill -9 of a pane's process costs that pane; the others take its room", as
   await person.sees(/^still here/m);
   expect((await http.get(`/sessions/${pane}/screen`)).status).toBe(404);
 });
+
+test("a pane whose process is stopped when the layout process is lost keeps its place, and is there when it goes on", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = async () => {
+    const { code, stdout } = await wsh.run("pane", "list", "dev", "--json");
+    return code === 0 ? (JSON.parse(stdout) as (Pane & { readonly state: string })[]) : [];
+  };
+  const [first, second] = await panes();
+  const stopped = hostOf(second?.pid ?? null);
+  process.kill(stopped, "SIGSTOP");
+  const lost = processOf(wsh, "layout-process");
+  process.kill(lost, "SIGKILL");
+  await until("another layout process", () =>
+    wsh.processes().some(({ pid, command }) => command.endsWith(" layout-process") && pid !== lost),
+  );
+  await until("it to serve both panes", async () => (await panes()).length === 2);
+  expect((await panes()).map(({ id, state }) => [id, state === "unresponsive"])).toEqual([
+    [first?.id ?? "", false],
+    [second?.id ?? "", true],
+  ]);
+  expect(await wsh.ok("exec", first?.id ?? "", "--", "echo here")).toBe("here\n");
+  process.kill(stopped, "SIGCONT");
+  await until("the pane to answer", async () => (await panes())[1]?.state === "prompt");
+  expect(await wsh.ok("exec", "dev:0.1", "--", "echo there")).toBe("there\n");
+}, 60_000);

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { hostSocket } from "../../../src/instance/paths.ts";
+import { treeFile } from "../../../src/layout/tree-file.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
@@ -326,4 +327,48 @@ test("two restores at once: each session comes back once, whole", async () => {
   expect(listed.find(({ name }) => name === "dev")?.windows[0]?.panes.map(({ id }) => id)).toEqual(
     panes.map((pane) => `@${pane}`),
   );
+}, 60_000);
+
+test("a split is written at once: killed within a second of it, both panes come back", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  // On a machine that is busy a timer may be late once: not four times, each time by a second.
+  const late: number[] = [];
+  for (let panes = 2; panes < 6; panes++) {
+    await wsh.ok("split", "dev");
+    await layoutOf(wsh, panes);
+    // The layout process writes this one while the call lasts.
+    const made = fs.statSync(treeFile(wsh.instance, 1)).mtimeMs;
+    late.push(readLayout(folderOf(wsh)).record.saved_at - made);
+    if (late.some((ms) => ms < 1_000)) break;
+  }
+  expect(Math.min(...late)).toBeLessThan(1_000);
+  const panes = await layoutOf(wsh, late.length + 1);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  await kill(wsh);
+  await wsh.ok("restore", "dev");
+  expect((await wsh.list())[0]?.windows[0]?.panes.map(({ id }) => id).sort()).toEqual(
+    panes.map((pane) => `@${pane}`).sort(),
+  );
+}, 60_000);
+
+test("while a pane's process is stopped the layout is written all the same, and both come back", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = await layoutOf(wsh, 2);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  const [, second] = (await wsh.list())[0]?.windows[0]?.panes ?? [];
+  process.kill(hostOf(second?.pid ?? null), "SIGSTOP");
+  await wsh.ok("tag", "dev", "--add", "stopped");
+  await until("the tag to be written", () => readLayout(folderOf(wsh)).record.session.tags.includes("stopped"));
+  if (process.env.WSH_TEST_FULL === "1") {
+    // A checkpoint with a name needs all of them, and says so after ten seconds.
+    expect((await wsh.run("checkpoint", "save", "dev", "half")).stderr).toContain("does not answer");
+    expect(await wsh.ok("checkpoint", "list")).not.toContain("half");
+  }
+  await kill(wsh);
+  await wsh.ok("restore", "dev");
+  const [info] = await wsh.list();
+  expect([info?.tags, info?.windows[0]?.panes.length]).toEqual([["stopped"], 2]);
 }, 60_000);

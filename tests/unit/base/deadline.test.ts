@@ -36,6 +36,22 @@ test("the event, the deadline and an abort each end it, and leave no timer and n
   expect(await byAbort.wait.promise).toBe("abort");
 });
 
+test("a deadline or an abort that throws fails the wait: whoever waits is told", async () => {
+  const clock = manualClock();
+  const { signal, abort, listeners } = listenedSignal();
+  const thrown = (by: string): never => {
+    throw new Error(by);
+  };
+  const late = orUntil(new Promise(() => {}), { clock, ms: 5, signal }, thrown);
+  clock.pass(5);
+  await expect(late).rejects.toThrow("deadline");
+  const aborted = orUntil(new Promise(() => {}), { clock, ms: 5, signal }, thrown);
+  abort();
+  await expect(aborted).rejects.toThrow("abort");
+  await expect(orUntil(new Promise(() => {}), { clock, signal }, thrown)).rejects.toThrow("abort");
+  expect([clock.timers(), listeners()]).toEqual([0, 0]);
+});
+
 test("it fails once, and what comes later changes nothing", async () => {
   const { wait, left, owner, clock } = waiting();
   wait.fail(new Error("too slow"));
