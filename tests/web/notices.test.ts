@@ -48,6 +48,65 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
   expect(faults).toEqual([]);
 });
 
+browserTest(
+  "miniatures cost what changes and is in sight: at most a picture a second, none while nobody looks",
+  async () => {
+    const sessions = Array.from({ length: 10 }, (_, index) => `mini${index}`);
+    await gateway.create({ name: "shown-one" });
+    for (const name of sessions) await gateway.create({ name, command: "/bin/sh -c 'echo quiet; exec cat'" });
+    const { page } = await browser.page();
+    const asked = new Map<string, boolean>();
+    const pictures: { readonly session: string; readonly at: number }[] = [];
+    const client = await page.createCDPSession();
+    await client.send("Network.enable");
+    client.on("Network.webSocketFrameSent", ({ response }) => {
+      if (!response.payloadData.includes("subscribe_window")) return;
+      const { session, params } = JSON.parse(response.payloadData);
+      asked.set(session, params.events.length > 0);
+    });
+    client.on("Network.webSocketFrameReceived", ({ response, timestamp }) => {
+      if (!response.payloadData.startsWith('{"event":"frame"')) return;
+      pictures.push({ session: JSON.parse(response.payloadData).session, at: timestamp });
+    });
+    await page.setViewport({ width: 1000, height: 500 });
+    await page.goto(`${gateway.origin}/#t=${TOKEN}&session=shown-one`);
+    await page.waitForFunction(() =>
+      Array.from(document.querySelectorAll(".miniature")).some(({ textContent }) => textContent === "quiet"),
+    );
+    // Those that the list would have to be scrolled for are not asked for.
+    expect([...asked.values()].filter((on) => on).length).toBeLessThan(sessions.length);
+    // The session that is shown has one, too, until the page knows that it is shown.
+  const seen = await until("a picture", () => pictures.find(({ session }) => sessions.includes(session))?.session);
+    const of = (name: string) => pictures.filter(({ session }) => session === name);
+    for (let line = 0; line < 12; line++) {
+      await gateway.type(seen, `changed ${line}\r`);
+      await Bun.sleep(100);
+    }
+    await page.waitForFunction(() =>
+      Array.from(document.querySelectorAll(".miniature")).some(({ textContent }) =>
+        textContent?.includes("changed 11"),
+      ),
+    );
+    const times = of(seen).map(({ at }) => at);
+    const least = Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));
+    // The interval is the session's; the way here may take one picture longer than the next.
+    expect(least).toBeGreaterThan(0.5);
+    // The others have shown themselves once, and nothing since.
+    for (const name of sessions) if (name !== seen) expect(of(name).length).toBeLessThanOrEqual(1);
+    await page.evaluate(() => {
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await until("no miniature to be asked for", async () => [...asked.values()].every((on) => !on));
+    await page.evaluate(() => {
+      Object.defineProperty(document, "hidden", { value: false, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await until("them again", async () => [...asked.values()].some((on) => on));
+  for (const name of ["shown-one", ...sessions]) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
+  },
+);
+
 /** Sessions that print: as many as a full size has; few where other tests need the processors. */
 const NOISY = process.env.WSH_TEST_FULL === undefined ? 3 : 16;
 

@@ -7,32 +7,23 @@ import type { Workspace } from "./workspace.ts";
 
 /** Least time between two pictures, in ms. */
 const INTERVAL_MS = 1_000;
-/** Rows that are shown: a few that can be read say more than a screen that cannot. */
-const ROWS = 5;
 
 export function Miniature({ session, workspace }: { readonly session: string; readonly workspace: Workspace }) {
   const element = useRef<HTMLPreElement>(null);
   const [isSeen, setSeen] = useState(false);
-  const connection = workspace.connection.value.state;
+  const { miniatures } = workspace;
+  const streams = isSeen && !miniatures.isHidden.value && workspace.connection.value.state === "live";
   useEffect(() => {
     if (element.current === null) return;
     const observer = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting === true));
     observer.observe(element.current);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
-    if (!isSeen || connection !== "live") return;
-    return workspace.miniatures.watch(session, INTERVAL_MS);
-  }, [isSeen, connection, session, workspace]);
-  const rows = workspace.miniatures.rows.value.get(session) ?? [];
+  useEffect(() => () => miniatures.forget(session), [session, miniatures]);
+  useEffect(() => (streams ? miniatures.watch(session, INTERVAL_MS) : undefined), [streams, session, miniatures]);
   return (
     <pre class="miniature" ref={element} aria-hidden="true">
-      {lastRows(rows).join("\n")}
+      {miniatures.text(session)}
     </pre>
   );
-}
-
-/** The last rows that are not blank. */
-function lastRows(rows: readonly string[]): readonly string[] {
-  return rows.filter((row) => row.trim() !== "").slice(-ROWS);
 }

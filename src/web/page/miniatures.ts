@@ -1,13 +1,44 @@
-/** Plain rows of sessions by the control socket's window streams, for miniatures. */
-import { signal } from "@preact/signals";
+/**
+ * Last rows of sessions by the control socket's window streams, for miniatures. Each session has a signal of its own, so
+ * that a picture costs its own miniature alone, and one that looks the same costs nothing. Nothing is streamed to a page
+ * that nobody sees.
+ */
+import { type Signal, signal } from "@preact/signals";
 import type { ControlEvent, ControlSocket } from "../connection/control-socket.ts";
 import { sessions } from "./sessions.ts";
 
-export class Miniatures {
-  /** By session id. */
-  readonly rows = signal<ReadonlyMap<string, readonly string[]>>(new Map());
+/** Rows that are shown: a few that can be read say more than a screen that cannot. */
+const ROWS = 5;
 
-  constructor(private readonly control: ControlSocket) {}
+interface Picture {
+  rows: readonly string[];
+  readonly text: Signal<string>;
+}
+
+export class Miniatures {
+  /** Whether nobody sees the page. */
+  readonly isHidden = signal(document.hidden);
+  /** By session id, while the session has a miniature. */
+  private readonly pictures = new Map<string, Picture>();
+
+  constructor(private readonly control: ControlSocket) {
+    document.addEventListener("visibilitychange", () => {
+      this.isHidden.value = document.hidden;
+    });
+  }
+
+  /** The last rows that are not blank, as they change. */
+  text(session: string): Signal<string> {
+    const known = this.pictures.get(session);
+    if (known !== undefined) return known.text;
+    const text = signal("");
+    this.pictures.set(session, { rows: [], text });
+    return text;
+  }
+
+  forget(session: string): void {
+    this.pictures.delete(session);
+  }
 
   /** @returns what ends it */
   watch(session: string, intervalMs: number): () => void {
@@ -21,10 +52,15 @@ export class Miniatures {
   event({ event, session, lines, rows: count, whole }: ControlEvent): void {
     if (event !== "frame" || !Array.isArray(lines) || typeof count !== "number") return;
     const id = sessions.peek().find((each) => each.name === session || each.id === session)?.id;
-    if (id === undefined) return;
-    const before = whole === true ? [] : (this.rows.peek().get(id) ?? []);
+    const picture = id === undefined ? undefined : this.pictures.get(id);
+    if (picture === undefined || (lines.length === 0 && whole !== true)) return;
+    const before = whole === true ? [] : picture.rows;
     const rows = Array.from({ length: count }, (_, index) => before[index] ?? "");
     for (const { index, line } of lines) if (typeof index === "number" && index < count) rows[index] = String(line);
-    this.rows.value = new Map(this.rows.peek()).set(id, rows);
+    picture.rows = rows;
+    picture.text.value = rows
+      .filter((row) => row.trim() !== "")
+      .slice(-ROWS)
+      .join("\n");
   }
 }
