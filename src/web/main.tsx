@@ -9,8 +9,8 @@ import { Workspace } from "./page/workspace.ts";
 const root = document.getElementById("wsh");
 if (root !== null) {
   const server = new Server();
-  prepareLogin(server);
+  const entry = prepareLogin(server);
   followKeyboard();
   pinchFont(root);
-  render(<App workspace={new Workspace(server)} />, root);
+  render(<App workspace={new Workspace(server, entry === "share")} />, root);
 }

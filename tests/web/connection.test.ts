@@ -245,6 +245,69 @@ browserTest("a screen reader finds the screen's lines and where it can go", asyn
   expect(await page.evaluate(() => document.activeElement?.closest(".sessions") !== null)).toBe(true);
 });
 
+browserTest(
+  "on a phone: a swipe looks back or scrolls a full-screen program; the prompt stays above the keyboard",
+  async () => {
+    const file = `${gateway.dir}/swipes.bytes`;
+    const full = `stty raw -echo; printf "\\033[?1049hfull screen"; exec cat > ${file}`;
+    await gateway.create({ name: "swipe", command: `/bin/sh -c 'seq 300; echo at-the-end; read go; ${full}'` });
+    const { page } = await browser.page();
+    await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+    await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=swipe`);
+    await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("at-the-end"));
+    const client = await page.createCDPSession();
+    const swipe = async (from: number, to: number) => {
+      const at = (y: number) => [{ x: 150, y, id: 0 }];
+      await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(from) });
+      for (let step = 1; step <= 10; step++) {
+        const y = from + ((to - from) * step) / 10;
+        await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(y) });
+      }
+      await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    };
+    // Down over the terminal: to what was printed before.
+    await until("rows of the history in sight", async () => {
+      await swipe(80, 240);
+      return page.evaluate(() => {
+        const scroller = document.querySelector(".scroller");
+        const edge = scroller?.getBoundingClientRect().top ?? 0;
+        const top = Array.from(document.querySelectorAll(".history .row")).find(
+          (row) => row.getBoundingClientRect().top >= edge,
+        );
+        return top !== undefined;
+      });
+    });
+
+    // The keyboard covers the lower half: no driver can show one, so its size is told as a phone tells it.
+    await page.tap(".pane");
+    await page.waitForSelector(".terminal.focused");
+    await client.send("Input.insertText", { text: "typed" });
+    await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("typed"));
+    await page.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { value: 420, configurable: true });
+      visualViewport?.dispatchEvent(new Event("resize"));
+    });
+    await until("the prompt and the keys above the keyboard", () =>
+      page.evaluate(() => {
+        const bottom = (selector: string) => document.querySelector(selector)?.getBoundingClientRect().bottom ?? 9999;
+        return bottom(".key-bar") <= 421 && bottom(".cursor") <= 421 && bottom(".cursor") > 0;
+      }),
+    );
+    await page.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { value: 844, configurable: true });
+      visualViewport?.dispatchEvent(new Event("resize"));
+    });
+    await page.tap(".key-bar [aria-label='Escape']");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("full screen"));
+    await until("arrows in the program", async () => {
+      await swipe(220, 60);
+      return (await Bun.file(file).text()).includes("\x1b[B");
+    });
+    expect((await Bun.file(file).text()).replaceAll("\x1b[B", "")).toBe("");
+  },
+);
+
 browserTest("on a phone: the key bar types, Ctrl holds for the next key, the list is a drawer", async () => {
   const file = `${gateway.dir}/phone.bytes`;
   await gateway.create({ name: "phone", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });

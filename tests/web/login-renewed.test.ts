@@ -88,3 +88,25 @@ browserTest("a link shows one session, also from another site, until it is revok
   const screen = await (await gateway.unix("/sessions/shared/screen?format=plain")).json();
   expect(screen.lines.join("\n").trim()).toBe("shown");
 });
+
+browserTest("a link past its time ends what it opened, and the page says so", async () => {
+  await gateway.create({ name: "timed", command: "/bin/sh -c 'printf shown; exec cat'" });
+  const expires = 12;
+  const { address, expires_at } = JSON.parse(
+    await gateway.ok("share", "timed", "--local", "--expires", `${expires}s`, "--json"),
+  );
+  const { page } = await browser.page();
+  await page.goto(address);
+  await shows(page, /shown/);
+  await until("the guest to be gone", () => page.evaluate(() => document.querySelector(".tile .dot.live") === null));
+  const late = Date.now() - expires_at;
+  expect(late).toBeGreaterThanOrEqual(0);
+  // Within a second, and what a loaded machine adds.
+  expect(late).toBeLessThan(process.env.WSH_TEST_FULL === undefined ? 5_000 : 1_500);
+  await page.waitForSelector(".connection.refused");
+  const words = await page.evaluate(() => document.querySelector("#wsh")?.textContent ?? "");
+  expect(words).toContain("This link is not valid any more.");
+  expect(words).not.toContain("timed");
+  const [, token = ""] = /s=([^&]+)/.exec(address) ?? [];
+  expect((await gateway.tcp("/sessions/timed", { token })).status).toBe(403);
+});

@@ -76,7 +76,7 @@ browserTest(
     // Those that the list would have to be scrolled for are not asked for.
     expect([...asked.values()].filter((on) => on).length).toBeLessThan(sessions.length);
     // The session that is shown has one, too, until the page knows that it is shown.
-  const seen = await until("a picture", () => pictures.find(({ session }) => sessions.includes(session))?.session);
+    const seen = await until("a picture", () => pictures.find(({ session }) => sessions.includes(session))?.session);
     const of = (name: string) => pictures.filter(({ session }) => session === name);
     for (let line = 0; line < 12; line++) {
       await gateway.type(seen, `changed ${line}\r`);
@@ -103,7 +103,7 @@ browserTest(
       document.dispatchEvent(new Event("visibilitychange"));
     });
     await until("them again", async () => [...asked.values()].some((on) => on));
-  for (const name of ["shown-one", ...sessions]) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
+    for (const name of ["shown-one", ...sessions]) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
   },
 );
 

@@ -26,7 +26,7 @@ export function App({ workspace }: { readonly workspace: Workspace }) {
       )}
       <main class={`tiles tiles-${tiles.length}`} aria-label="Terminals">
         {state === "refused" ? (
-          <Refused why={why} />
+          <Refused why={why} byLink={workspace.byLink} />
         ) : tiles.length === 0 ? (
           <Nothing workspace={workspace} />
         ) : (
@@ -55,7 +55,15 @@ function Nothing({ workspace }: { readonly workspace: Workspace }) {
   );
 }
 
-function Refused({ why }: { readonly why: string }) {
+function Refused({ why, byLink }: { readonly why: string; readonly byLink: boolean }) {
+  if (byLink) {
+    return (
+      <div class="empty">
+        <p>This link is not valid any more.</p>
+        <p class="quiet">It is past its time, or was ended. Who gave it to you can make another.</p>
+      </div>
+    );
+  }
   return (
     <div class="empty">
       <p>This browser is not logged in.</p>

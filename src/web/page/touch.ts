@@ -9,8 +9,10 @@ export function followKeyboard(): void {
   if (viewport == null) return;
   const fit = (): void => {
     const { style } = document.documentElement;
-    style.setProperty("--visible-height", `${viewport.height}px`);
-    style.setProperty("--visible-top", `${viewport.offsetTop}px`);
+    // Two fingers beside a terminal make the whole page larger: that is no keyboard.
+    const isZoomed = viewport.scale > 1.01;
+    style.setProperty("--visible-height", isZoomed ? "100%" : `${viewport.height}px`);
+    style.setProperty("--visible-top", isZoomed ? "0px" : `${viewport.offsetTop}px`);
   };
   viewport.addEventListener("resize", fit);
   viewport.addEventListener("scroll", fit);

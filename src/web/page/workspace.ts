@@ -52,7 +52,11 @@ export class Workspace {
   readonly notices: Notices;
   private isFirst = true;
 
-  constructor(readonly server: Server) {
+  /** @param byLink whether a shared link opened the page */
+  constructor(
+    readonly server: Server,
+    readonly byLink: boolean,
+  ) {
     document.adoptedStyleSheets = [this.glyphs.sheet, highlightSheet()];
     this.notices = new Notices((session) => this.show(session));
     this.control = new ControlSocket(server, {
@@ -314,6 +318,8 @@ export class Workspace {
     this.connection.value = { state, why };
     if (state === "live") this.list.connected();
     else this.list.lost();
+    // What a guest was shown is theirs no more.
+    if (state === "refused") sessions.value = [];
   }
 
   private told(what: Told): void {

@@ -1,6 +1,6 @@
 /**
- * The pointer over a terminal: reports for programs that ask for them, selection for everything else. A press without a
- * drag is told to the session, too, if the terminal would be: it moves the focus of panes and answers dialogs.
+ * The pointer over a terminal: reports for programs that ask for them, selection for everything else. A finger scrolls
+ * natively, and as the wheel does where a program fills the screen or asks for the wheel. A press without a drag is told to the session, too, if the terminal would be: it moves the focus of panes and answers dialogs.
  */
 import type { FrameModes } from "../../protocol/frame.ts";
 import { mouseBytes, type PointerAt } from "./mouse-report.ts";
@@ -10,6 +10,9 @@ import type { Place } from "./types.ts";
 const WHEEL_ROWS = 3;
 /** Wheel distance of one report, in CSS pixels: that of a notch, less for a touchpad's finer steps. */
 const WHEEL_STEP = 40;
+
+/** A point of the window, and what is held there. */
+type At = Pick<MouseEvent, "clientX" | "clientY" | "shiftKey" | "altKey" | "ctrlKey">;
 
 export interface PointerPort {
   readonly modes: () => FrameModes;
@@ -25,6 +28,8 @@ export class Pointer {
   private held: number | null = null;
   private last = "";
   private wheel = 0;
+  /** Where the one finger was, in CSS pixels from the top; null: none, or several. */
+  private finger: number | null = null;
 
   constructor(
     private readonly root: HTMLElement,
@@ -38,13 +43,20 @@ export class Pointer {
     });
     root.addEventListener("click", (event) => this.click(event));
     root.addEventListener("wheel", (event) => this.turned(event), { passive: false });
+    const touched = ({ touches }: TouchEvent): void => {
+      this.finger = touches.length === 1 ? (touches[0]?.clientY ?? null) : null;
+      this.wheel = 0;
+    };
+    root.addEventListener("touchstart", touched, { passive: true });
+    root.addEventListener("touchend", touched, { passive: true });
+    root.addEventListener("touchmove", (event) => this.swiped(event), { passive: false });
     root.addEventListener("contextmenu", (event) => {
       if (this.isTold(event) || this.held !== null) event.preventDefault();
     });
   }
 
   /** Whether the program under the pointer has asked for it. Shift keeps it for the page. */
-  private isTold(event: MouseEvent): boolean {
+  private isTold(event: At): boolean {
     if (event.shiftKey || this.port.modes().mouse === 0) return false;
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
     return (this.port.paneAt(row, col)?.mouse ?? 1) !== 0;
@@ -98,23 +110,40 @@ export class Pointer {
 
   private turned(event: WheelEvent): void {
     if (event.ctrlKey) return;
+    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? event.deltaY * WHEEL_STEP : event.deltaY;
+    if (this.scrolled(event, pixels)) event.preventDefault();
+  }
+
+  /** A finger that goes up shows what is below. */
+  private swiped(event: TouchEvent): void {
+    const [touch] = event.touches;
+    if (this.finger === null || touch === undefined || event.touches.length !== 1) return;
+    const { clientX, clientY } = touch;
+    const { shiftKey, altKey, ctrlKey } = event;
+    const pixels = this.finger - clientY;
+    this.finger = clientY;
+    if (this.scrolled({ clientX, clientY, shiftKey, altKey, ctrlKey }, pixels) && event.cancelable)
+      event.preventDefault();
+  }
+
+  /** @returns whether it is the program's; else the page scrolls */
+  private scrolled(event: At, pixels: number): boolean {
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
     const pane = this.port.paneAt(row, col);
     const told = this.isTold(event);
-    if (!told && pane?.alternate !== true) return;
-    event.preventDefault();
-    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? event.deltaY * WHEEL_STEP : event.deltaY;
+    if (!told && pane?.alternate !== true) return false;
     this.wheel += pixels;
     const steps = Math.trunc(this.wheel / WHEEL_STEP);
     this.wheel -= steps * WHEEL_STEP;
     if (!told && this.port.modes().mouse === 0) {
       if (steps !== 0) this.port.arrows(steps * WHEEL_ROWS);
-      return;
+      return true;
     }
     for (let step = 0; step < Math.abs(steps); step++) this.tell(event, steps < 0 ? "wheel-up" : "wheel-down", null);
+    return true;
   }
 
-  private tell(event: MouseEvent, kind: PointerAt["kind"], button: number | null): void {
+  private tell(event: At, kind: PointerAt["kind"], button: number | null): void {
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
     const { shiftKey, altKey, ctrlKey } = event;
     const bytes = mouseBytes({ row, col, button, kind, shiftKey, altKey, ctrlKey }, this.port.modes());
