@@ -24,6 +24,8 @@ import { standingOf } from "../wire/standing.ts";
 const INFO_MS = 250;
 /** Time from a change to the question, in ms: an answer costs the pane's process a look at the system; pictures come first. */
 const ASK_MS = 100;
+/** Longest time that the question waits for a pause between two keys, in ms: the answer would hold up their echo. */
+const TYPED_MS = 1_000;
 
 export interface PaneLinkPort {
   /** A new picture is there. */
@@ -63,6 +65,8 @@ export class PaneLink {
   private infoAt = performance.now();
   private asking = false;
   private later: Timer | null = null;
+  private askTimer: Timer | null = null;
+  private typedAt = Number.NEGATIVE_INFINITY;
   private isStale = false;
   /** How long the info holds; null: not known. */
   private listing: Listing | null = null;
@@ -152,6 +156,7 @@ export class PaneLink {
 
   type(bytes: Uint8Array): void {
     this.connection.sendBytes(messageTypes.input, bytes);
+    this.typedAt = performance.now();
   }
 
   /** @throws what the pane's process answered */
@@ -209,7 +214,7 @@ export class PaneLink {
 
   close(): void {
     this.over = true;
-    clearTimeout(this.later ?? undefined);
+    this.stopAsking();
     this.connection.close();
   }
 
@@ -265,20 +270,27 @@ export class PaneLink {
     this.later.unref();
   }
 
-  /** One that prints all the time is asked a few times a second. */
+  /** One that prints all the time is asked a few times a second; one that is typed into, when its person pauses. */
   private askSoon(): void {
     if (this.asking) return;
     this.asking = true;
-    const timer = setTimeout(
-      () => {
-        this.asking = false;
-        void this.refresh();
-      },
-      Math.max(ASK_MS, this.infoAt + INFO_MS - performance.now()),
-    );
-    timer.unref();
+    const now = performance.now();
+    this.askIn(Math.max(ASK_MS, this.infoAt + INFO_MS - now), now + TYPED_MS);
     this.settle();
     this.port.listed();
+  }
+
+  private askIn(ms: number, latest: number): void {
+    this.askTimer = setTimeout(() => {
+      const wait = Math.min(this.typedAt + ASK_MS, latest) - performance.now();
+      if (wait > 0) {
+        this.askIn(wait, latest);
+        return;
+      }
+      this.asking = false;
+      void this.refresh();
+    }, ms);
+    this.askTimer.unref();
   }
 
   /** Looks again when what has happened is over. */
@@ -292,13 +304,19 @@ export class PaneLink {
         () => {
           look(rest);
           if (this.isView) this.isStale = true;
-          void this.refresh();
+          // Else it is asked anyway, when its person pauses.
+          if (!this.asking) void this.refresh();
         },
         at + next - performance.now(),
       );
       this.later.unref();
     };
     look(this.isView ? SETTLED_MS.slice(0, 1) : SETTLED_MS);
+  }
+
+  private stopAsking(): void {
+    clearTimeout(this.later ?? undefined);
+    clearTimeout(this.askTimer ?? undefined);
   }
 
   private learn(value: unknown, listing: unknown): void {
@@ -314,7 +332,7 @@ export class PaneLink {
   private end(end: StreamEnd | null): void {
     if (this.over) return;
     this.over = true;
-    clearTimeout(this.later ?? undefined);
+    this.stopAsking();
     this.port.ended(end);
     if (end !== null) this.connection.close();
   }
