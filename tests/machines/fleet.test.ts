@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
 import { rolePermissions } from "../../src/cluster/authority/permissions.ts";
+import { joinedFile, readCredentials } from "../../src/cluster/fleet/creds-file.ts";
 import { type FleetRole, fleetRoles } from "../../src/protocol/fleet.ts";
 import { freePorts, refusals, TestFleet } from "../support/fleet.ts";
 import { isMissing, pathOf, testWith } from "../support/programs.ts";
@@ -203,6 +204,40 @@ test("who is not admitted any more is told so, by the list and by doctor", async
   const asked = await bob.run("screen", "refused-m1/dev");
   expect({ code: asked.code, said: asked.stderr.includes("new invitation") }).toEqual({ code: 1, said: true });
   expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*not admitted/);
+});
+
+test("who gets out by secure WebSocket alone uses and is used, and the fleet's bucket remembers machines that are gone", async () => {
+  await using admin = await fleet.join("admin", "keeper");
+  await admin.ok("servers");
+  const hasBucket = async () =>
+    (await admin.run("doctor")).stdout.includes("the bucket wsh_machines remembers machines");
+  await until("the bucket", hasBucket);
+  await using far = await fleet.join("machine", "behind", "--wss");
+  await using near = await fleet.join("operate", "outside", "--wss");
+  for (const { instance } of [far, near]) {
+    const { settings } = readCredentials(joinedFile(instance));
+    expect(settings.servers.every((server) => server.startsWith("wss://"))).toBe(true);
+  }
+  await far.session("dev");
+  const said = async () => (await near.run("exec", "behind/dev", "--", "echo $XDG_RUNTIME_DIR")).stdout;
+  expect(await until("the machine to be there", said)).toBe(`${far.env.XDG_RUNTIME_DIR}\n`);
+  // The session is written there some time after it came.
+  const observer = await fleet.client(await fleet.credentials("observe", "reader"));
+  await until("the bucket to have it", async () => {
+    const subject = "$JS.API.DIRECT.GET.KV_wsh_machines.$KV.wsh_machines.behind";
+    const inbox = { reply: `_INBOX.reader.$js.${crypto.randomUUID()}` };
+    const answer = Promise.withResolvers<string>();
+    observer.subscribe(inbox.reply, { max: 1, callback: (_, message) => answer.resolve(message.string()) });
+    observer.publish(subject, "", inbox);
+    return (await answer.promise).includes('"name":"dev"');
+  });
+  await far.killServer();
+  await using late = await fleet.join("observe", "latecomer");
+  const remembered = await until("the machine to be remembered", async () => {
+    const { stdout } = await late.run("list", "--all-machines", "--json");
+    return (JSON.parse(stdout) as { name: string }[]).find(({ name }) => name === "behind/dev");
+  });
+  expect(remembered).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
 });
 
 /** Subjects that somebody might forge, each with the roles that may use it; the machine is `mm`, the caller `eve`. */

@@ -68,8 +68,9 @@ export class RememberedMembers {
     if (this.isBucketRead) return;
     this.isBucketRead = true;
     const keys = `$KV.${MACHINES_BUCKET}.`;
-    const ask = async (subject: string, body: object) => {
-      const outcome = await requests.ask("$js", subject, JSON.stringify(body), { patienceMs: BUCKET_MS });
+    const ask = async (subject: string, body: object | null) => {
+      const text = body === null ? "" : JSON.stringify(body);
+      const outcome = await requests.ask("$js", subject, text, { patienceMs: BUCKET_MS });
       return outcome.kind === "answer" ? outcome.text : null;
     };
     const info = v.safeParse(
@@ -86,7 +87,8 @@ export class RememberedMembers {
     for (let at = 0; at < names.length; at += READ_AT_ONCE) {
       await Promise.all(
         names.slice(at, at + READ_AT_ONCE).map(async (name) => {
-          const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, {});
+          // With a body it is another request, which is refused.
+          const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(RememberedMemberSchema), text);
           if (value.success && isMachineName(name)) this.known(name, value.output);
         }),
