@@ -1,6 +1,7 @@
 /**
  * Makes docs/web.png and docs/web-phone.png, the pictures of the browser page, from real sessions in Chromium: panes
- * with an overlay that an agent drew, and a phone. Everything else in `FOLDER`, if one is named: light, a question.
+ * with an overlay that an agent drew, and a phone. Everything else in `FOLDER`, if one is named: light, four panes, a
+ * question.
  * `bun scripts/web-pictures.ts [FOLDER]`, after `bun run build.ts`.
  */
 import fs from "node:fs";
@@ -58,7 +59,7 @@ await post("/sessions/dev/panes", { direction: "right", command: "vim -u NONE -N
 await post("/sessions/dev/panes", { direction: "down", command: "top" });
 await until("three panes", () => page.evaluate(() => document.querySelectorAll(".pane").length === 3));
 await post("/sessions/dev/overlay", {
-  ...{ x: 34, y: 4, width: 40, height: 3, background: "blue" },
+  ...{ x: 34, y: 4, width: 40, height: 3, background: { r: 30, g: 78, b: 140 } },
   spans: [{ text: "\n  agent: 12 of 40 tests have passed", bold: true, fg: "white" }],
 });
 await shows(page, "12 of 40");
@@ -79,6 +80,12 @@ await phone.screenshot({ path: join(docs, "web-phone.png") });
 if (folder !== undefined) {
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
   await page.screenshot({ path: join(folder, "light.png") });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+  await post("/sessions/dev/panes", { direction: "down", command: "less page.ts" });
+  await until("four panes", () => page.evaluate(() => document.querySelectorAll(".pane").length === 4));
+  await shows(page, "12 of 40");
+  await page.screenshot({ path: join(folder, "four-panes.png") });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
   void post("/sessions/build/ask", { question: "Deploy to production?", choices: ["Yes", "No"] }).catch(
     () => undefined,
   );
