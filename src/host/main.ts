@@ -157,6 +157,14 @@ async function begin(): Promise<{
   });
   const common = { session, instance, membership, logger: named, ...before };
   checkpoints = spec.restored?.run === false ? null : keepCheckpoints(spec, settings.values, ids, common);
+  if (spec.member !== undefined && spec.restored?.run === true && spec.restored.restorer !== undefined) {
+    void recovery.untilServed(spec.restored.restorer).then((isServed) => {
+      if (isServed) return;
+      named.warn("the restore was cut off: the session stays lost");
+      checkpoints?.undone();
+      return session.lifetime.kill("killed");
+    });
+  }
   return { session, server, instance, ids, life, membership, logger: named, warnings, history, checkpoints };
 }
 

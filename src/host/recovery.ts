@@ -4,12 +4,14 @@
  * older one tries if it could not. The programs notice nothing.
  */
 import * as v from "valibot";
+import { pause } from "../base/deadline.ts";
 import { startLayout } from "../instance/launch/layout.ts";
 import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
 import { hostSocket } from "../instance/paths.ts";
 import { processState } from "../instance/registry/liveness.ts";
 import { membersOf } from "../instance/registry/members.ts";
+import { platform } from "../platform/platform.ts";
 import type { Peer } from "../wire/peer.ts";
 import type { Membership } from "./membership.ts";
 import type { Promotion } from "./promotion.ts";
@@ -23,6 +25,9 @@ const DEATH_MS = 1_000;
 const DEATH_POLL_MS = 20;
 /** How often a pane tries before it gives up: its program still runs, and can be reached by the pane's id. */
 const TRIES = 3;
+/** Interval between two looks at the restorer, and how long it is dead before the restore counts as cut off, in ms. */
+const RESTORER_POLL_MS = 500;
+const CUT_OFF_MS = 3_000;
 
 const ServedSchema = v.object({
   socket: v.optional(v.string()),
@@ -42,6 +47,7 @@ export interface RecoveryPort {
 
 export class Recovery {
   private layout: Peer | null = null;
+  private wasServed = false;
 
   constructor(private readonly port: RecoveryPort) {}
 
@@ -59,6 +65,7 @@ export class Recovery {
     }
     if (socket !== undefined) {
       promotion.servedAt(socket);
+      this.wasServed = true;
       this.layout = peer;
       peer.onClosed = () => {
         if (this.layout !== peer) return;
@@ -67,6 +74,23 @@ export class Recovery {
       };
     }
     return {};
+  }
+
+  /**
+   * Waits for the layout process of a session that is being restored. A restorer that was killed starts none: its panes
+   * would belong to a session that can be neither reached nor restored.
+   * @returns false when there will be none
+   */
+  async untilServed(restorer: number): Promise<boolean> {
+    const { lifetime } = this.port.session;
+    let deadFor = 0;
+    while (!this.wasServed && !lifetime.isEnding && !lifetime.isOver) {
+      if (deadFor >= CUT_OFF_MS) return false;
+      await pause(RESTORER_POLL_MS);
+      const state = platform().processes.stat(restorer)?.state ?? "ended";
+      deadFor = state !== "ended" ? 0 : deadFor + RESTORER_POLL_MS;
+    }
+    return true;
   }
 
   /** @param socket where the layout process served the session */

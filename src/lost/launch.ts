@@ -83,6 +83,7 @@ function specOf(
     why,
     saved_at: pane.saved_at,
     run,
+    restorer: process.pid,
     notes: [...notes],
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };

@@ -16,6 +16,8 @@ export const RestoredSchema = v.object({
   saved_at: v.number(),
   /** A shell is started below what was there; else that can be read for a while. */
   run: v.boolean(),
+  /** The process that restores it, with the other panes of its session. */
+  restorer: v.optional(v.number()),
   /** What the pane has handed out, where that is more than its checkpoint knows. */
   numbers: v.optional(v.object({ output_cursor: v.number(), command_id: v.number() })),
   /** What the person is told below the rule. */

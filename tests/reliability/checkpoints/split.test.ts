@@ -372,3 +372,25 @@ test("while a pane's process is stopped the layout is written all the same, and 
   const [info] = await wsh.list();
   expect([info?.tags, info?.windows[0]?.panes.length]).toEqual([["stopped"], 2]);
 }, 60_000);
+
+test("a restore that is killed between two panes leaves the session lost, and the next one brings all back", async () => {
+  await using wsh = new Wsh({ config: "spare_pane = false\n" });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  const panes = await layoutOf(wsh, 2);
+  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  await kill(wsh);
+  const hosts = () => wsh.processes().filter(({ command }) => command.endsWith(" host"));
+  const restore = wsh.spawn(["restore", "dev"]);
+  await until("its first pane", () => hosts().length > 0 || restore.exitCode !== null);
+  restore.kill("SIGKILL");
+  await restore.exited;
+  await until("the session to run or to be lost as a whole", async () => {
+    const [info] = await wsh.list();
+    return info?.name === "dev" && (info.running || info.state === "lost");
+  });
+  if ((await wsh.list())[0]?.state === "lost") await wsh.ok("restore", "dev");
+  const [info] = await wsh.list();
+  expect(info?.windows[0]?.panes.map(({ id }) => id)).toEqual(panes.map((pane) => `@${pane}`));
+  for (const pane of panes) expect(await wsh.ok("exec", `@${pane}`, "--", "echo alive")).toBe("alive\n");
+}, 60_000);
