@@ -4,7 +4,6 @@
  * older one tries if it could not. The programs notice nothing.
  */
 import * as v from "valibot";
-import { pause } from "../base/deadline.ts";
 import { startLayout } from "../instance/launch/layout.ts";
 import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
@@ -86,7 +85,7 @@ export class Recovery {
     let deadFor = 0;
     while (!this.wasServed && !lifetime.isEnding && !lifetime.isOver) {
       if (deadFor >= CUT_OFF_MS) return false;
-      await pause(RESTORER_POLL_MS);
+      await Bun.sleep(RESTORER_POLL_MS);
       const state = platform().processes.stat(restorer)?.state ?? "ended";
       deadFor = state !== "ended" ? 0 : deadFor + RESTORER_POLL_MS;
     }

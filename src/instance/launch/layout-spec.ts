@@ -23,7 +23,10 @@ export const HandedSessionSchema = v.object({
   buffers: v.array(v.string()),
   questions: v.unknown(),
   /** Input of pages that was taken: name of the record, clients and their newest numbers. */
-  taken: v.object({ record: v.string(), newest: v.array(v.tuple([v.string(), v.number()])) }),
+  taken: v.object({
+    record: v.string(),
+    newest: v.pipe(v.array(v.pipe(v.tuple([v.string(), v.number()]), v.readonly())), v.readonly()),
+  }),
 });
 export type HandedSession = v.InferOutput<typeof HandedSessionSchema>;
 
