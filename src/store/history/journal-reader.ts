@@ -9,8 +9,11 @@ import fs from "node:fs";
 import { LineReader } from "./line-reader.ts";
 import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
 
-/** Bytes of a journal that are read at a time: some 250 commands. Journals of the same time are read in turns. */
-export const PIECE_BYTES = 128 * 1024;
+/**
+ * Bytes of a journal that are read at a time: some 70 commands. Journals of the same time are read in turns. The text of
+ * larger pieces gets fresh pages of the system each time, and taking in costs a seventh more.
+ */
+export const PIECE_BYTES = 32 * 1024;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
 const MAX_LINE_BYTES = 1024 * 1024;
 /** Bytes in which the time of the next command is looked for: longer command lines hide theirs. */
