@@ -45,7 +45,7 @@ testFleet("commands use a machine of the fleet by its name", async () => {
   expect((await bob.list("--all-machines")).map(({ name }) => name)).toEqual(["m1/dev", "m1/made"]);
   expect((await bob.list("--server", "m1", "--tag", "job")).map(({ name }) => name)).toEqual(["m1/made"]);
   await bob.ok("kill", "m1/made");
-  expect(await bob.ok("servers")).toMatch(/^m1 +healthy +1 /m);
+  await until("the count without it", async () => /^m1 +healthy +1 /m.test(await bob.ok("servers")));
   expect((await bob.run("screen", "m9/dev")).stderr).toContain("no machine 'm9'");
   expect(await bob.ok("doctor", "m1")).toContain("protocol");
 });
@@ -223,9 +223,7 @@ testFleet(
     const other = { ...body, input: { command: `echo other >>${runs}` } };
     expect(await asked(nats, subject, other, reply(), boot, id)).toContain("request_conflict");
     expect(await asked(nats, subject, other, reply(), boot, { "Wsh-Deadline": "1000" })).toContain("deadline_passed");
-    const huge = { ...body, input: { command: `true ${"x".repeat(900_000)}` } };
-    expect(await asked(nats, subject, huge, reply(), boot)).toContain('"exit_code":0');
-    for (const session of ["../x", "-oProxyCommand=touch", "a\u0000b", "m2/dev", "%2e%2e", "x".repeat(5_000)]) {
+    for (const session of ["../x", "-oProxyCommand=touch", "a\u0000b", "m2/dev", "%2e%2e", "x".repeat(900_000)]) {
       expect(await asked(nats, subject, { ...body, session }, reply(), boot)).toMatch(/"error"/);
     }
     expect(fs.readFileSync(runs, "utf8")).toBe("run\n");
