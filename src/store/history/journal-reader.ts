@@ -10,8 +10,8 @@ import { LineReader } from "./line-reader.ts";
 import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
 
 /**
- * Bytes of a journal that are read at a time: some 70 commands. Journals of the same time are read in turns. The text of
- * larger pieces gets fresh pages of the system each time, and taking in costs a seventh more.
+ * Bytes of a journal that are read at a time: some 70 commands. Journals of the same time are read in turns. Larger
+ * pieces take more memory at the most (128 KiB: 160 to 212 MB, this: 155) and are no faster.
  */
 export const PIECE_BYTES = 32 * 1024;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
