@@ -113,7 +113,7 @@ export class HttpLink implements Link {
 
   /**
    * Sends a call and awaits its answer, as long as the machine answers at all.
-   * @throws WayLost, WshError machine_unreachable when nothing was sent
+   * @throws WayLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer is too long
    */
   private async post(
     body: string,
@@ -134,6 +134,10 @@ export class HttpLink implements Link {
       this.heard();
       return text;
     } catch (thrown) {
+      // Asked again, it would answer the same.
+      if (thrown instanceof TooLong) {
+        throw new WshError("outcome_unknown", `machine '${this.machine}' has answered, and ${thrown.message}`);
+      }
       if (signal?.aborted !== true) this.lost(thrown);
       throw new WayLost("the way was lost", { cause: thrown });
     }
@@ -337,7 +341,9 @@ export class HttpLink implements Link {
   }
 }
 
-/** @throws Error when there is more than an answer can be */
+class TooLong extends Error {}
+
+/** @throws TooLong when there is more than an answer can be */
 async function readLimited(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -345,7 +351,7 @@ async function readLimited(response: Response): Promise<string> {
   if (body === null) return "";
   for await (const part of body) {
     size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error(`the answer has over ${MAX_ANSWER_BYTES} bytes`);
+    if (size > MAX_ANSWER_BYTES) throw new TooLong(`the answer has over ${MAX_ANSWER_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

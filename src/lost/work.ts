@@ -27,8 +27,11 @@ import { listed } from "./named/shown.ts";
 import { restoreNamed } from "./named/work.ts";
 import { makeRoomFor, restoreSession } from "./restore.ts";
 
-/** Sessions that are restored at a time: each keeps a processor busy while it takes its lines in. */
-const AT_ONCE = 4;
+/**
+ * Most sessions that are restored at a time. Each keeps a processor busy while it takes its lines in, and waits in between
+ * for its process and its disk: one more than there are processors keeps them all busy.
+ */
+const AT_ONCE = 5;
 
 /** @param living ids of the sessions that have a process @param hostname this machine's name */
 export function listLost(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
@@ -106,7 +109,7 @@ export async function restoreAsked(
       );
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism()) }, next));
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
   // In the order in which they were lost, whatever came back first.
   for (const told of done) told?.();
   return { restored, left_out, failed };

@@ -1,4 +1,5 @@
 /** `wsh history`: what ran, in which shell and session, is found again; what was kept out of the shell's own history is not. */
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -313,6 +314,33 @@ describe("imports", () => {
       stderr: expect.stringContaining("'csh' is none of"),
     });
   });
+});
+
+test("atuin's database is imported once, without what was deleted there, while atuin has it open", async () => {
+  await using wsh = new Wsh();
+  const file = join(wsh.dir, "home/.local/share/atuin/history.db");
+  fs.mkdirSync(join(file, ".."), { recursive: true });
+  using atuin = new Database(file, { create: true });
+  atuin.run("PRAGMA journal_mode = WAL");
+  atuin.run(
+    "CREATE TABLE history (id TEXT PRIMARY KEY, timestamp INTEGER NOT NULL, duration INTEGER NOT NULL, " +
+      "exit INTEGER NOT NULL, command TEXT NOT NULL, cwd TEXT NOT NULL, session TEXT NOT NULL, " +
+      "hostname TEXT NOT NULL, deleted_at INTEGER)",
+  );
+  const add = (id: string, seconds: number, ms: number, exit: number, command: string, cwd: string, gone = "NULL") =>
+    atuin.run(
+      `INSERT INTO history VALUES ('${id}', ${seconds}000000000, ${ms}000000, ${exit}, '${command}', '${cwd}', 's', 'h', ${gone})`,
+    );
+  add("a", 1_700_000_000, 1_500, 3, "make four", "/srv/app");
+  add("b", 1_700_000_060, 10, 0, "echo secret", "/srv/app", "1700000100000000000");
+  add("c", 1_700_000_120, -1, -1, "still running", "unknown");
+  expect(await wsh.ok("history", "--import", "atuin")).toContain("atuin: 2 of 2 commands are new");
+  expect(await wsh.ok("history", "--import")).toContain("atuin: 0 of 2 commands are new");
+  const { commands } = JSON.parse(await wsh.ok("history", "--by", "import", "--json"));
+  expect(commands).toMatchObject([
+    { command: "still running", cwd: null, exit_code: null, duration_ms: null },
+    { command: "make four", cwd: "/srv/app", exit_code: 3, duration_ms: 1_500, started_at: 1_700_000_000_000 },
+  ]);
 });
 
 describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {

@@ -47,6 +47,7 @@ test("one stream has the events of all machines, each with its machine, and says
 
   await near.session("here");
   await far.session("there", "--tag", "gpu");
+  await socket.next("a session there", ({ event, server }) => event === "session_created" && server === "m1");
   await far.ok("rename", "there", "thither");
   const here = await socket.next("an event here", ({ event, server }) => event === "session_created" && !server);
   expect(here.params.name).toBe("here");

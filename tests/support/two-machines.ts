@@ -55,8 +55,9 @@ export class TwoMachines implements AsyncDisposable {
     const dirs = [join(this.near.instance.runtimeDir, "ssh"), `/tmp/wsh-${process.getuid?.()}-ssh`];
     const files = dirs.flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).map((name) => join(dir, name)) : []));
     for (const path of files) {
-      // The second directory is everybody's whose runtime directory has a long path.
-      if (!path.endsWith(".c") || fs.statSync(path).mtimeMs < this.began) continue;
+      // The second directory is everybody's whose runtime directory has a long path; a master may end meanwhile.
+      const made = fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (!path.endsWith(".c") || made < this.began) continue;
       const control = `ControlPath=${path}`;
       const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
       const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];
