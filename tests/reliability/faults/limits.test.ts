@@ -3,7 +3,8 @@
  * read. What cannot be done says why and leaves nothing behind; what runs goes on; what was scarce is used again.
  */
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -110,7 +111,10 @@ describe("nowhere to write", () => {
   });
 
   test("no HOME at all", async () => {
-    await using wsh = new Wsh({ env: { HOME: "" } });
+    // Without both, what is kept would be in the home of whoever runs the tests.
+    const state = mkdtempSync(join(tmpdir(), "wsh-t-"));
+    using _gone = { [Symbol.dispose]: () => rmSync(state, { recursive: true }) };
+    await using wsh = new Wsh({ env: { HOME: "", XDG_STATE_HOME: state } });
     await wsh.session("homeless");
     expect(await wsh.run("exec", "homeless", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });
     await wsh.server();
