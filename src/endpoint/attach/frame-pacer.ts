@@ -87,8 +87,10 @@ export class FramePacer {
 
   /** A picture is being made. */
   began(): void {
-    // After a rest of a frame, the first picture does not put off the second.
-    this.readyAt = Math.max(this.readyAt + FRAME_MS, performance.now());
+    const now = performance.now();
+    // After a rest of a frame, the first picture does not put off the second. Echoes come as fast as keys, and must not
+    // put off what else is to be shown by more than a frame.
+    this.readyAt = Math.min(Math.max(this.readyAt + FRAME_MS, now), now + FRAME_MS);
     this.dirtySince = null;
   }
 

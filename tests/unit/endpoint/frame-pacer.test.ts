@@ -20,3 +20,27 @@ test("after a rest two pictures are made at once, the next ones a frame apart", 
   expect((made[2] ?? 0) - (made[0] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS - 1);
   pacer.close();
 });
+
+test("echoes of keys that come faster than frames do not put off other pictures", async () => {
+  let made = 0;
+  const pacer: FramePacer = new FramePacer({
+    isBlocked: () => false,
+    isSynchronized: () => false,
+    atRest: (make) => make(),
+    paint: () => {
+      made++;
+      pacer.began();
+    },
+  });
+  for (let key = 0; key < 1_000; key++) {
+    pacer.typed();
+    pacer.printed(true);
+  }
+  expect(made).toBe(1_000);
+  const began = performance.now();
+  pacer.soon();
+  await until("the picture of something else", () => made > 1_000);
+  // Sixteen seconds, if each echo had put it off by a frame.
+  expect(performance.now() - began).toBeLessThan(1_000);
+  pacer.close();
+});
