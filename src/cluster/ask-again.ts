@@ -1,8 +1,9 @@
 /**
  * A request to another machine whose way may be lost over it. It has an id there, so it is asked again as soon as the
  * machine answers: the same answer comes, or the one that is being worked on, and nothing is done twice. The caller
- * gives up at its own deadline, unless the machine is there and at work; without one AGAIN_MS after the way was lost, or BEGIN_MS after it was sent, whichever is
- * later: from then on nothing is begun there either, and what was done is unknown.
+ * gives up at its own deadline, unless the machine is there and at work; without one AGAIN_MS after the way was lost, or
+ * BEGIN_MS after it was sent, whichever is later: from then on nothing is begun there either, and what was done is
+ * unknown.
  */
 import { WshError } from "../protocol/errors.ts";
 

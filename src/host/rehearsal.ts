@@ -11,7 +11,7 @@ import { type Instance, resolveInstance } from "../instance/paths.ts";
 import { loadSettings } from "../instance/settings/settings.ts";
 import { Pane } from "../pane/pane.ts";
 import { readForeground } from "../platform/foreground.ts";
-import type { Attach } from "../protocol/attach.ts";
+import { composedAttach } from "../protocol/attach.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
@@ -65,7 +65,13 @@ export async function rehearse(): Promise<void> {
     await pane.start();
     const policy = { instance, titles: false, clipboard: false, mouse: settings.mouse };
     const taken = { known: new KnownTerminals(), taken: new TakenInput() };
-    const stream = new TerminalStream(session, shownPane(session), peer, attach, { ...policy, ...taken });
+    const stream = new TerminalStream(
+      session,
+      shownPane(session),
+      peer,
+      { ...SIZE, ...composedAttach },
+      { ...policy, ...taken },
+    );
     await stream.start();
     session.listing();
     readForeground(process.pid);
@@ -88,16 +94,3 @@ function specOf(instance: Instance): v.InferInput<typeof HostSpecSchema> {
     nofile: null,
   };
 }
-
-/** As a layout process attaches. */
-const attach = {
-  ...SIZE,
-  scrollback: "none",
-  read_only: false,
-  paint_only: true,
-  relay: false,
-  prefix: null,
-  composed: true,
-  places: true,
-  ahead: true,
-} satisfies Attach;

@@ -7,7 +7,7 @@
  */
 import * as v from "valibot";
 import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
-import { type Attach, AttachEventSchema } from "../protocol/attach.ts";
+import { type Attach, AttachEventSchema, composedAttach } from "../protocol/attach.ts";
 import { EventSchema, type Listing, ListingSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frame.ts";
@@ -110,14 +110,7 @@ export class PaneLink {
     try {
       const attach = {
         ...size,
-        scrollback: "none",
-        read_only: false,
-        paint_only: true,
-        relay: false,
-        prefix: null,
-        composed: true,
-        places: true,
-        ahead: true,
+        ...composedAttach,
         // A view is a terminal in the session that has it: sessions do not show themselves by way of others.
         ...("around" in how ? how : {}),
       } satisfies Attach;

@@ -128,6 +128,18 @@ export const AttachSchema = v.object({
 export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
+/** How a layout process attaches to a pane: it wants pictures to compose, and has the terminals itself. */
+export const composedAttach = {
+  scrollback: "none",
+  read_only: false,
+  paint_only: true,
+  relay: false,
+  prefix: null,
+  composed: true,
+  places: true,
+  ahead: true,
+} as const satisfies Partial<Attach>;
+
 export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema, follow: v.optional(v.boolean(), false) });
 
 /** The person looks at a terminal in a page, or at something else. */

@@ -1,3 +1,4 @@
+/** How a session process knows that it is kept ready for a pane whose spec comes later, and when it may prepare itself. */
 import { orUntil } from "../../base/deadline.ts";
 
 /** Time that a process is kept ready before it rehearses, in ms: of panes made in a row, none waits for a rehearsal. */

@@ -60,30 +60,30 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
       const found = await findOrShow(hosts, context, target);
       return { found, host: isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found) };
     };
-    const { found, host } = await againOfSuccessor(reach, true);
+    const { found, host } = await orOfSuccessor(reach);
     context.reached?.(host.info);
     const { access, caller, signal, once, deadline } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(host, name, made, from)) as never;
-    const changesNothing = host.isSplit && operation.access === "observe";
-    const result = await againOfSuccessor(
-      async (again) => (again ? (await reach()).host : host).request(name, input, from),
-      changesNothing,
-    );
+    const ask = (): Promise<unknown> => host.request(name, input, from);
+    // What changes nothing may be asked twice.
+    const mayRepeat = host.isSplit && operation.access === "observe";
+    const repeat = async (): Promise<unknown> => (await reach()).host.request(name, input, from);
+    const result = await (mayRepeat ? orOfSuccessor(ask, repeat) : ask());
     const isOpen = found.isSplit && host !== found && !addressesPane(target);
     return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
   };
 }
 
-/** Asks the successor of a layout process that was lost before it answered, once, where that may be asked again. */
-async function againOfSuccessor<T>(ask: (again: boolean) => Promise<T>, mayAgain: boolean): Promise<T> {
+/** Asks the successor of a layout process that was lost before it answered, once. */
+async function orOfSuccessor<T>(ask: () => Promise<T>, again = ask): Promise<T> {
   try {
-    return await ask(false);
+    return await ask();
   } catch (thrown) {
-    if (WshError.from(thrown).code !== "host_crashed" || !mayAgain) throw thrown;
-    return ask(true);
+    if (WshError.from(thrown).code !== "host_crashed") throw thrown;
+    return again();
   }
 }
 
