@@ -10,11 +10,15 @@ export class Activity {
   private count: number;
   private last: number;
 
-  /** @param recorded called on every activity @param first the generation before any */
+  /**
+   * @param recorded called on every activity @param first the generation before any
+   * @param isBehind whether output waits to be read: a process that was held up must not take that for silence
+   */
   constructor(
     private readonly clock: Clock,
     private readonly recorded: () => void = () => {},
     readonly first = 0,
+    private readonly isBehind: () => boolean = () => false,
   ) {
     this.count = first;
     this.last = clock.now();
@@ -25,14 +29,14 @@ export class Activity {
     return this.count;
   }
 
-  /** Clock time of the last activity. */
+  /** Clock time of the last activity; now while output waits to be read. */
   get lastAt(): number {
-    return this.last;
+    return this.isBehind() ? this.clock.now() : this.last;
   }
 
   /** Age of the last activity in whole ms. */
   idleMs(): number {
-    return Math.max(0, Math.floor(this.clock.now() - this.last));
+    return Math.max(0, Math.floor(this.clock.now() - this.lastAt));
   }
 
   /** Records activity: output was parsed, or input of a kind that counts was accepted. */

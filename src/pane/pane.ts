@@ -61,7 +61,12 @@ export class Pane {
     const { events } = this;
     this.clock = options.clock ?? systemClock;
     const first = firstNumbers(options.id, options.restored?.numbers);
-    this.activity = new Activity(this.clock, () => this.acted(), first.generation);
+    this.activity = new Activity(
+      this.clock,
+      () => this.acted(),
+      first.generation,
+      () => this.program.isBehind,
+    );
     this.silence = new Silence(this.clock, this.activity);
     this.program = new Program(
       { ...options, childNonces: this.childNonces, firstOffset: first.cursor },
@@ -154,12 +159,12 @@ export class Pane {
 
   /** Process group that holds the terminal; null when unknown, or nothing runs. */
   get foreground(): number | null {
-    return this.program.pty?.foreground() ?? null;
+    return this.program.foreground();
   }
 
   /** Modes that the program has set on its terminal; null when unknown. */
   flags(): PtyFlags | null {
-    return this.program.pty?.flags() ?? null;
+    return this.program.flags();
   }
 
   /** @throws WshError session_ended, with how it ended */
@@ -172,7 +177,7 @@ export class Pane {
   info(state: SessionState = this.state()): Omit<PaneInfo, "index" | "active"> {
     const { id, pid, command, cwd } = this;
     const { rows, cols, title } = this.terminal;
-    const program = this.exit === null ? foregroundName(this.program.pty?.foreground() ?? null) : null;
+    const program = this.exit === null ? foregroundName(this.foreground) : null;
     return {
       ...{ id, pid, command, rows, cols, cwd, title, state },
       ...(program === null ? {} : { program }),
@@ -325,22 +330,12 @@ export class Pane {
   }
 
   private joinCommands(lastCommandId: number): Commands {
-    const { program: own, clock, activity, text, terminal, options } = this;
-    const program = {
-      get pid() {
-        return own.pid;
-      },
-      flags: () => this.flags(),
-      foreground: () => this.foreground,
-      get exit() {
-        return own.exit;
-      },
-    };
+    const { program, clock, activity, text, terminal, options } = this;
     const cwd = (): string | null => this.cwd;
     const sent = (): void => {
       this.sentAt = this.clock.now();
     };
-    const target = execTargetOf({ program: own, terminal, options, activity, sent, commands: () => this.commands });
+    const target = execTargetOf({ program, terminal, options, activity, sent, commands: () => this.commands });
     const shellFile = options.shell.integration.active ? options.spawn.file : null;
     const { readFacts } = options;
     const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);

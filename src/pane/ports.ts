@@ -44,6 +44,8 @@ export interface ProgramPort {
   foreground(): number | null;
   /** Set when the program has ended and its last output was parsed. */
   readonly exit: PtyExit | null;
+  /** Whether it has printed what was not parsed yet: the screen and the shell's marks are of an earlier moment. */
+  readonly isBehind: boolean;
 }
 
 /** A shell whose line editor our integration can query. */

@@ -7,10 +7,11 @@
 import { WshError } from "../protocol/errors.ts";
 import { isEcho } from "../protocol/plain-bytes.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS } from "../protocol/size.ts";
-import type { Pty, PtyExit, PtyOpen, PtySpawn, SignalTarget } from "../pty/port.ts";
+import type { Pty, PtyExit, PtyFlags, PtyOpen, PtySpawn, SignalTarget } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { InputGate } from "./input-gate.ts";
+import type { ProgramPort } from "./ports.ts";
 import type { RestoredPane } from "./types.ts";
 
 export interface ProgramOptions {
@@ -53,7 +54,7 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
   return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
-export class Program {
+export class Program implements ProgramPort {
   readonly terminal: TerminalModel;
   /** Everything that the program should read goes through here. */
   readonly input = new InputGate(
@@ -127,6 +128,20 @@ export class Program {
   /** Null while the program runs. */
   get exit(): PtyExit | null {
     return this.ended;
+  }
+
+  flags(): PtyFlags | null {
+    return this.current?.flags() ?? null;
+  }
+
+  /** Process group that holds the terminal; null when unknown. */
+  foreground(): number | null {
+    return this.current?.foreground() ?? null;
+  }
+
+  get isBehind(): boolean {
+    if (this.current === null || this.ended !== null) return false;
+    return this.taken !== this.terminal.offset || this.current.hasOutput();
   }
 
   /** The directory in which the program was started. */

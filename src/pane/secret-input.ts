@@ -9,7 +9,7 @@ import type { Program } from "./program.ts";
 import type { ProgramState } from "./state/classify.ts";
 
 /** The program that reads it. */
-type SecretProgram = Pick<Program, "pty" | "input" | "exit">;
+type SecretProgram = Pick<Program, "pty" | "foreground" | "input" | "exit">;
 
 export class SecretInput {
   constructor(
@@ -21,7 +21,7 @@ export class SecretInput {
   prompt(): SecretPrompt | null {
     if (this.program.exit !== null) return null;
     const { state, foreground } = this.state();
-    const group = this.program.pty?.foreground() ?? null;
+    const group = this.program.foreground();
     if (state !== "password" || group === null) return null;
     return {
       group,

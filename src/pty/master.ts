@@ -147,6 +147,11 @@ export class Master {
     return length > 0 ? this.#answer.slice(0, length) : null;
   }
 
+  /** Whether output can be read now. */
+  hasOutput(): boolean {
+    return !this.#closed && this.#polled(POLLIN);
+  }
+
   /** Whether the terminal takes input now; for a descriptor on which a write would block. */
   takesInput(): boolean {
     return !this.#closed && this.#polled(POLLOUT);

@@ -82,6 +82,8 @@ export interface Pty {
    * loop. Null when none comes, when other output must be delivered first, and where the adapter cannot tell.
    */
   answer(): PtyAnswer | null;
+  /** Whether the program has printed what was not delivered yet. */
+  hasOutput(): boolean;
   /** The receiver has parsed n bytes; lets the adapter read more. */
   ack(n: number): void;
   resize(rows: number, cols: number): void;

@@ -69,6 +69,10 @@ export class DarwinTerminal implements TerminalDevice {
     return null;
   }
 
+  hasOutput(): boolean {
+    return this.real.hasOutput();
+  }
+
   takesInput(): boolean {
     return this.real.takesInput();
   }

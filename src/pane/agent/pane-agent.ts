@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Emitter } from "../../base/emitter.ts";
 import { platform } from "../../platform/platform.ts";
 import type { Commands } from "../commands/commands.ts";
+import type { ProgramPort } from "../ports.ts";
 import type { PaneEvents, PaneOptions } from "../types.ts";
 import { AgentWatch } from "./agent-watch.ts";
 import { agentTable } from "./known-agents.ts";
@@ -11,10 +12,7 @@ import type { ProcessIdentity } from "./lineage.ts";
 export interface PaneAgentPort {
   readonly clock: Clock;
   readonly events: Emitter<PaneEvents>;
-  readonly program: {
-    readonly pid: number | null;
-    readonly pty: { foreground(): number | null } | null;
-  };
+  readonly program: Pick<ProgramPort, "pid" | "foreground">;
   readonly commands: () => Commands;
 }
 
@@ -27,7 +25,7 @@ export function agentOf(
     table: agentTable(agents),
     lineage: identityOf,
     pid: () => program.pid,
-    foreground: () => program.pty?.foreground() ?? null,
+    foreground: () => program.foreground(),
     look: () => void commands().state(),
     changed: (agent) => {
       commands().agentChanged(agent);

@@ -99,9 +99,9 @@ export class StateObserver {
     throw new WshError("session_ended", "the pane's program has ended", { exit_code: code, signal });
   }
 
-  /** Age of the last output or input in ms. */
+  /** Age of the last output or input in ms; 0 while output waits to be read. */
   quietMs(): number {
-    return this.port.clock.now() - this.lastTouch;
+    return this.port.program.isBehind ? 0 : this.port.clock.now() - this.lastTouch;
   }
 
   /** What the program is doing now. */
@@ -110,7 +110,10 @@ export class StateObserver {
   }
 
   private judge(known: ProgramKnowledge): ProgramState {
-    const state = classify(known);
+    const judged = classify(known);
+    // Where this process was held up, the kernel speaks of now and marks and screen of before.
+    const isStale = judged.settled && judged.state !== "exited" && this.port.program.isBehind;
+    const state = isStale ? { ...judged, settled: false } : judged;
     this.port.observed?.(known.facts, state);
     return state;
   }
@@ -186,6 +189,11 @@ export class StateObserver {
     const restAt = this.restAt();
     if (now < restAt && !this.exited) {
       this.alarm.set(restAt);
+      return;
+    }
+    if (!this.exited && this.port.program.isBehind) {
+      this.interval = Math.min(MAX_INTERVAL_MS, this.interval * 2);
+      this.alarm.set(now + this.interval);
       return;
     }
     const state = this.observe();

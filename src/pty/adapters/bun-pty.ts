@@ -120,6 +120,11 @@ class BunPtyPty implements Pty {
     return null;
   }
 
+  /** What the package's thread has read and not yet handed over is unknown. */
+  hasOutput(): boolean {
+    return !this.#disposed && (this.#held.length > 0 || this.#master.hasOutput());
+  }
+
   ack(n: number): void {
     this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
     this.#deliver();

@@ -134,6 +134,11 @@ class BunTerminalPty implements Pty {
     return bytes === null ? null : { bytes, deliver: () => this.#arrived(bytes) };
   }
 
+  hasOutput(): boolean {
+    if (this.#reported || this.#disposed || this.#reader.isHungUp) return false;
+    return !this.#reader.isWaiting || this.#master.hasOutput();
+  }
+
   ack(n: number): void {
     this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
     const rest = this.#rest;

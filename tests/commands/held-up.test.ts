@@ -1,0 +1,77 @@
+/**
+ * A session process that was held up (a crowded machine, a laptop that slept) answers for what has happened meanwhile.
+ * When it goes on, the kernel already shows the shell back at its prompt, and the output in between waits to be read:
+ * neither that prompt nor the silence is the end of anything.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { Http } from "../support/http.ts";
+import { SessionApi } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
+
+/** Longer than a shell may take from Enter to its command, in ms: the test is about that time being over. */
+const HELD_MS = 1_000;
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+/** A shell, and how to let it run a line while its session process stands still. */
+async function heldUp(
+  name: string,
+): Promise<{ api: SessionApi; file: string; runs: (asks?: () => void) => Promise<void> }> {
+  const api = await SessionApi.shell(http, name, { shell: "bash" });
+  const info = (await wsh.list()).find((each) => each.name === name);
+  const pid = info?.windows[0]?.panes[0]?.pid ?? 0;
+  const host = hostOf(pid);
+  const file = join(wsh.dir, `${name}-ran`);
+  process.kill(pid, "SIGSTOP");
+  const runs = async (asks?: () => void): Promise<void> => {
+    process.kill(host, "SIGSTOP");
+    try {
+      process.kill(pid, "SIGCONT");
+      await until("the command to have run", () => fs.existsSync(file));
+      asks?.();
+      await Bun.sleep(HELD_MS);
+    } finally {
+      process.kill(host, "SIGCONT");
+    }
+  };
+  return { api, file, runs };
+}
+
+/** Whether the line was typed: input that the shell has not read. */
+async function isTyped(api: SessionApi, before: number): Promise<boolean> {
+  return (await api.get<{ generation: number }>("idle?timeout_ms=0")).generation > before;
+}
+
+test("run tells of the command, not of the prompt before it", async () => {
+  const { api, file, runs } = await heldUp("run");
+  const { generation } = await api.get<{ generation: number }>("idle?timeout_ms=0");
+  const answer = api.run(`echo typed; : > ${file}\n`, { timeout_ms: 60_000, max_wait_ms: 60_000 });
+  await until("the line to be typed", () => isTyped(api, generation));
+  await runs();
+  expect(await answer).toMatchObject({ decided_by: "command_finished", exit_code: 0, output: "typed" });
+});
+
+test("silence is no end while output waits to be read", async () => {
+  const { api, file, runs } = await heldUp("idle");
+  const { generation } = await api.get<{ generation: number }>("idle?timeout_ms=0");
+  await api.type(`: > ${file}; echo typed; sleep 60\n`);
+  await until("the line to be typed", () => isTyped(api, generation));
+  const asked = Promise.withResolvers<string>();
+  await runs(() => {
+    const answer = api.get<{ screen: { lines: string[] } }>(`idle?timeout_ms=${HELD_MS / 2}&format=plain`);
+    asked.resolve(answer.then(({ screen }) => screen.lines.join("\n")));
+  });
+  expect(await asked.promise).toContain("\ntyped");
+});
