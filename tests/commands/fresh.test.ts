@@ -281,12 +281,13 @@ describe("wsh exec in a session", () => {
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
     expect(await wsh.run("exec", "dev", "--", "echo still here")).toMatchObject({ code: 0, stdout: "still here\n" });
-    const left = await wsh.run("exec", "dev", "--timeout", "0.1", "--", "sleep 0.5");
+    const left = await wsh.run("exec", "dev", "--timeout", "0.1", "--", "sleep 60");
     expect(left).toMatchObject({ code: 124, stderr: expect.stringContaining("is still running") });
     expect(await wsh.run("exec", "dev", "--", "true")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/sleep/),
     });
+    await wsh.ok("signal", "dev", "INT");
     expect(await wsh.ok("wait", "dev", "prompt")).toBe("prompt\n");
   });
 

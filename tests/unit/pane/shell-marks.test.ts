@@ -47,7 +47,13 @@ function session(historyLines = 1_000) {
     text,
     clock: systemClock,
     activity: new Activity(systemClock),
-    program: { pid: null, flags: () => ({ canonical: false, echo: false }), foreground: () => null, exit: null, isBehind: false },
+    program: {
+      pid: null,
+      flags: () => ({ canonical: false, echo: false }),
+      foreground: () => null,
+      exit: null,
+      isBehind: false,
+    },
     target: {
       shell: "bash",
       integrationReason: null,
