@@ -12,7 +12,7 @@ export const BEGIN_MS = 20_000;
 /** Time in which a lost way is made again, in ms: a login by ssh and a server's start, or a network that comes back. */
 const AGAIN_MS = 15_000;
 /** Interval between two attempts, in ms. */
-const RETRY_MS = 500;
+export const RETRY_MS = 500;
 
 /** The way was lost after the request may have been sent. */
 export class WayLost extends Error {}
@@ -37,7 +37,7 @@ export interface AskedAgain extends Asked {
 }
 
 /** Nothing is there yet, or not at the moment. */
-const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
+export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
  * @param attempt sends it; throws WayLost when it may have been sent. Its argument is the request's age in ms, from the
@@ -106,7 +106,7 @@ export function beginsUntil(operation: string, input: unknown, own = Number.POSI
   return Math.min(own, Date.now() + BEGIN_MS + (Number.isFinite(waits) ? waits : 0));
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal?.aborted === true) return Promise.resolve();
   const done = (): void => {

@@ -15,6 +15,7 @@ import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts"
 import { openEvents } from "./event-stream.ts";
 import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "./link.ts";
 import { openStream } from "./stream.ts";
+import { isWait, untilDecided } from "./wait-again.ts";
 import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
 
 /** Age of an answer up to which the machine is taken to be there, in ms. */
@@ -65,13 +66,13 @@ export class HttpLink implements Link {
     input: OperationInput<N>,
     { session, caller, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
-    const operation = getOperation(name);
-    const body = JSON.stringify({
-      op: name,
-      input,
-      caller: sentCaller(caller),
-      ...(session === undefined ? {} : { session }),
-    });
+    const bodyOf = (sent: unknown): string =>
+      JSON.stringify({
+        op: name,
+        input: sent,
+        caller: sentCaller(caller),
+        ...(session === undefined ? {} : { session }),
+      });
     const deadline = beginsUntil(name, input, own);
     const { id, shown = id, ageMs } = request;
     const asked = {
@@ -84,19 +85,29 @@ export class HttpLink implements Link {
       signal,
       isThere: () => this.isThere(),
     };
-    // Looking needs no id: it changes nothing there, whether it was done or not.
-    const isLook = operation.access === "observe";
-    const text = isLook
-      ? await whileThere(asked, this.post(body, {}, signal)).catch((thrown) => {
-          if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
-          throw thrown instanceof WayLost ? this.unreachable(thrown.cause) : thrown;
-        })
-      : await untilAnswered(asked, (age) => this.post(body, () => this.askedThere(id, deadline, age), signal)).catch(
-          (thrown) => {
-            if (WshError.from(thrown).code === "cancelled") this.cancel(id);
-            throw thrown;
-          },
-        );
+    if (getOperation(name).access === "observe") {
+      // Looking needs no id: it changes nothing there, whether it was done or not.
+      const look = async (sent: unknown): Promise<OperationOutput<N>> => {
+        const answer = this.post(bodyOf(sent), {}, signal);
+        return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
+      };
+      try {
+        if (!isWait(name)) return await look(input);
+        const { isThere } = asked;
+        const waited = { operation: name, input, signal, isThere, ...(own === undefined ? {} : { deadline }) };
+        return (await untilDecided(waited, look)) as OperationOutput<N>;
+      } catch (thrown) {
+        if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
+        throw thrown instanceof WayLost ? this.unreachable(thrown.cause) : thrown;
+      }
+    }
+    const body = bodyOf(input);
+    const text = await untilAnswered(asked, (age) =>
+      this.post(body, () => this.askedThere(id, deadline, age), signal),
+    ).catch((thrown) => {
+      if (WshError.from(thrown).code === "cancelled") this.cancel(id);
+      throw thrown;
+    });
     return readAnswer(asked, text);
   }
 

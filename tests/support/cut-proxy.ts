@@ -7,6 +7,8 @@ export class CutProxy implements AsyncDisposable {
   private isDown = false;
   private delayMs = 0;
   private readonly held: (() => void)[] = [];
+  /** Gets what comes from the far end. */
+  heard: ((bytes: Buffer) => void) | null = null;
 
   private constructor(
     private readonly server: net.Server,
@@ -61,7 +63,12 @@ export class CutProxy implements AsyncDisposable {
       [far, near],
     ] as const) {
       this.sockets.add(from);
-      from.on("data", (bytes) => this.pass(() => void (to.destroyed || to.write(bytes))));
+      from.on("data", (bytes) =>
+        this.pass(() => {
+          if (!to.destroyed) to.write(bytes);
+          if (from === far) this.heard?.(Buffer.from(bytes));
+        }),
+      );
       from.on("end", () => this.pass(() => void to.end()));
       from.on("error", () => to.destroy());
       from.on("close", () => {

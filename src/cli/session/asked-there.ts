@@ -1,6 +1,7 @@
 /** Requests of the command line to sessions of other machines, over the stream that it has there (cluster/ask-again.ts). */
 import { type AskedAgain, beginsUntil, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
+import { isWait, untilDecided } from "../../cluster/wait-again.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Asked, MAX_AGE_MS, onceOf } from "../../protocol/requests.ts";
@@ -37,22 +38,21 @@ interface StreamAsk {
 export async function askOverStream(
   link: Link,
   { operation, target, input, signal }: StreamAsk,
-  ask: (asked: Asked) => Promise<unknown>,
+  ask: (asked: Asked, input: unknown) => Promise<unknown>,
   way: { isLost(): boolean; again(): Promise<void> },
 ): Promise<unknown> {
-  // A wait that is asked again could miss what it waits for; the rest of what only looks is not worth waiting for.
+  if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, ask, way);
+  // The rest of what only looks is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
-  if (isLook && !canLookAgain(operation, input)) return ask({});
+  if (isLook && !endsAlike(operation)) return ask({}, input);
   const { id, ageMs } = isLook ? { id: Bun.randomUUIDv7(), ageMs: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
   const asked: AskedAgain = { machine: link.machine, operation, id, ageMs, deadline, signal };
   return untilAnswered(asked, async (age) => {
     if (way.isLost()) await way.again().catch(isGone);
     try {
-      return await ask({
-        once: onceOf(id, "cli", { operation, target, input }, age),
-        deadline: link.timeThere(deadline),
-      });
+      const once = onceOf(id, "cli", { operation, target, input }, age);
+      return await ask({ once, deadline: link.timeThere(deadline) }, input);
     } catch (thrown) {
       if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
       throw thrown;
@@ -67,7 +67,29 @@ function isGone(thrown: unknown): never {
 }
 
 /** The end of a command is the same whenever it is asked for. */
-function canLookAgain(operation: OperationName, input: unknown): boolean {
-  if (operation !== "wait" && operation !== "commands.get" && operation !== "commands.output") return false;
-  return operation !== "wait" || (typeof input === "object" && input !== null && "command_id" in input);
+function endsAlike(operation: OperationName): boolean {
+  return operation === "commands.get" || operation === "commands.output";
+}
+
+async function waitOverStream(
+  { machine }: Link,
+  { operation, input, signal }: StreamAsk,
+  ask: (asked: Asked, input: unknown) => Promise<unknown>,
+  way: { isLost(): boolean; again(): Promise<void> },
+): Promise<unknown> {
+  const isThere = async (): Promise<boolean> => !way.isLost();
+  try {
+    return await untilDecided({ operation, input, signal, isThere }, async (own) => {
+      if (way.isLost()) await way.again().catch(isGone);
+      try {
+        return await ask({}, own);
+      } catch (thrown) {
+        if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
+        throw thrown;
+      }
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof WayLost)) throw thrown;
+    throw new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }, { cause: thrown });
+  }
 }

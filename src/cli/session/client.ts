@@ -116,9 +116,9 @@ export class SessionClient implements Disposable {
       target,
       ...(signal === undefined ? {} : { signal }),
     } as const;
-    const ask = async (asked: Asked = {}): Promise<unknown> => {
+    const ask = async (asked: Asked = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForPane(operation, target) ? this.connection : await this.serving();
-      return connection.request(operation, input, { ...context, ...asked });
+      return connection.request(operation, sent, { ...context, ...asked });
     };
     const result = await (this.far === null ? ask() : this.askThere(this.far, operation, input, signal, ask));
     return (machine === null ? result : addressedAnswer(machine, operation, result)) as OperationOutput<N>;
@@ -130,7 +130,7 @@ export class SessionClient implements Disposable {
     operation: OperationName,
     input: unknown,
     signal: AbortSignal | undefined,
-    ask: (asked: Asked) => Promise<unknown>,
+    ask: (asked: Asked, input: unknown) => Promise<unknown>,
   ): Promise<unknown> {
     const { askOverStream } = await import("./asked-there.ts");
     return askOverStream(far, { operation, target: this.target, input, signal }, ask, {

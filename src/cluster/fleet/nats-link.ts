@@ -25,6 +25,7 @@ import {
   sentCaller,
 } from "../link.ts";
 import { openStreamOver } from "../stream.ts";
+import { isWait, untilDecided } from "../wait-again.ts";
 import type { FleetIdentity } from "./connection.ts";
 import { listenTo } from "./fleet-events.ts";
 import type { Members } from "./members.ts";
@@ -79,7 +80,8 @@ export class NatsLink implements Link {
     const { access } = getOperation(name);
     if (!accessCovers(roleAccess(identity), access)) throw denied(name, access, identity);
     const place = session === undefined ? {} : { session };
-    const body = JSON.stringify({ op: name, input, caller: sentCaller(caller), ...place });
+    const bodyOf = (sent: unknown): string =>
+      JSON.stringify({ op: name, input: sent, caller: sentCaller(caller), ...place });
     const deadline = beginsUntil(name, input, own);
     const { id, shown = id, ageMs } = request;
     const isThere = (): Promise<boolean> => this.isThere();
@@ -92,14 +94,20 @@ export class NatsLink implements Link {
     });
     const sentTo = new Set<string>();
     if (access !== "observe") {
+      const body = bodyOf(input);
       return readAnswer(
         asked,
         await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal, sentTo)),
       );
     }
+    const look = async (sent: unknown): Promise<OperationOutput<N>> => {
+      const answer = this.post(name, access, bodyOf(sent), headers(ageMs), signal, sentTo);
+      return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
+    };
     try {
-      const answer = this.post(name, access, body, headers(ageMs), signal, sentTo);
-      return readAnswer(asked, await whileThere(asked, answer));
+      if (!isWait(name)) return await look(input);
+      const waited = { operation: name, input, signal, isThere, ...(own === undefined ? {} : { deadline }) };
+      return (await untilDecided(waited, look)) as OperationOutput<N>;
     } catch (thrown) {
       throw thrown instanceof WayLost ? this.unreachable() : thrown;
     }

@@ -12,18 +12,22 @@ import { idleAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
 import type { FarMachines } from "./servers.ts";
 
-/** Silence in the first session with one of the tags, wherever; without tags, in one of this machine's. */
+/**
+ * Silence in the first session with one of the tags, wherever; without tags, in one of this machine's. Whom another
+ * machine asks answers for its own alone.
+ */
 export async function idleEverywhere(
   hosts: Hosts,
   { machines }: FarMachines,
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
-  const added = input.tag.length === 0 || context.only !== undefined ? [] : machines.all;
-  if (added.length === 0) return idleAny(hosts, input, context);
+  const isAlone = input.tag.length === 0 || context.only !== undefined || context.isFar === true;
+  const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
+  if (others.length === 0) return idleAny(hosts, input, context);
   const losers = new AbortController();
   const signal = AbortSignal.any([context.signal, losers.signal]);
-  const there = added.map(async ({ name }) => {
+  const there = others.map(async (name) => {
     const asked = { caller: context.caller, signal };
     const answer = await machines.link(name).call("idle.any", knownThere(input, name), asked);
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
@@ -57,7 +61,8 @@ export async function askEverywhere(
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
   const here = await askAny(hosts, input, context);
-  if (here.decided_by !== "nobody_attached" || context.only !== undefined) return here;
+  const isAlone = context.only !== undefined || context.isFar === true;
+  if (here.decided_by !== "nobody_attached" || isAlone) return here;
   for (const { name } of machines.all) {
     const link = machines.link(name);
     if (link.state.health !== "healthy") continue;

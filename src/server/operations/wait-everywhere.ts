@@ -1,7 +1,8 @@
 /**
  * A wait over sessions of several machines: each machine waits for its own, the first answer that decides wins, and the
  * others are cancelled. Sessions that are named must be there, wherever; with tags, a machine that has none of them, or
- * does not answer, decides nothing.
+ * does not answer, decides nothing, and a timeout names the latter. Whom another machine asks waits for its own alone: of
+ * two that know each other, each would ask the other without end.
  */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -30,8 +31,13 @@ export async function waitEverywhere(
   input: Input,
   context: CallContext,
 ): Promise<Result> {
-  const others = context.only === undefined ? [...machines.all.map(({ name }) => name), ...machines.ofFleet] : [];
+  const isAlone = context.only !== undefined || context.isFar === true;
+  const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
   const parts = partsOf(input, [hostname, localMachine], others);
+  const further = context.isFar === true ? parts.find(({ machine }) => machine !== null) : undefined;
+  if (further !== undefined) {
+    throw new WshError("access_denied", `a machine answers for itself alone, and not for '${further.machine}'`);
+  }
   const [only] = parts;
   if (parts.length === 1 && only?.machine === null) return waitAny(hosts, only.input, context);
   const losers = new AbortController();
@@ -106,7 +112,14 @@ async function first(waits: readonly Promise<Result>[], strict: boolean): Promis
     if (!(thrown instanceof AggregateError)) throw thrown;
     const [single] = undecided;
     if (waits.length === 1 && single !== undefined) return single;
-    return { session: null, decided_by: "timeout", output_cursors: Object.assign({}, ...undecided.map(cursorsOf)) };
+    const silent = thrown.errors.map((error) => WshError.from(error)).filter(({ code }) => code.startsWith("machine_"));
+    const warnings = silent.map(({ message }) => `nothing is known of its sessions: ${message}`);
+    return {
+      session: null,
+      decided_by: "timeout",
+      output_cursors: Object.assign({}, ...undecided.map(cursorsOf)),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
   }
 }
 

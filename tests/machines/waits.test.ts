@@ -1,0 +1,133 @@
+/** Waits over machines whose way is lost meanwhile, and over machines that know each other. */
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { CutProxy } from "../support/cut-proxy.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+/** Longest wait, in ms: far longer than anything here takes. */
+const LONG_MS = 50_000;
+
+let far: Wsh;
+let near: Wsh;
+let proxy: CutProxy;
+
+beforeAll(async () => {
+  far = new Wsh();
+  near = new Wsh();
+  const urls: string[] = [];
+  for (const wsh of [far, near]) {
+    await wsh.server("--bind", "127.0.0.1:0");
+    urls.push(JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses[0]);
+  }
+  const [farUrl = "", nearUrl = ""] = urls;
+  proxy = await CutProxy.to(Number(new URL(farUrl).port));
+  const token = (await far.ok("token")).trim();
+  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
+  await far.ok("servers", "add", nearUrl, "--name", "back", "--token", (await near.ok("token")).trim());
+  await near.session("one", "--tag", "job");
+  await far.session("two", "--tag", "job");
+  for (const [wsh, name] of [
+    [near, "one"],
+    [far, "two"],
+  ] as const)
+    await wsh.ok("wait", name, "prompt");
+});
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await near[Symbol.asyncDispose]();
+  await far[Symbol.asyncDispose]();
+});
+afterEach(() => {
+  proxy.heard = null;
+  proxy.heal();
+});
+
+async function post(path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }> {
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const response = await near.fetch(path, init);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** The far machine has said from which place in the output on a wait counts. @param act at that moment */
+function waitBegun(act?: () => void): Promise<true> {
+  let said = "";
+  let hasBegun = false;
+  proxy.heard = (bytes) => {
+    said += bytes.toString("latin1");
+    if (hasBegun || !said.includes("output_cursor")) return;
+    hasBegun = true;
+    act?.();
+  };
+  return until("the wait to have begun", () => hasBegun);
+}
+
+/** The shell there prints WORD-42, which nobody typed. */
+async function printThere(word: string): Promise<void> {
+  await far.ok("send", "two", "--enter", `echo ${word}-$((40+2))`);
+  await far.shows("two", `${word}-42`);
+}
+
+test("a wait goes on over a way that was lost, misses nothing, and finds nothing of before", async () => {
+  await printThere("old");
+  const any_of = ["old-42", "api-42"].map((text) => ({ type: "text", text }));
+  const begun = waitBegun();
+  const waited = post("/sessions/m1%2Ftwo/wait", { any_of, max_wait_ms: LONG_MS });
+  await begun;
+  proxy.cut();
+  await printThere("api");
+  proxy.heal();
+  expect(await waited).toMatchObject({
+    status: 200,
+    body: { session: "m1/two", decided_by: "text", match: "api-42" },
+  });
+
+  const again = waitBegun();
+  const person = near.run("wait", "m1/two", "--text", "cli-42", "--timeout", "50", "--json");
+  await again;
+  proxy.cut();
+  await printThere("cli");
+  proxy.heal();
+  const { code, stdout } = await person;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, decided_by: "text", match: "cli-42" });
+});
+
+test("a wait over several machines goes on as well, by name and by tag", async () => {
+  for (const [word, where] of [
+    ["names", { sessions: ["one", "m1/two"] }],
+    ["tags", { tag: ["job"] }],
+  ] as const) {
+    const begun = waitBegun();
+    const waited = post("/wait", { any_of: [{ type: "text", text: `${word}-42` }], ...where, max_wait_ms: LONG_MS });
+    await begun;
+    proxy.snap();
+    await printThere(word);
+    expect((await waited).body).toMatchObject({ session: "m1/two", decided_by: "text", match: `${word}-42` });
+  }
+});
+
+test("a wait whose time is over without the machine says so, and one by tag names the machine", async () => {
+  const any_of = [{ type: "text", text: "never-42" }];
+  const cut = waitBegun(() => proxy.cut());
+  const waited = post("/sessions/m1%2Ftwo/wait", { any_of, max_wait_ms: 1_000 });
+  await cut;
+  expect((await waited).body.error).toMatchObject({ code: "machine_unreachable", machine: "m1" });
+  expect((await post("/wait", { any_of, tag: ["job"], max_wait_ms: 100 })).body).toMatchObject({
+    session: null,
+    decided_by: "timeout",
+    output_cursors: { one: expect.any(Number) },
+    warnings: [expect.stringContaining("m1")],
+  });
+});
+
+test("of two machines that know each other, each answers for its own sessions alone", async () => {
+  const timeout = await post("/wait", { any_of: ["bell"], tag: ["job"], max_wait_ms: 100 });
+  expect(Object.keys(Object(timeout.body.output_cursors)).sort()).toEqual(["m1/two", "one"]);
+  // Only a machine further on has it.
+  await near.session("own", "--tag", "mine");
+  const idle = await near.fetch("/idle?tag=mine&timeout_ms=50&max_wait_ms=20000&server=m1");
+  expect(((await idle.json()) as { error: { code: string } }).error.code).toBe("no_sessions");
+  const named = await post("/wait?server=m1", { any_of: ["prompt"], sessions: ["back/own"] });
+  expect(named.body.error).toMatchObject({ code: "access_denied" });
+});
