@@ -136,6 +136,50 @@ browserTest("a selection over history and screen is copied with wrapped lines jo
   expect(text).toBe(`99\n100\n${long}\n1\n2`);
 });
 
+browserTest("the mouse draws a selection over three screens, and what wraps is copied as one line", async () => {
+  const long = "abcdefghij".repeat(30);
+  const print = `seq 1 50; echo ${long}; seq 51 130`;
+  await gateway.create({ name: "dragging", command: `/bin/sh -c '${print}; exec sleep 600'` });
+  const { page, shows, faults } = await open(browser, gateway, "dragging");
+  // A browser without a window lends its clipboard to nobody.
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
+  });
+  await shows(/^130$/m);
+  const { right, y, left, top } = await page.evaluate(() => {
+    const row = Array.from(document.querySelectorAll(".screen .row")).findLast(
+      ({ textContent }) => textContent === "129",
+    );
+    const box = row?.getBoundingClientRect();
+    const pane = document.querySelector(".pane")?.getBoundingClientRect();
+    if (box === undefined || pane === undefined) throw new Error("no row to begin at");
+    return { right: box.left + 100, y: box.top + box.height / 2, left: pane.left, top: pane.top };
+  });
+  await page.mouse.move(right, y);
+  await page.mouse.down();
+  await page.mouse.move(right, top + 50, { steps: 3 });
+  // Beyond the upper edge, over the head of the terminal: it scrolls by itself, up to the first line.
+  await page.mouse.move(left, top - 15);
+  await until("the first line in sight", () =>
+    page.evaluate(
+      () =>
+        document.querySelector(".scroller")?.scrollTop === 0 &&
+        document.querySelector(".history .row")?.textContent === "1",
+    ),
+  );
+  await page.mouse.up();
+  await page.keyboard.down("Control");
+  await page.keyboard.down("Shift");
+  await page.keyboard.press("KeyC");
+  await page.keyboard.up("Shift");
+  await page.keyboard.up("Control");
+  const copied = () => page.evaluate(() => document.body.getAttribute("data-copied"));
+  await until("the text on the clipboard", async () => (await copied()) !== null);
+  const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  expect(await copied()).toBe([...numbers(1, 50), long, ...numbers(51, 129)].join("\n"));
+  expect(faults).toEqual([]);
+});
+
 browserTest("a selection survives output below it", async () => {
   await gateway.create({ name: "selecting" });
   const { page, shows } = await open(browser, gateway, "selecting");

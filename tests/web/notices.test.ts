@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { browserTest, TestBrowser, type TestPage } from "./support/browser.ts";
 import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
@@ -18,33 +18,84 @@ afterAll(async () => {
   await gateway?.[Symbol.asyncDispose]();
 });
 
-browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
-  await gateway.create({ name: "slow", shell: undefined });
+interface NoticedPage extends TestPage {
+  notices(): Promise<string[]>;
+  /** The person goes elsewhere. */
+  leave(): Promise<void>;
+}
+
+/** A page at a session whose person wants notices. */
+async function noticed(session: string): Promise<NoticedPage> {
   const { page, faults } = await browser.page();
   await page.browserContext().overridePermissions(gateway.origin, ["notifications"]);
   await page.evaluateOnNewDocument(() => {
     localStorage.setItem("wsh.settings", JSON.stringify({ notices: true, noticeAfterS: 0 }));
   });
-  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=slow`);
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${session}`);
   await page.waitForSelector(".terminal.focused");
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.waitForSelector(`[data-session=${session}]`);
   const notices = () =>
     page.evaluate(async () => {
       const registration = await navigator.serviceWorker.getRegistration();
       return (await registration?.getNotifications())?.map(({ title, body }) => `${title} ${body}`) ?? [];
     });
+  const leave = () =>
+    page.evaluate(() => {
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
+      Object.defineProperty(document, "hasFocus", { value: () => false, configurable: true });
+    });
+  return { page, faults, notices, leave };
+}
+
+browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
+  await gateway.create({ name: "slow", shell: undefined });
+  const { page, faults, notices, leave } = await noticed("slow");
   const run = (command: string) => gateway.unix("/sessions/slow/exec", { json: { command } });
-  await page.waitForSelector("[data-session=slow]");
   await run("echo seen");
   await page.waitForFunction(() => document.querySelector(".session .command code")?.textContent === "echo seen");
   expect(await notices()).toEqual([]);
-  await page.evaluate(() => {
-    Object.defineProperty(document, "hidden", { value: true, configurable: true });
-    Object.defineProperty(document, "hasFocus", { value: () => false, configurable: true });
-  });
+  await leave();
   await run("echo unseen");
   await until("the notice", async () => (await notices()).length > 0);
   expect(await notices()).toEqual(["wsh: slow echo unseen has ended"]);
+  expect(faults).toEqual([]);
+});
+
+browserTest("an agent's question is told once to who is elsewhere, and not to who looks at it", async () => {
+  await gateway.create({ name: "asking" });
+  const { page, faults, notices, leave } = await noticed("asking");
+  const ask = (question: string) =>
+    gateway.unix("/sessions/asking/ask", { json: { question, choices: ["yes", "no"], max_wait_ms: 60_000 } });
+  const isListed = (question: string) =>
+    page.waitForFunction(
+      (text) =>
+        Array.from(document.querySelectorAll(".session .question")).some((each) => each.textContent?.includes(text)),
+      {},
+      question,
+    );
+  const first = ask("Seen?");
+  await isListed("Seen?");
+  // The tab's title counts the sessions that wait for somebody.
+  await page.waitForFunction(() => document.title === "(1) wsh");
+  expect(await notices()).toEqual([]);
+  const [{ ask_id }] = await (await gateway.unix("/sessions/asking/ask")).json();
+  await gateway.unix(`/sessions/asking/ask/${ask_id}/answer`, { json: { answer: "yes" } });
+  expect(await (await first).json()).toMatchObject({ state: "answered" });
+  await page.waitForFunction(() => document.title === "wsh");
+
+  await leave();
+  const second = ask("Unseen?");
+  await until("the notice", async () => (await notices()).length > 0);
+  // Another question of the same session does not take its place.
+  const third = ask("Nor this?");
+  await until("both notices", async () => (await notices()).length > 1);
+  expect((await notices()).map((text) => text.replace(/ an .* asks: /, " … asks: ")).toSorted()).toEqual([
+    "wsh: asking … asks: Nor this?",
+    "wsh: asking … asks: Unseen?",
+  ]);
+  await gateway.unix("/sessions/asking", { method: "DELETE" });
+  await Promise.all([second, third]);
   expect(faults).toEqual([]);
 });
 

@@ -26,7 +26,7 @@ export class Notices {
     const text = this.textOf(what);
     if (text === null || isLookedAt || !settings.peek().notices) return;
     if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
-    const options = { body: text, tag: `${what.session.id} ${what.kind}`, icon: "icon.svg", data: what.session.id };
+    const options = { body: text, tag: tagOf(what), icon: "icon.svg", data: what.session.id };
     if (this.worker !== null) void this.worker.showNotification(`wsh: ${what.session.name}`, options);
     else {
       const notice = new Notification(`wsh: ${what.session.name}`, options);
@@ -76,6 +76,12 @@ export class Notices {
       // A browser that allows no workers shows notices without one.
     }
   }
+}
+
+/** A notice takes the place of one with its tag; a question waits until it is answered, whatever is asked after it. */
+function tagOf(what: Told): string {
+  const { session, kind } = what;
+  return kind === "question" ? `${session.id} ${kind} ${what.question.ask_id}` : `${session.id} ${kind}`;
 }
 
 interface TrustedTypes {

@@ -26,6 +26,11 @@ export const byName = computed(() =>
   sessions.value.toSorted((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })),
 );
 
+/** Sessions that wait for a person: with a question, or an agent that needs them. */
+export const needing = computed(
+  () => sessions.value.filter(({ id, agent }) => questions.value.has(id) || agent?.state === "needs_input").length,
+);
+
 export type Told =
   | {
       readonly kind: "command";

@@ -12,7 +12,7 @@ import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
 import type { ServerOperation } from "./operations.ts";
-import { SessionList, sessions, type Told } from "./sessions.ts";
+import { needing, SessionList, sessions, type Told } from "./sessions.ts";
 import { settings } from "./settings.ts";
 import { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
@@ -80,6 +80,10 @@ export class Workspace {
     // What the address names is opened at once, by name: its id comes with its first picture.
     for (const name of addressed().slice(0, MAX_TILES)) this.show(name, true);
     effect(() => this.reconcile());
+    effect(() => {
+      const waiting = needing.value;
+      document.title = waiting === 0 ? "wsh" : `(${waiting}) wsh`;
+    });
     void document.fonts.ready.then(() => this.restyle());
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());

@@ -14,9 +14,26 @@ export interface Pressed {
   readonly metaKey: boolean;
   /** Keyboard's AltGr: what it types is a character, whatever Ctrl and Alt say. */
   readonly altGraph: boolean;
+  /** Alt is a Mac's Option, which types characters. */
+  readonly option: boolean;
   /** Composing, or a dead key. */
   readonly composing: boolean;
 }
+
+/** What keys of signs have in the layout that codes are named by; letters and digits are in the code itself. */
+const signs: Readonly<Record<string, string>> = {
+  Backquote: "`",
+  Minus: "-",
+  Equal: "=",
+  BracketLeft: "[",
+  BracketRight: "]",
+  Backslash: "\\",
+  Semicolon: ";",
+  Quote: "'",
+  Comma: ",",
+  Period: ".",
+  Slash: "/",
+};
 
 /** Kitty flag: all keys are reported as escape codes. */
 const ALL_KEYS = 8;
@@ -60,9 +77,20 @@ export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
   if (name !== undefined) return modified(name, event);
   const isText = [...event.key].length === 1;
   if (!isText) return null;
-  const holds = (event.ctrlKey || event.altKey) && !event.altGraph;
+  // A browser types nothing while Ctrl is held.
+  if (isThirdLevel(event)) return plain(event);
+  const holds = (event.ctrlKey || event.altKey) && !event.altGraph && !event.option;
   if (!holds) return (modes.kittyFlags & ALL_KEYS) !== 0 || modes.modifyOtherKeys === 2 ? plain(event) : null;
   return modified(event.key === " " ? "Space" : event.key, { ...event, shiftKey: false });
+}
+
+/**
+ * Whether Ctrl and Alt stand for an AltGr that nobody names, as remote desktops send it: the character is a sign that
+ * the key does not have by itself. Ctrl+Alt with a letter or a digit is what it says.
+ */
+function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed): boolean {
+  if (!ctrlKey || !altKey || shiftKey || altGraph || /^[a-z0-9 ]$/i.test(key)) return false;
+  return /^(Key[A-Z]|Digit\d)$/.test(code) || (signs[code] !== undefined && signs[code] !== key);
 }
 
 function plain({ key, shiftKey }: Pressed): string | null {

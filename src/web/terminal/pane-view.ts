@@ -8,6 +8,7 @@ import { type Row, sameCell } from "../../protocol/grid.ts";
 import { CommandMarks } from "./command-marks.ts";
 import { HistoryView } from "./history-view.ts";
 import { fillRow } from "./row.ts";
+import { keepSelectionIn } from "./selecting.ts";
 import type { CommandMark, Place, ShownRow, Tools } from "./types.ts";
 
 /** Pixels from the end at which the newest rows count as looked at. */
@@ -54,6 +55,7 @@ export class PaneView {
     this.screen.className = "screen";
     this.scroller.append(this.history.element, this.screen);
     this.element.append(this.scroller);
+    keepSelectionIn(this.scroller);
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     // Nothing is mounted above the screen before somebody looks for it.
     const looking = (): void => {
@@ -61,6 +63,8 @@ export class PaneView {
     };
     this.scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && looking(), { passive: true });
     this.scroller.addEventListener("touchstart", looking, { passive: true });
+    // A selection may be drawn up into it.
+    this.scroller.addEventListener("mousedown", looking, { passive: true });
   }
 
   /** The rows of the screen, from the top. */

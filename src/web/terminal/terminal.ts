@@ -43,6 +43,8 @@ export interface TerminalEvents {
 
 /** Least size that a session is asked to have. */
 const LEAST = { rows: 2, cols: 10 } as const;
+/** Browsers have no other word for it that all of them say. */
+const isMac = navigator.platform.startsWith("Mac");
 /** Smallest scale at which a followed session is shown whole; below it the person pans. */
 const LEAST_SCALE = 0.55;
 
@@ -230,6 +232,7 @@ export class Terminal {
         ctrlKey: event.ctrlKey || ctrl,
         altKey: event.altKey || alt,
         altGraph: event.getModifierState("AltGraph"),
+        option: isMac && event.altKey && !event.ctrlKey,
         composing: event.isComposing || event.keyCode === 229,
       },
       this.modes,
@@ -267,7 +270,12 @@ export class Terminal {
       (event.ctrlKey || event.metaKey) &&
       /^(c|Insert)$/i.test(event.key) &&
       (event.metaKey || event.shiftKey || event.key === "Insert");
-    if (isCopy || /^(Shift|Control|Alt|Meta|AltGraph)$/.test(event.key)) return;
+    if (isCopy) {
+      // What is selected would not stay so with another focus.
+      if (this.events.pageKey(event)) event.preventDefault();
+      return;
+    }
+    if (/^(Shift|Control|Alt|Meta|AltGraph)$/.test(event.key)) return;
     this.input.focus();
     if (this.key(event)) event.preventDefault();
   }

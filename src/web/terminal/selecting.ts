@@ -1,0 +1,107 @@
+/**
+ * A selection drawn with the mouse stays in the pane where it was begun, wherever the pointer goes: what is around a
+ * terminal is no part of what a program printed. While the pointer is above or below the pane it scrolls, faster with
+ * the distance, and the selection ends at the edge. Inside the pane the browser selects.
+ */
+
+/** Distance from the edge at which a row is surely hit, in CSS pixels. */
+const INSIDE = 2;
+/** Speed at the edge, in CSS pixels a second, and what each pixel beyond it adds: rows that can be read go by at first. */
+const SLOWEST = 200;
+const FASTER = 8;
+/** Longest time that one picture scrolls for, in ms: after a pause of the page nothing jumps. */
+const LONGEST_STEP_MS = 50;
+
+/** @param scroller the box whose rows are selected together */
+export function keepSelectionIn(scroller: HTMLElement): void {
+  scroller.addEventListener("mousedown", (event) => {
+    if (event.button === 0) new Drag(scroller, event);
+  });
+}
+
+/** From the press of the button to its release. */
+class Drag {
+  private readonly over = new AbortController();
+  private x: number;
+  private y: number;
+  /** When it was scrolled last; null: the pointer is not beyond the edge. */
+  private scrolledAt: number | null = null;
+
+  constructor(
+    private readonly scroller: HTMLElement,
+    { clientX, clientY }: MouseEvent,
+  ) {
+    this.x = clientX;
+    this.y = clientY;
+    document.documentElement.classList.add("selecting");
+    scroller.classList.add("selected");
+    const { signal } = this.over;
+    const options = { signal, capture: true };
+    addEventListener("mousemove", (event) => this.moved(event), options);
+    for (const type of ["mouseup", "dragend"]) addEventListener(type, () => this.end(), options);
+    // Elements lose the focus, too.
+    addEventListener("blur", ({ target }) => target === window && this.end(), { signal });
+    document.addEventListener("selectionchange", () => this.keepInside(), { signal });
+  }
+
+  private moved({ clientX, clientY }: MouseEvent): void {
+    this.x = clientX;
+    this.y = clientY;
+    if (this.beyond === 0 || this.scrolledAt !== null) return;
+    this.scrolledAt = performance.now();
+    requestAnimationFrame((now) => this.scroll(now));
+  }
+
+  /** How far the pointer is above (negative) or below the box, in CSS pixels. */
+  private get beyond(): number {
+    const { top, bottom } = this.scroller.getBoundingClientRect();
+    return Math.min(this.y - top, 0) + Math.max(this.y - bottom, 0);
+  }
+
+  private scroll(now: number): void {
+    const { beyond } = this;
+    if (beyond === 0 || this.scrolledAt === null || this.over.signal.aborted) {
+      this.scrolledAt = null;
+      return;
+    }
+    const seconds = Math.min(Math.max(now - this.scrolledAt, 0), LONGEST_STEP_MS) / 1_000;
+    this.scrolledAt = now;
+    this.scroller.scrollTop += (beyond * FASTER + Math.sign(beyond) * SLOWEST) * seconds;
+    this.keepInside();
+    requestAnimationFrame((next) => this.scroll(next));
+  }
+
+  /** Where the pointer has left the box, the selection ends at what the box shows nearest to it. */
+  private keepInside(): void {
+    const { scroller } = this;
+    const selection = getSelection();
+    if (selection === null || !scroller.contains(selection.anchorNode)) return;
+    if (this.beyond === 0 && scroller.contains(selection.focusNode)) return;
+    const { left, right, top, bottom } = scroller.getBoundingClientRect();
+    const place = placeAt(within(this.x, left, right), within(this.y, top, bottom));
+    if (place === null || !scroller.contains(place.node)) return;
+    if (place.node !== selection.focusNode || place.offset !== selection.focusOffset)
+      selection.extend(place.node, place.offset);
+  }
+
+  private end(): void {
+    this.keepInside();
+    this.over.abort();
+    document.documentElement.classList.remove("selecting");
+    this.scroller.classList.remove("selected");
+  }
+}
+
+function within(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least + INSIDE), most - INSIDE);
+}
+
+/** A place in the text; browsers name it in two ways. */
+function placeAt(x: number, y: number): { readonly node: Node; readonly offset: number } | null {
+  if ("caretPositionFromPoint" in document) {
+    const position = document.caretPositionFromPoint(x, y);
+    return position === null ? null : { node: position.offsetNode, offset: position.offset };
+  }
+  const range = (document as Document).caretRangeFromPoint(x, y);
+  return range === null ? null : { node: range.startContainer, offset: range.startOffset };
+}

@@ -1,0 +1,42 @@
+/** Which keys of a browser are keys of a terminal, and which of them type a character by themselves. */
+import { expect, test } from "bun:test";
+import { initialFrameModes } from "../../../src/protocol/frame.ts";
+import { keyNameOf, type Pressed } from "../../../src/web/terminal/keyboard.ts";
+
+const unpressed: Pressed = {
+  ...{ key: "", code: "", ctrlKey: false, altKey: false, shiftKey: false, metaKey: false },
+  ...{ altGraph: false, option: false, composing: false },
+};
+const nameOf = (pressed: Partial<Pressed>): string | null => keyNameOf({ ...unpressed, ...pressed }, initialFrameModes);
+
+test("AltGr's characters are themselves, however a browser says its modifiers", () => {
+  const held = { ctrlKey: true, altKey: true };
+  for (const [key, code] of [
+    ["@", "KeyQ"],
+    ["€", "KeyE"],
+    ["{", "Digit7"],
+    ["\\", "Minus"],
+    ["~", "BracketRight"],
+  ] as const) {
+    expect(nameOf({ key, code })).toBeNull();
+    expect(nameOf({ key, code, altGraph: true })).toBeNull();
+    expect(nameOf({ key, code, ...held, altGraph: true })).toBeNull();
+    // Here browsers type nothing.
+    expect(nameOf({ key, code, ...held })).toBe(key);
+  }
+});
+
+test("Ctrl and Alt with what the key has by itself are that key", () => {
+  const held = { ctrlKey: true, altKey: true };
+  expect(nameOf({ key: "q", code: "KeyQ", ...held })).toBe("Ctrl+Alt+q");
+  expect(nameOf({ key: "a", code: "KeyQ", ...held })).toBe("Ctrl+Alt+a");
+  expect(nameOf({ key: "7", code: "Digit7", ...held })).toBe("Ctrl+Alt+7");
+  expect(nameOf({ key: "[", code: "BracketLeft", ...held })).toBe("Ctrl+Alt+[");
+  expect(nameOf({ key: "ArrowUp", code: "ArrowUp", ...held })).toBe("Ctrl+Alt+Up");
+});
+
+test("a Mac's Option types characters, and is Alt for every other key", () => {
+  expect(nameOf({ key: "@", code: "KeyL", altKey: true, option: true })).toBeNull();
+  expect(nameOf({ key: "ArrowLeft", code: "ArrowLeft", altKey: true, option: true })).toBe("Alt+Left");
+  expect(nameOf({ key: "x", code: "KeyX", altKey: true })).toBe("Alt+x");
+});
