@@ -16,8 +16,15 @@ const idPattern = /^@[sw]?\d+$/;
 /** An answer of operations on one session, or of those that return sessions. */
 export function addressedAnswer(machine: string, operation: string, answer: unknown): unknown {
   const changed = walk(machine, answer);
+  if (operation === "history.search") return withMachine(machine, changed);
   if (!returnsSessions.has(operation)) return changed;
   return Array.isArray(changed) ? changed.map((one) => named(machine, one)) : named(machine, changed);
+}
+
+/** Commands of a machine's history: most have a session, imported ones have none. */
+function withMachine(machine: string, page: unknown): unknown {
+  if (typeof page !== "object" || page === null || !("commands" in page) || !Array.isArray(page.commands)) return page;
+  return { ...page, commands: page.commands.map((command) => ({ ...command, server: machine })) };
 }
 
 /** Their answer is a session, or several, which has its name in `name`. */

@@ -56,7 +56,8 @@ const machines = {
   about: [],
   text:
     "Other machines are reachable: name/session is a session there in every tool, also for wsh_create_session and wsh_exec " +
-    "(session with create: true); wsh_list_sessions with server shows theirs. A bare name is always on this machine. " +
+    "(session with create: true); wsh_list_sessions and wsh_history with server " +
+    "show theirs, wsh_history with all_machines all. A bare name is always on this machine. " +
     "outcome_unknown: it may have been done there; the same call once more asks for its answer, nothing is done twice.",
 };
 

@@ -28,7 +28,12 @@ const filters = {
       v.description("words of the command line, or their beginnings; all must occur"),
     ),
   ),
-  session: v.optional(v.pipe(v.string(), v.description("name of the session it ran in, which may be gone"))),
+  session: v.optional(
+    v.pipe(
+      v.string(),
+      v.description("name of the session it ran in, which may be gone; machine/name asks that machine"),
+    ),
+  ),
   cwd: v.optional(v.pipe(v.string(), v.startsWith("/"), v.description("absolute directory: in it or below"))),
   failed: v.optional(v.pipe(flag, v.description("only commands that failed or were ended by a signal"))),
   exit_code: v.optional(v.pipe(count(255), v.description("only commands with this exit code"))),
@@ -52,6 +57,7 @@ export const HistoryCommandSchema = v.object({
   pane_id: v.nullable(v.string()),
   shell: v.nullable(v.string()),
   by: v.pipe(v.picklist(["person", "agent", "import"]), v.description("who ran it")),
+  server: v.optional(v.pipe(v.string(), v.description("the machine it ran on, where other machines were asked"))),
   /** With output: what was kept of what it printed; null where nothing was. */
   output: v.optional(v.nullable(v.string())),
 });
@@ -62,6 +68,10 @@ export const HistorySearchSchema = v.object({
   limit: v.optional(v.pipe(count(MAX_PAGE), v.minValue(1), v.description("most commands of this page")), 20),
   before: v.optional(v.pipe(count(Number.MAX_SAFE_INTEGER), v.description("id: only older commands; the next page"))),
   output: v.optional(v.pipe(flag, v.description("with what they printed, where that was kept")), false),
+  all_machines: v.optional(
+    v.pipe(flag, v.description("of this machine, the added ones and those of the fleet, merged by time")),
+    false,
+  ),
 });
 export type HistorySearchInput = v.InferOutput<typeof HistorySearchSchema>;
 
@@ -69,6 +79,18 @@ export const HistoryPageSchema = v.object({
   commands: v.pipe(v.array(HistoryCommandSchema), v.description("newest first")),
   more: v.pipe(v.boolean(), v.description("older ones match, too: ask again with before, the last id of this page")),
   warnings: v.optional(v.array(v.string())),
+  unanswered: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          server: v.string(),
+          code: v.pipe(v.string(), v.description("of the error")),
+          message: v.pipe(v.string(), v.description("of the error")),
+        }),
+      ),
+      v.description("machines that did not answer, and why: their commands are missing"),
+    ),
+  ),
 });
 export type HistoryPage = v.InferOutput<typeof HistoryPageSchema>;
 

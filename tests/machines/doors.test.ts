@@ -172,6 +172,65 @@ test("a wait over sessions of several machines ends with the first that decides,
   for (const who of ["one", "m1%2Ftwo"]) await json(`/sessions/${who}`, undefined, "DELETE");
 });
 
+interface Found {
+  readonly command: string;
+  readonly session: string | null;
+  readonly server?: string;
+}
+const found = ({ commands }: { commands: readonly Found[] }): string[] =>
+  commands.map(({ server, session, command }) => `${server} ${session} ${command}`);
+
+test("the history of all machines is one, by time, and of a machine that does not answer it is said", async () => {
+  await near.ok("exec", "dev", "--", "echo needle-1");
+  await far.ok("exec", "dev", "--", "echo needle-2");
+  await near.ok("exec", "dev", "--", "echo needle-3");
+  const here = (await json("/servers")).body.find(({ address }: { address: string }) => address === "local").hostname;
+  const all = [`${here} dev echo needle-3`, "m1 m1/dev echo needle-2", `${here} dev echo needle-1`];
+  const ofMachines = JSON.parse(await near.ok("history", "needle", "--all-machines", "--json"));
+  expect(found(ofMachines)).toEqual(all);
+  expect(await near.ok("history", "needle", "--all-machines")).toMatch(
+    /dev +echo needle-3\n.*m1\/dev +echo needle-2\n.*dev +echo needle-1/,
+  );
+  for (const which of [
+    ["--server", "m1"],
+    ["--session", "m1/dev"],
+  ]) {
+    expect(found(JSON.parse(await near.ok("history", "needle", "--json", ...which)))).toEqual(all.slice(1, 2));
+  }
+  expect((await near.run("history", "--server", "nobody")).stderr).toContain("no machine 'nobody'");
+
+  // Page by page it is the same, whichever machine has the next one.
+  const paged: string[] = [];
+  for (let before = ""; paged.length < all.length; ) {
+    const { body } = await json(`/history?query=needle&all_machines=true&limit=1${before}`);
+    paged.push(...found(body));
+    expect(body.more).toBe(paged.length < all.length);
+    before = `&before=${body.commands.at(-1).id}`;
+  }
+  expect(paged).toEqual(all);
+  for (const query of ["server=m1", "session=m1%2Fdev"]) {
+    expect(found((await json(`/history?query=needle&${query}`)).body)).toEqual(all.slice(1, 2));
+  }
+  const client = await near.client();
+  for (const which of [{ server: "m1" }, { session: "m1/dev" }]) {
+    expect(found((await call(client, "wsh_history", { query: "needle", ...which })).value)).toEqual(all.slice(1, 2));
+  }
+
+  await json("/servers", { address: "http://127.0.0.1:1", name: "gone", token: "x".repeat(32) });
+  const unanswered = [{ server: "gone", code: "machine_unreachable", message: expect.stringContaining("gone") }];
+  const asked = (await call(client, "wsh_history", { query: "needle", all_machines: true })).value;
+  expect({ found: found(asked), unanswered: asked.unanswered }).toEqual({ found: all, unanswered });
+  const incomplete = await near.run("history", "needle", "--all-machines");
+  expect(incomplete.code).toBe(1);
+  expect(incomplete.stdout).toContain("m1/dev");
+  expect(incomplete.stderr).toContain("the commands of machine 'gone' are missing");
+  await json("/servers/gone", undefined, "DELETE");
+
+  expect(await near.ok("history", "delete", "needle", "--server", "m1", "--yes")).toBe("Deleted 1 command.\n");
+  expect(found((await json("/history?query=needle&all_machines=true")).body)).toEqual([all[0] ?? "", all[2] ?? ""]);
+  expect((await near.run("history", "delete", "needle", "--all-machines", "--yes")).code).toBe(2);
+});
+
 test("a caller that may only look adds no machine", async () => {
   const client = await near.client({ args: ["--read-only"] });
   const served = (await client.listTools()).tools.map(({ name }) => name);

@@ -6,15 +6,26 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
-import { type HistoryCommand, HistoryDeleteSchema, HistorySearchSchema } from "../../operations/history.ts";
+import {
+  type HistoryCommand,
+  HistoryDeleteSchema,
+  type HistoryPage,
+  type HistorySearchInput,
+  HistorySearchSchema,
+} from "../../operations/history.ts";
+import { localMachine } from "../../protocol/machines.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
+import type { History } from "../../store/history/ask.ts";
 import { type HistoryPlaces, historyPlaces } from "../../store/history/places.ts";
 import { MAX_COMMAND } from "../../store/history/record.ts";
 import type { Retention } from "../../store/history/retention.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
+import type { HistoryThere } from "../history/machines.ts";
 import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
@@ -32,9 +43,11 @@ interface Filters {
   readonly until?: string;
   readonly longer?: string;
   readonly by?: string;
+  readonly server?: string;
 }
 
 interface HistoryOptions extends Filters {
+  readonly allMachines?: boolean;
   readonly limit?: number;
   readonly output?: boolean;
   readonly list?: boolean;
@@ -59,6 +72,7 @@ export function register(program: Command): void {
     .option("-n, --limit <n>", "most commands to print (default: 20)", wholeNumber(1))
     .option("--output", "print what they printed, too, where that was kept (setting history = output)")
     .option("--list", "print, although this is a terminal")
+    .option("--all-machines", "print, with those of the other machines")
     .option("--pick", "choose on the terminal, and print the line: for a key of the shell's own editor")
     .option("--json", "print the page as JSON")
     .option(
@@ -80,17 +94,19 @@ function withFilters(command: Command): Command {
     .option("--session <name>", "only commands of the session of this name")
     .option("--cwd <dir>", "only commands that ran in the directory, or below")
     .option("--here", "the same, for this directory")
-    .option("--failed", "only commands that failed, or were ended by a signal")
+    .option("--server <name>", "commands of that machine (wsh servers)")
+    .option("--failed", "only commands that failed, or died of a signal")
     .option("--exit <code>", "only commands with this exit code", wholeNumber(0))
     .option("--since <when>", "not before: 90m, 2d (ago), 2026-01-31")
     .option("--until <when>", "before that")
-    .option("--longer <duration>", "only commands that took at least this long: 10s, 2m")
+    .option("--longer <duration>", "only commands that took so long, or longer: 2m")
     .option("--by <who>", "person, agent or import");
 }
 
 function filtersOf(words: readonly string[], options: Filters): Record<string, unknown> {
   if (options.here === true && options.cwd !== undefined) throw new UsageError("give either --here or --cwd");
-  const { session, failed, since, until, by } = options;
+  const { failed, since, until, by } = options;
+  const session = options.session === undefined ? undefined : parsePlace(options.session).target;
   const cwd = options.here === true ? process.cwd() : options.cwd === undefined ? undefined : resolve(options.cwd);
   const given = {
     query: words.length === 0 ? undefined : words.join(" "),
@@ -102,13 +118,19 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
 }
 
 async function show(words: readonly string[], options: HistoryOptions, command: Command): Promise<void> {
-  const places = placesOf(instanceOf(command));
+  const instance = instanceOf(command);
+  const places = placesOf(instance);
   const filters = filtersOf(words, options);
-  if (options.import !== undefined) return importAll(places, options.import, options.json === true);
+  const machine = machineIn(instance, options);
+  const isFar = machine !== null || options.allMachines === true;
+  if (options.import !== undefined) {
+    if (isFar) throw new UsageError("--import takes in histories of this machine");
+    return importAll(places, options.import, options.json === true);
+  }
   const { History } = await import("../../store/history/ask.ts");
   using history = new History(places, places.retention);
-  const isList =
-    options.list === true || options.json === true || options.output === true || options.limit !== undefined;
+  const { list, json, output, limit } = options;
+  const isList = isFar || list === true || json === true || output === true || limit !== undefined;
   const isPick = options.pick === true;
   if (isPick && isList) throw new UsageError("--pick prints one line: it goes with no option of a list");
   if (isPick && !(process.stdin.isTTY && process.stderr.isTTY)) {
@@ -122,16 +144,44 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   }
   const search = parse(HistorySearchSchema, {
     ...filters,
-    limit: options.limit ?? 20,
-    output: options.output ?? false,
+    limit: limit ?? 20,
+    output: output ?? false,
   });
-  const page = history.search(search);
-  if (options.json === true) return printJson(page);
+  const page = isFar ? await searchThere(instance, machine, history, search) : history.search(search);
+  if ((page.unanswered ?? []).length > 0) process.exitCode = 1;
+  if (json === true) return printJson(page);
   for (const warning of page.warnings ?? []) complain(warning);
+  for (const { server, message } of page.unanswered ?? []) {
+    complain(`the commands of machine '${server}' are missing: ${message}`);
+  }
   if (page.commands.length === 0) return say("No commands.\n");
-  if (options.output === true) await say(page.commands.map(withOutput).join("\n"));
+  if (output === true) await say(page.commands.map(withOutput).join("\n"));
   else await printTable(page.commands);
   if (page.more && process.stdout.isTTY) complain("older ones match, too: -n prints more");
+}
+
+/** The machine whose history is meant; null: this one's, or all. @throws UsageError */
+function machineIn(instance: Instance, options: HistoryOptions): string | null {
+  const { server, session, allMachines } = options;
+  const before = session === undefined ? null : parsePlace(session).machine;
+  const named = server ?? before;
+  if (server !== undefined && before !== null && server !== before) {
+    throw new UsageError(`'${session}' is on '${before}', and --server is '${server}'`);
+  }
+  if (named !== null && allMachines === true) throw new UsageError("give either a machine or --all-machines");
+  const { values } = loadSettings(instance, { env: process.env });
+  return named === localMachine || named === hostname(values.hostname) ? null : named;
+}
+
+async function searchThere(
+  instance: Instance,
+  machine: string | null,
+  history: History,
+  search: HistorySearchInput,
+): Promise<HistoryPage> {
+  const { HistoryThere, searchEverywhere } = await import("../history/machines.ts");
+  if (machine === null) return searchEverywhere(instance, history, search);
+  return new HistoryThere(instance, machine).search(search);
 }
 
 /** The newest first. */
@@ -146,12 +196,12 @@ async function printTable(commands: readonly HistoryCommand[]): Promise<void> {
 }
 
 function row(command: HistoryCommand): string[] {
-  const { started_at, duration_ms, session } = command;
+  const { started_at, duration_ms, session, server } = command;
   return [
     ago(started_at, Date.now()),
     took(duration_ms),
     ending(command),
-    session ?? "-",
+    session ?? (server === undefined ? "-" : `${server}/-`),
     `${command.command.replaceAll("\n", "⏎")}${command.command.length < MAX_COMMAND ? "" : "…"}`,
   ];
 }
@@ -165,34 +215,47 @@ function withOutput(command: HistoryCommand): string {
 
 async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
   // The parent command knows the same options, and takes those that stand before `delete`.
-  const given: DeleteOptions = { ...command.parent?.opts<Filters>(), ...options };
+  const given: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
+  if (given.allMachines === true) throw new UsageError("commands are deleted on one machine at a time");
   const filters = filtersOf(words, given);
   const { id, all } = given;
   if (id === undefined && all !== true && Object.keys(filters).length === 0) {
     throw new UsageError("nothing says which commands to delete", "Give words, a filter, --id or --all.");
   }
-  const { History } = await import("../../store/history/ask.ts");
-  const places = placesOf(instanceOf(command));
-  using history = new History(places, places.retention);
+  const instance = instanceOf(command);
+  const machine = machineIn(instance, given);
+  using history = machine === null ? await historyHere(instance) : await historyOn(instance, machine);
   if (given.yes !== true) {
     const what = await toBeDeleted(history, filters, given);
-    if (!(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
+    const where = machine === null ? "" : ` of machine '${machine}'`;
+    if (!(await confirmed(`Delete ${what}${where}?`))) return complain("nothing was deleted");
   }
   const chosen = { ...filters, ...(id === undefined ? {} : { id }), all: all ?? false };
-  const answer = history.delete(parse(HistoryDeleteSchema, chosen));
+  const answer = await history.delete(parse(HistoryDeleteSchema, chosen));
   if (given.json === true) return printJson(answer);
   for (const warning of answer.warnings ?? []) complain(warning);
   return say(`Deleted ${answer.deleted} ${answer.deleted === 1 ? "command" : "commands"}.\n`);
 }
 
+async function historyHere(instance: Instance): Promise<History> {
+  const { History } = await import("../../store/history/ask.ts");
+  const places = placesOf(instance);
+  return new History(places, places.retention);
+}
+
+async function historyOn(instance: Instance, machine: string): Promise<HistoryThere> {
+  const { HistoryThere } = await import("../history/machines.ts");
+  return new HistoryThere(instance, machine);
+}
+
 async function toBeDeleted(
-  history: { search(input: ReturnType<typeof searchOf>): { commands: readonly HistoryCommand[]; more: boolean } },
+  history: History | HistoryThere,
   filters: Record<string, unknown>,
   { id, all }: DeleteOptions,
 ): Promise<string> {
   if (id !== undefined) return `command ${id}`;
   if (all === true && Object.keys(filters).length === 0) return "the whole history";
-  const { commands, more } = history.search(searchOf({ ...filters, limit: 1_000 }));
+  const { commands, more } = await history.search(searchOf({ ...filters, limit: 1_000 }));
   return `${more ? "more than " : ""}${commands.length} ${commands.length === 1 ? "command" : "commands"}`;
 }
 

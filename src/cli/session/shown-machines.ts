@@ -72,7 +72,7 @@ export async function sessionsThere(instance: Instance, only: string | null): Pr
 }
 
 /** Machines of the fleet that the server here is in; none where no server runs and it would be in none. */
-async function fleetMachines(instance: Instance): Promise<ServerEntry[]> {
+export async function fleetMachines(instance: Instance): Promise<ServerEntry[]> {
   if (!hasFleet(instance)) return [];
   await startServer(instance);
   const entries = v.parse(v.array(ServerEntrySchema), await askServer(instance, "GET", "/servers"));

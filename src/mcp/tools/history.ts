@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { HistoryPageSchema, HistorySearchSchema } from "../../operations/history.ts";
 import { tool } from "./tool.ts";
 
-const { query, session, cwd, failed, since, limit, before, output } = HistorySearchSchema.entries;
+const { query, session, cwd, failed, since, limit, before, output, all_machines } = HistorySearchSchema.entries;
 
 export const history = tool({
   name: "wsh_history",
@@ -15,8 +15,11 @@ export const history = tool({
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ query, session, cwd, failed, since, limit, before, output }),
+  parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
+  // The instructions tell of it where there are other machines.
+  unlisted: ["all_machines"],
   described: {
+    session: { type: "string", description: "it ran in; may be gone" },
     failed: { type: "boolean", description: "only those" },
     since: { type: "string", description: "90m, 2d (ago), or a date" },
     limit: { type: "integer", default: 20, description: "of a page" },
@@ -27,6 +30,7 @@ export const history = tool({
     commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),
     more: v.boolean(),
     warnings: HistoryPageSchema.entries.warnings,
+    unanswered: HistoryPageSchema.entries.unanswered,
   }),
   run: async (parameters, ask) => {
     const { commands, ...page } = await ask("history.search", parameters);
@@ -35,10 +39,12 @@ export const history = tool({
 });
 
 /** Without what says nothing: most commands are a person's, end with 0, and are identified by session and time. */
-function small({ id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, output }: Found): object {
+function small(found: Found): object {
+  const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
   return {
     id,
     command,
+    ...(server === undefined ? {} : { server }),
     ...(cwd === null ? {} : { cwd }),
     ...(exit_code === null ? {} : { exit_code }),
     ...(signal === null ? {} : { signal }),

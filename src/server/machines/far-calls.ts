@@ -17,6 +17,8 @@ type Context = CallContext & { readonly session?: string };
 
 /** Operations that name the machine in `server`, and those whose name may be `m1/dev`. */
 const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create"]);
+/** Operations whose input `session` is the name of one that may be gone, and be another machine's: `m1/dev`. */
+const bySession: ReadonlySet<string> = new Set(["history.search", "history.delete"]);
 /** Of this server alone, whoever is named. */
 const own: ReadonlySet<string> = new Set([
   "servers.list",
@@ -45,7 +47,8 @@ export class FarCalls {
     const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
     const field = byServer.has(name) && typeof fields.server === "string" ? fields.server : undefined;
     const given = field === undefined || field === localMachine ? (machine ?? field) : field;
-    const place = session ?? (name === "sessions.create" && typeof fields.name === "string" ? fields.name : "");
+    const inner = bySession.has(name) ? fields.session : name === "sessions.create" ? fields.name : undefined;
+    const place = session ?? (typeof inner === "string" ? inner : "");
     const before = parsePlace(place).machine;
     // What cannot be a machine makes no possible name of a session either.
     const named = before !== null && (session !== undefined || isMachineName(before)) ? before : null;
@@ -108,7 +111,9 @@ export class FarCalls {
 
 /** The input without what named the machine. */
 function inputThere(name: OperationName, input: unknown): unknown {
-  if (!byServer.has(name) || typeof input !== "object" || input === null) return input;
+  if (typeof input !== "object" || input === null) return input;
+  if (bySession.has(name)) return historyThere(input);
+  if (!byServer.has(name)) return input;
   const { server: _, ...given } = { server: undefined, ...input };
   // Of that machine alone: those that it reaches itself are not ours to name.
   const rest = { ...given, server: localMachine };
@@ -116,4 +121,10 @@ function inputThere(name: OperationName, input: unknown): unknown {
   const { name: place, ...unnamed } = rest;
   const { target } = parsePlace(place);
   return target === "" ? unnamed : { ...unnamed, name: target };
+}
+
+function historyThere(input: object): unknown {
+  const { session, all_machines: _, ...rest } = { session: undefined, all_machines: undefined, ...input };
+  if (typeof session !== "string") return session === undefined ? rest : { ...rest, session };
+  return { ...rest, session: parsePlace(session).target };
 }

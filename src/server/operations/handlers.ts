@@ -8,8 +8,6 @@ import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { askWorker } from "../../store/history/start-worker.ts";
-import type { HistoryWork } from "../../store/history/worker.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { askEverywhere, idleEverywhere } from "./any-machine.ts";
 import { hasTag } from "./any-session.ts";
@@ -17,6 +15,7 @@ import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec/fresh.ts";
 import type { StepFiles } from "./exec/pipeline.ts";
+import { deleteHistory, searchHistory } from "./history.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";
 import { waitEverywhere } from "./wait-everywhere.ts";
@@ -65,8 +64,8 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
     "idle.any": (input, context) => idleEverywhere(hosts, far, input, context),
     "wait.any": (input, context) => waitEverywhere(hosts, far, state, input, context),
     "ask.any": (input, context) => askEverywhere(hosts, far, input, context),
-    "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
-    "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
+    "history.search": (input, context) => searchHistory(state, far, input, context),
+    "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": async (input) => listAll(state.instance, state.hostname, input),
     "checkpoint.save": (input) => saveAsked(state.instance, input),
     "checkpoint.show": async (input) => showAsked(state.instance, input),
@@ -88,9 +87,4 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
 /** What belongs to a login comes from the caller, where it has one. */
 export function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
   return { env: context.env ?? process.env, starter: "server", maxSessions: state.limits.max_sessions };
-}
-
-function askHistory<T>(state: ServerState, request: HistoryWork["request"], signal: AbortSignal): Promise<T> {
-  const { places, retention } = state.history;
-  return askWorker<T>(places, retention, request, signal);
 }

@@ -59,7 +59,7 @@ export class History implements Disposable {
   }
 
   /** @throws WshError invalid_request, history_unavailable */
-  search(input: HistorySearchInput): HistoryPage {
+  search(input: Omit<HistorySearchInput, "all_machines">): HistoryPage {
     const { limit, before, output } = input;
     const found = this.guarded(() =>
       searchHistory(this.db, { ...searchOf(input), limit, output, ...(before === undefined ? {} : { before }) }),

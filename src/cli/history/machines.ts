@@ -1,0 +1,54 @@
+/** The history of other machines, each asked by this process itself, so that ssh can ask the person. */
+import { addressedAnswer } from "../../cluster/addressed.ts";
+import { historyOfAll } from "../../cluster/history-everywhere.ts";
+import { hostname } from "../../instance/hostname.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
+import type { History } from "../../store/history/ask.ts";
+import { settingsOf } from "../instance.ts";
+import { nextRequest } from "../session/asked-there.ts";
+import { cliCaller } from "../session/client.ts";
+import { linkOf, machinesOf } from "../session/machines.ts";
+import { fleetMachines } from "../session/shown-machines.ts";
+
+/** The history of one machine; its answers name everything as callers here name it. */
+export class HistoryThere implements Disposable {
+  constructor(
+    private readonly instance: Instance,
+    private readonly machine: string,
+  ) {}
+
+  /** @throws WshError machine_not_found, machine_unreachable and those of the search */
+  async search(input: HistorySearchInput): Promise<HistoryPage> {
+    const link = await linkOf(this.instance, this.machine);
+    const page = await link.call("history.search", input, { caller: cliCaller });
+    return addressedAnswer(this.machine, "history.search", page) as HistoryPage;
+  }
+
+  async delete(input: HistoryDeleteInput) {
+    const link = await linkOf(this.instance, this.machine);
+    return link.call("history.delete", input, { caller: cliCaller, request: nextRequest() });
+  }
+
+  [Symbol.dispose](): void {}
+}
+
+/** This machine's, the added ones', and those of the fleet as the server here knows them. */
+export async function searchEverywhere(
+  instance: Instance,
+  here: History,
+  search: HistorySearchInput,
+): Promise<HistoryPage> {
+  const machines = await machinesOf(instance);
+  const { values } = await settingsOf(instance);
+  const added = machines.all.map(({ name }) => name);
+  const members = (await fleetMachines(instance)).map(({ hostname: name }) => name);
+  const there = [...new Set([...added, ...members])].map((server) => ({
+    server,
+    ask: (own: HistorySearchInput) => new HistoryThere(instance, server).search(own),
+  }));
+  const own = { server: hostname(values.hostname), ask: async (input: HistorySearchInput) => here.search(input) };
+  // Where a person is, ssh may ask for a password.
+  const asks = process.stdin.isTTY && process.stderr.isTTY;
+  return historyOfAll([own, ...there], search, asks ? Number.POSITIVE_INFINITY : undefined);
+}

@@ -1,0 +1,74 @@
+/**
+ * The history of several machines as one page: each is asked for the newest commands that match, and all are merged by
+ * time, which their ids tell, each with its machine. One that does not answer is named: its commands are missing, and
+ * nobody may take the page for all there is.
+ */
+import { orUntil } from "../base/deadline.ts";
+import type { HistoryCommand, HistoryPage, HistorySearchInput } from "../operations/history.ts";
+import { WshError } from "../protocol/errors.ts";
+
+/** Machines that are asked at the same time: each starts a process that reads its database. */
+const MAX_ASKED = 32;
+/** Longest wait for one of them where no person is asked anything, in ms: a login by ssh, a server's start, and a search through a year. */
+const PATIENCE_MS = 15_000;
+
+export interface HistoryPart {
+  readonly server: string;
+  /** Its answer names everything as callers here name it. */
+  ask(input: HistorySearchInput): Promise<HistoryPage>;
+}
+
+/**
+ * @param patienceMs longest wait for one of them
+ * @throws WshError what a part says of the search itself: all would say the same
+ */
+export async function historyOfAll(
+  parts: readonly HistoryPart[],
+  input: HistorySearchInput,
+  patienceMs = PATIENCE_MS,
+): Promise<HistoryPage> {
+  const pages: HistoryPage[] = [];
+  const unanswered: NonNullable<HistoryPage["unanswered"]> = [];
+  const left = [...parts];
+  const asking = async (): Promise<void> => {
+    for (let part = left.shift(); part !== undefined; part = left.shift()) {
+      const { server } = part;
+      try {
+        const late = new WshError(
+          "machine_unreachable",
+          `machine '${server}' does not answer in ${patienceMs / 1_000} s`,
+        );
+        const page = await orUntil(part.ask({ ...input, all_machines: false }), { ms: patienceMs }, () => {
+          throw late;
+        });
+        pages.push({ ...page, commands: page.commands.map((command) => ({ ...command, server })) });
+      } catch (thrown) {
+        const { code, message } = WshError.from(thrown);
+        if (code.startsWith("invalid_")) throw thrown;
+        unanswered.push({ server, code, message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(MAX_ASKED, parts.length) }, asking));
+  const commands = pages.flatMap((page) => page.commands).sort(newerFirst);
+  const page = wholeIds(commands, input.limit);
+  const warnings = pages.flatMap((each) => each.warnings ?? []);
+  return {
+    commands: page,
+    more: page.length < commands.length || pages.some(({ more }) => more),
+    ...(warnings.length === 0 ? {} : { warnings: [...new Set(warnings)] }),
+    ...(unanswered.length === 0 ? {} : { unanswered: unanswered.sort((a, b) => (a.server < b.server ? -1 : 1)) }),
+  };
+}
+
+function newerFirst(a: HistoryCommand, b: HistoryCommand): number {
+  return b.id - a.id || ((a.server ?? "") < (b.server ?? "") ? -1 : 1);
+}
+
+/** The newest, and those with the id of the last: the next page begins before it, and would leave them out. */
+function wholeIds(commands: readonly HistoryCommand[], limit: number): HistoryCommand[] {
+  const last = commands[limit - 1];
+  if (last === undefined) return [...commands];
+  const after = commands.findIndex(({ id }) => id < last.id);
+  return commands.slice(0, after < 0 ? commands.length : after);
+}

@@ -1,0 +1,63 @@
+/** Operations on the history of commands: a process for each question opens the database, and other machines have their own. */
+import { addressedAnswer } from "../../cluster/addressed.ts";
+import { type HistoryPart, historyOfAll } from "../../cluster/history-everywhere.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
+import { askWorker } from "../../store/history/start-worker.ts";
+import type { HistoryWork } from "../../store/history/worker.ts";
+import type { ServerState } from "./server-state.ts";
+import type { FarMachines } from "./servers.ts";
+
+type Search = ParsedInput<"history.search">;
+type Page = OperationOutput<"history.search">;
+
+/** Whom another machine asks answers for its own commands alone. */
+export async function searchHistory(
+  state: ServerState,
+  { machines }: FarMachines,
+  input: Search,
+  { caller, signal, isFar }: CallContext,
+): Promise<Page> {
+  const searchHere = (own: Search): Promise<Page> =>
+    askHistory<Page>(state, { do: "search", input: withoutMachine(own) }, signal);
+  if (!input.all_machines || isFar === true) return searchHere(input);
+  await machines.fleet?.ready();
+  const there = [...machines.all.map(({ name }) => name), ...machines.ofFleet].map(
+    (server): HistoryPart => ({
+      server,
+      async ask(own) {
+        const link = machines.link(server);
+        const { health, error } = link.state;
+        // One of thousands that is known to be gone is not waited for.
+        if (machines.fleet?.members.has(server) === true && !mayAnswer.has(health)) {
+          throw new WshError("machine_unreachable", error ?? `machine '${server}' is ${health}`);
+        }
+        const answer = await link.call("history.search", own, { caller, signal });
+        return addressedAnswer(server, "history.search", answer) as Page;
+      },
+    }),
+  );
+  return historyOfAll([{ server: state.hostname, ask: searchHere }, ...there], input);
+}
+
+const mayAnswer: ReadonlySet<string> = new Set(["healthy", "stale", "connecting"]);
+
+export function deleteHistory(
+  state: ServerState,
+  input: ParsedInput<"history.delete">,
+  signal: AbortSignal,
+): Promise<OperationOutput<"history.delete">> {
+  return askHistory(state, { do: "delete", input: withoutMachine(input) }, signal);
+}
+
+/** A session that is named with this machine's own name. */
+function withoutMachine<T extends { readonly session?: string | undefined }>(input: T): T {
+  return input.session === undefined ? input : { ...input, session: parsePlace(input.session).target };
+}
+
+function askHistory<T>(state: ServerState, request: HistoryWork["request"], signal: AbortSignal): Promise<T> {
+  const { places, retention } = state.history;
+  return askWorker<T>(places, retention, request, signal);
+}
