@@ -43,7 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ],
     ...["store"],
   ],
-  cluster: ["protocol", "operations", "wire", "instance"],
+  cluster: ["base", "protocol", "operations", "wire", "instance"],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   web: ["protocol", "keys"],

@@ -5,6 +5,7 @@
  * BEGIN_MS after it was sent, whichever is later: from then on nothing is begun there either, and what was done is
  * unknown.
  */
+import { pause } from "../base/deadline.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Longest time until a request that was sent is begun, in ms: a busy machine, or a way that is noticed to be lost. */
@@ -104,17 +105,4 @@ export function beginsUntil(operation: string, input: unknown, own = Number.POSI
   const isDialog = operation === "run" && typeof input === "object" && input !== null && "steps" in input;
   const waits = isDialog && "max_wait_ms" in input ? Number(input.max_wait_ms) : 0;
   return Math.min(own, Date.now() + BEGIN_MS + (Number.isFinite(waits) ? waits : 0));
-}
-
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal?.aborted === true) return Promise.resolve();
-  const done = (): void => {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", done);
-    resolve();
-  };
-  const timer = setTimeout(done, ms);
-  signal?.addEventListener("abort", done, { once: true });
-  return promise;
 }

@@ -5,10 +5,11 @@
  * printed before.
  */
 import * as v from "valibot";
+import { pause } from "../base/deadline.ts";
 import type { OperationName } from "../operations/table.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
-import { passing, pause, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
+import { passing, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
 
 /** Time after a wait's end in which its answer comes from a machine that is there, in ms: around the world and back. */
 const ANSWER_MS = 2_000;
