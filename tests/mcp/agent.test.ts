@@ -58,10 +58,12 @@ test("fixes a failing test in a small repository", async () => {
   expect(line).toBe(5);
 
   // Correct it in an editor that is driven by keys, and see that the editor shows it.
-  await use("wsh_run_command", { session, input: `vim -u NONE -N +${line} ${file}`, submit: true, timeout_ms: 300 });
+  await use("wsh_run_command", { session, input: `vim -u NONE -N +${line} ${file}`, submit: true });
+  await use("wsh_wait", { session, any_of: ["fullscreen"] });
   expect((await use("wsh_get_status", { session })).state).toBe("fullscreen");
-  const edited = await use("wsh_run_command", { session, input: ":s/ - / + /\r", timeout_ms: 200 });
-  expect(edited.screen).toContain("total + number");
+  const { output_cursor } = await use("wsh_send_input", { session, input: ":s/ - / + /\r" });
+  await use("wsh_wait", { session, since: output_cursor, any_of: [{ type: "text", text: "total + number" }] });
+  expect((await use("wsh_get_screen", { session })).screen).toContain("total + number");
   await use("wsh_send_input", { session, input: ":wq", submit: true });
   await use("wsh_wait", { session, any_of: ["prompt"] });
 

@@ -1,10 +1,12 @@
 /** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { servedTools, tools } from "../../src/mcp/tools/tools.ts";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
+import { Gate } from "../support/gate.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 
@@ -137,7 +139,7 @@ describe("the end", () => {
     expect((await bridge.answer(2)).result.structuredContent.output).toBe("late");
   });
 
-  test("by SIGTERM answers what is open and exits 0 within a second", async () => {
+  test("by SIGTERM answers what is open and exits 0 at once", async () => {
     await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_exec", { command: "sleep 30" }));
@@ -145,7 +147,8 @@ describe("the end", () => {
     const started = performance.now();
     bridge.child.kill("SIGTERM");
     expect(await bridge.child.exited).toBe(0);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // A second of its own, and what a stalled machine adds: far from the end of the command.
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect((await bridge.answer(2)).error).toMatchObject({ code: -32603, data: { code: "cancelled" } });
   });
 
@@ -181,13 +184,14 @@ describe("the server's end", () => {
   test("by SIGKILL in the middle of calls: told what may have happened, the next call works, the session lives", async () => {
     await using mcp = new McpInstance();
     const { pid } = await mcp.startServer();
+    const gate = new Gate(mcp.dir);
     await using bridge = new Lines(mcp);
     bridge.send(initialize, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
     bridge.send(toolCall(2, "wsh_create_session", { name: "dev" }));
     await bridge.answer(2);
     bridge.send(toolCall(3, "wsh_wait", { session: "dev", any_of: ["prompt"] }));
     await bridge.answer(3);
-    bridge.send(toolCall(4, "wsh_exec", { session: "dev", command: "sleep 4; echo survived" }));
+    bridge.send(toolCall(4, "wsh_exec", { session: "dev", command: `${gate.wait}; echo survived` }));
     bridge.send(toolCall(5, "wsh_wait", { session: "dev", any_of: [{ type: "text", text: "never" }] }));
     let probe = 50;
     await until("the command to run", async () => {
@@ -197,6 +201,7 @@ describe("the server's end", () => {
     process.kill(pid, "SIGKILL");
     expect((await bridge.answer(4)).error?.message).toContain("may have been done");
     expect((await bridge.answer(5)).error?.message).toContain("nothing was changed");
+    gate.open();
 
     bridge.send(
       toolCall(6, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: firstCommandId("@1") }),
@@ -248,17 +253,22 @@ describe("much", () => {
     await call(client, "wsh_create_session", { name: "big", rows: 500, cols: 500 });
     const fill = "for i in $(seq 1 490); do printf '%0490d\\n' $i; done";
     await call(client, "wsh_run_command", { session: "big", input: fill, submit: true, format: "plain" });
+    const memory = (pid: number) =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+    // What one has that has started and answered: of the stalled one nobody hears when it is so far.
+    await using other = new Lines(mcp);
+    other.send(initialize, toolCall(2, "wsh_get_screen", { session: "big", format: "plain" }));
+    await other.answer(2);
+    const before = memory(other.child.pid);
     const child = mcp.spawn(["mcp"]);
     const send = (line: string) => child.stdin.write(`${line}\n`);
     send(initialize);
     const calls = 60;
     for (let id = 10; id < 10 + calls; id++) send(toolCall(id, "wsh_get_screen", { session: "big", format: "plain" }));
     child.stdin.flush();
-    const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024;
-    const before = memory();
     // Nothing to wait for: it must stay small however long nobody reads.
     await Bun.sleep(1_500);
-    expect(memory() - before).toBeLessThan(60);
+    expect(memory(child.pid) - before).toBeLessThan(60);
     child.stdin.end();
     const lines = (await new Response(child.stdout).text()).trim().split("\n");
     const answered = new Set(lines.map((line) => JSON.parse(line).id).filter((id) => id >= 10));
@@ -272,16 +282,16 @@ describe("much", () => {
     await call(client, "wsh_create_session", { name: "dev" });
     await call(client, "wsh_wait", { session: "dev", any_of: ["prompt"] });
     const cancel = new AbortController();
+    const gate = new Gate(mcp.dir);
+    const begun = join(mcp.dir, "begun");
     const running = client.callTool(
-      { name: "wsh_exec", arguments: { session: "dev", command: "sleep 1; echo went on" } },
+      { name: "wsh_exec", arguments: { session: "dev", command: `touch '${begun}'; ${gate.wait}; echo went on` } },
       { signal: cancel.signal },
     );
-    await until("the command to run", async () => {
-      const status = await call(client, "wsh_get_status", { session: "dev" });
-      return status.value.foreground?.name === "sleep";
-    });
+    await until("the command to run", () => existsSync(begun));
     cancel.abort("enough");
-    expect(running).rejects.toThrow();
+    await expect(running).rejects.toThrow();
+    gate.open();
     const ended = await call(client, "wsh_wait", {
       session: "dev",
       any_of: ["command_finished"],

@@ -1,6 +1,7 @@
 /** Errors over MCP: they name tools, are true, and say the way out. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
+import { givenTime } from "../support/attempts.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 
@@ -19,8 +20,7 @@ async function shell(): Promise<string> {
   return session;
 }
 
-const run = (session: string, input: string) =>
-  call(client, "wsh_run_command", { session, input, submit: true, timeout_ms: 300 });
+const run = (session: string, input: string) => call(client, "wsh_run_command", { session, input, submit: true });
 
 /** Every tool that a hint names exists, and nothing of other doors is named. */
 async function expectOurWords({ isError, value }: Answer): Promise<void> {
@@ -87,22 +87,33 @@ test("a command that asks, and is not answered, is not waited for to the deadlin
 });
 
 test("at its deadline a command is named that waits for input, and one that ignores the interrupt", async () => {
-  const session = await shell();
-  const asks = await call(client, "wsh_exec", { session, command: "read -s -p 'Secret: ' x", max_wait_ms: 700 });
-  expect(asks.value).toMatchObject({ state: "running", waits_for: "password", output: "Secret:" });
-  const alone = await call(client, "wsh_exec", { command: "read x", max_wait_ms: 700 });
-  expect(alone.value).toMatchObject({ state: "running", waits_for: "waiting_for_input" });
-  for (const where of [{ session: await shell() }, {}]) {
-    const deaf = { command: "trap '' INT; sleep 30", max_wait_ms: 500, on_timeout: "interrupt", ...where };
-    const { value } = await call(client, "wsh_exec", deaf);
-    expect(value).toMatchObject({ state: "running", warnings: [expect.stringContaining("still runs")] });
+  const named = (args: () => Promise<object>) =>
+    givenTime("the question", async (max_wait_ms) => {
+      const { value } = await call(client, "wsh_exec", { max_wait_ms, ...(await args()) });
+      expect(value.state).toBe("running");
+      return value.waits_for === undefined ? null : value;
+    });
+  const asks = await named(async () => ({ session: await shell(), command: "read -s -p 'Secret: ' x" }));
+  expect(asks).toMatchObject({ state: "running", waits_for: "password", output: "Secret:" });
+  const alone = await named(async () => ({ command: "read x" }));
+  expect(alone).toMatchObject({ state: "running", waits_for: "waiting_for_input" });
+  for (const where of [async () => ({ session: await shell() }), async () => ({})]) {
+    const deaf = await givenTime("the trap", async (max_wait_ms) => {
+      const command = "trap '' INT; echo deaf; sleep 30";
+      const args = { command, max_wait_ms, on_timeout: "interrupt", ...(await where()) };
+      const { value } = await call(client, "wsh_exec", args);
+      return value.output === "deaf" ? value : null;
+    });
+    expect(deaf).toMatchObject({ state: "running", warnings: [expect.stringContaining("still runs")] });
   }
 });
 
 test("a run that times out has state, command and message; ended sessions are listed on request", async () => {
-  const session = await shell();
-  const args = { session, input: "sleep 20", submit: true, max_wait_ms: 400 };
-  const { isError, value } = await call(client, "wsh_run_command", args);
+  const { isError, value } = await givenTime("the command", async (max_wait_ms) => {
+    const args = { session: await shell(), input: "sleep 60", submit: true, max_wait_ms };
+    const answer = await call(client, "wsh_run_command", args);
+    return typeof answer.value.command_id === "number" ? answer : null;
+  });
   expect(isError).toBe(true);
   expect(value).toMatchObject({ code: "idle_timeout", state: "running", command_id: expect.any(Number), output: "" });
   expect(value.message).toBe(value.error);

@@ -25,9 +25,8 @@ async function shell() {
   return {
     session,
     use,
-    run: (input: string, more: object = {}) =>
-      use("wsh_run_command", { input, submit: true, timeout_ms: 400, ...more }),
-    press: (...keys: string[]) => use("wsh_run_command", { keys, timeout_ms: 400 }),
+    run: (input: string, more: object = {}) => use("wsh_run_command", { input, submit: true, ...more }),
+    press: (...keys: string[]) => use("wsh_run_command", { keys }),
   };
 }
 
@@ -209,7 +208,7 @@ describe("a dialog in one call", () => {
       session,
       input: questions,
       submit: true,
-      max_wait_ms: 1_500,
+      max_wait_ms: 4_000,
       steps: [
         { expect: "Name: ", input: "Ann", submit: true },
         { expect: "Address: ", input: "Elsewhere", submit: true },

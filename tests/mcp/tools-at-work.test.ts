@@ -1,7 +1,9 @@
 /** Every tool at work on real programs: one good call, and each way to call it wrongly. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { firstCursor } from "../../src/protocol/pane-numbers.ts";
+import { Gate } from "../support/gate.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 
@@ -179,16 +181,20 @@ describe("wsh_exec", () => {
     expect(states(await good("wsh_exec", { steps, stop_on_error: false })).at(-1)).toBe("finished 0");
     const session = await shell();
     expect(states(await good("wsh_exec", { session, steps }))).toEqual(["finished 0", "finished 1", "skipped null"]);
-    const started = performance.now();
-    const slow = { command: "sleep 1" };
-    await good("wsh_exec", { steps: [slow, slow, slow, slow], mode: "parallel" });
-    expect(performance.now() - started).toBeLessThan(3_500);
+    // Each goes on when all have begun.
+    const begun = join(mcp.dir, "begun");
+    const meets = (n: number) =>
+      `mkdir -p '${begun}'; touch '${begun}/${n}'; until [ "$(ls '${begun}' | wc -l)" = 4 ]; do sleep 0.05; done`;
+    const met = await good("wsh_exec", { steps: [1, 2, 3, 4].map((n) => ({ command: meets(n) })), mode: "parallel" });
+    expect(states(met)).toEqual(Array(4).fill("finished 0"));
   });
 
   test("that takes too long still runs and can be waited for", async () => {
     const session = await shell();
-    const first = await good("wsh_exec", { session, command: "sleep 1; echo end", max_wait_ms: 100 });
+    const gate = new Gate(mcp.dir);
+    const first = await good("wsh_exec", { session, command: `${gate.wait}; echo end`, max_wait_ms: 100 });
     expect(first).toMatchObject({ state: "running", exit_code: null });
+    gate.open();
     const { command } = await good("wsh_wait", {
       session,
       any_of: ["command_finished"],
@@ -253,8 +259,8 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
 
   test("python and its prompt, a password, a question", async () => {
     const session = await shell();
-    await good("wsh_run_command", { session, input: "python3 -q", submit: true, timeout_ms: 300 });
-    const sum = await good("wsh_run_command", { session, input: "6*7", submit: true, timeout_ms: 300 });
+    await good("wsh_run_command", { session, input: "python3 -q", submit: true });
+    const sum = await good("wsh_run_command", { session, input: "6*7", submit: true });
     expect(sum).toMatchObject({ output: "42", prompt: ">>> " });
     await good("wsh_send_input", { session, keys: ["Ctrl+D"] });
     await good("wsh_wait", { session, any_of: ["prompt"] });
@@ -266,9 +272,10 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
 
   test("vim: edit a file by keys", async () => {
     const session = await shell();
-    await good("wsh_run_command", { session, input: "vim -u NONE -N note.txt", submit: true, timeout_ms: 300 });
+    await good("wsh_run_command", { session, input: "vim -u NONE -N note.txt", submit: true });
+    await good("wsh_wait", { session, any_of: ["fullscreen"] });
     expect((await good("wsh_get_status", { session })).state).toBe("fullscreen");
-    await good("wsh_run_command", { session, input: "ihello from a tool", keys: ["Escape"], timeout_ms: 200 });
+    await good("wsh_run_command", { session, input: "ihello from a tool", keys: ["Escape"] });
     await good("wsh_send_input", { session, input: ":wq", submit: true });
     await good("wsh_wait", { session, any_of: ["prompt"] });
     expect((await good("wsh_exec", { session, command: "cat note.txt" })).output).toBe("hello from a tool");
@@ -276,21 +283,20 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
 
   test("less: page by keys", async () => {
     const session = await shell();
-    await good("wsh_run_command", { session, input: "seq 1 200 | less", submit: true, timeout_ms: 200 });
-    const paged = await good("wsh_run_command", { session, keys: ["PageDown"], timeout_ms: 200 });
-    expect(paged.screen).toStartWith("24\n");
+    await good("wsh_run_command", { session, input: "seq 1 200 | less", submit: true });
+    await good("wsh_wait", { session, any_of: ["fullscreen"] });
+    const { output_cursor } = await good("wsh_send_input", { session, keys: ["PageDown"] });
+    await good("wsh_wait", { session, since: output_cursor, any_of: [{ type: "regex", pattern: "^46$" }] });
+    expect(await screen(session)).toStartWith("24\n");
     await good("wsh_send_input", { session, input: "q" });
     await good("wsh_wait", { session, any_of: ["prompt"] });
   });
 
   test("bytes go as they are, broken ones are refused", async () => {
     const session = await shell();
-    await good("wsh_run_command", {
-      session,
-      input: "stty raw -echo; head -c 4 | xxd -p; stty sane",
-      submit: true,
-      timeout_ms: 300,
-    });
+    const command = "stty raw -echo; echo raw; head -c 4 | xxd -p; stty sane";
+    const { output_cursor } = await good("wsh_send_input", { session, input: command, submit: true });
+    await good("wsh_wait", { session, since: output_cursor, any_of: [{ type: "regex", pattern: "^raw" }] });
     const bytes = Uint8Array.of(0x80, 0xff, 0x00, 0xc3);
     await good("wsh_send_input", { session, input: bytes.toBase64(), encoding: "base64" });
     await good("wsh_wait", { session, any_of: ["prompt"] });
@@ -306,8 +312,8 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     const session = await shell();
     const run = await call(client, "wsh_run_command", {
       session,
-      input: "yes | head -c 200000000 > /dev/null; sleep 5\n",
-      max_wait_ms: 300,
+      input: "yes | head -c 200000000 > /dev/null; sleep 60\n",
+      max_wait_ms: 1_000,
     });
     expect(run.isError).toBe(true);
     expect(run.value).toMatchObject({ code: "idle_timeout", decided_by: "timeout", error: expect.any(String) });
@@ -315,7 +321,7 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
       expect(run.value).toHaveProperty(key);
     const busy = await shell();
     await good("wsh_send_input", { session: busy, input: "while :; do echo x; sleep 0.05; done", submit: true });
-    const quiet = await call(client, "wsh_await_quiesce", { session: busy, timeout_ms: 1_000, max_wait_ms: 300 });
+    const quiet = await call(client, "wsh_await_quiesce", { session: busy, timeout_ms: 20_000, max_wait_ms: 300 });
     expect(quiet.isError).toBe(true);
     expect(quiet.value).toMatchObject({ code: "idle_timeout", generation: expect.any(Number), decided_by: "timeout" });
     expect(await bad("wsh_await_quiesce", { session: busy, timeout_ms: -1 })).toBe("invalid_request");
@@ -406,8 +412,13 @@ test("progress grows, names the state and stops with the answer", async () => {
   const session = (await call(other, "wsh_create_session", {})).value.session;
   await call(other, "wsh_wait", { session, any_of: ["prompt"] });
   const seen: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
-  const args = { session, command: "echo working; sleep 1.2", max_wait_ms: 20_000 };
-  await other.callTool({ name: "wsh_exec", arguments: args }, { onprogress: (progress) => void seen.push(progress) });
+  const gate = new Gate(quick.dir);
+  const args = { session, command: `echo working; ${gate.wait}`, max_wait_ms: 20_000 };
+  const onprogress = (progress: (typeof seen)[number]): void => void seen.push(progress);
+  const answer = other.callTool({ name: "wsh_exec", arguments: args }, { onprogress });
+  await until("progress", () => seen.length >= 3 && seen.some(({ message }) => message === "running: working"));
+  gate.open();
+  await answer;
   const before = seen.length;
   expect(before).toBeGreaterThanOrEqual(3);
   expect(seen.every(({ progress }, i) => i === 0 || progress > (seen[i - 1]?.progress ?? 0))).toBe(true);

@@ -161,11 +161,12 @@ export class Wsh implements AsyncDisposable {
     });
   }
 
-  /** The host processes, oldest first. */
+  /** The host processes, oldest first: numbers of processes begin again from the start. */
   hosts(): number[] {
     return this.processes()
       .filter(({ command }) => command.endsWith(" host"))
-      .map(({ pid }) => pid);
+      .map(({ pid }) => pid)
+      .sort((a, b) => startedAt(a) - startedAt(b) || a - b);
   }
 
   /** Kills the host that is the `at`th in age; -1 is the newest. Never 0, which is the tests' own group. */
@@ -215,6 +216,16 @@ function processesOfMac(mark: string): { readonly pid: number; readonly command:
   return [...texts("-E")].flatMap(([pid, text]) =>
     pid !== process.pid && text.split(" ").includes(mark) ? [{ pid, command: (commands.get(pid) ?? "").trim() }] : [],
   );
+}
+
+/** When a process was started, in ticks since the machine was; 0 where nothing tells. */
+function startedAt(pid: number): number {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+  } catch {
+    return 0;
+  }
 }
 
 function isZombie(pid: number): boolean {
