@@ -175,6 +175,11 @@ describe("programs in the way", () => {
     await wsh.ok("send", "one", "kill %1; wait; bash --norc\r");
     await wsh.shows("one", /^bash-.*[$#]/m);
     await wsh.ok("send", "one", "echo inside; exit\r");
+    // The inner shell has a prompt, too.
+    await until("the inner shell to end", async () => {
+      const commands: { state: string }[] = JSON.parse(await wsh.ok("commands", "one", "--json"));
+      return commands.length === 2 && commands[1]?.state === "finished";
+    });
     await wsh.ok("wait", "one", "prompt");
     await wsh.ok("exec", "one", "--", "true after");
     expect((await history(wsh)).map(({ command, exit_code }) => [command, exit_code])).toEqual([

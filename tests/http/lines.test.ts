@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type OperationOutput, type WshClient } from "wsh/client";
 import { Http } from "../support/http.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 type Page = OperationOutput<"lines.get">;
 type Found = OperationOutput<"lines.search">;
@@ -109,8 +110,7 @@ test("a search has patterns and limits, and says what is wrong; a pane is a targ
   expect((await http.get("/sessions/find/lines?limit=2001")).status).toBe(400);
   expect((await http.get("/sessions/find/lines?from_line=-1")).status).toBe(400);
   const { pane: id } = await client.call("pane.split", { command: "echo other; exec cat" }, "find");
-  await http.expect(200, http.get(`/sessions/${id}/idle?timeout_ms=100`));
-  expect((await client.call("lines.search", { query: "other" }, id)).total).toBe(1);
+  await until("its text", async () => (await client.call("lines.search", { query: "other" }, id)).total === 1);
   expect((await client.call("lines.search", { query: "abc" }, id)).total).toBe(0);
   await http.kill("find");
 });

@@ -116,7 +116,10 @@ describe("a new session", () => {
     expect(made).toMatchObject({ name: LONGEST_NAME, rows: 10, cols: 120, cwd: dir, tags: ["a", "t".repeat(64), "z"] });
     const screen = await http.shows(LONGEST_NAME, "truecolor");
     expect(screen.lines.slice(0, 4)).toEqual(["typed before", dir, "10 120", "a=b ü//xterm-256color/truecolor"]);
-    const { idle_ms, last_activity_ms, created_at, ...info } = await http.session(LONGEST_NAME);
+    const { idle_ms, last_activity_ms, created_at, ...info } = await until("its last program", async () => {
+      const session = await http.session(LONGEST_NAME);
+      return session.windows[0]?.panes[0]?.program === "sleep" && session;
+    });
     expect(idle_ms).toBe(last_activity_ms);
     expect(Math.abs(Date.now() - created_at)).toBeLessThan(60_000);
     const command = info.command;
@@ -213,8 +216,11 @@ describe("a new session", () => {
   test("has its program's environment: wsh's own, the caller's terminal, what was given", async () => {
     await http.create({ name: "env", command: "env -0; sleep 1000", env: { GIVEN: "1" }, rows: 200, cols: 300 });
     const info = await http.session("env");
-    const env = fs.readFileSync(`/proc/${info.pid}/environ`, "utf8").split("\0");
-    expect(env).toContain("WSH_SESSION=env");
+    // Until the program has begun, its process has the environment of the one that started it.
+    const env = await until("its environment", () => {
+      const all = fs.readFileSync(`/proc/${info.pid}/environ`, "utf8").split("\0");
+      return all.includes("WSH_SESSION=env") && all;
+    });
     expect(env).toContain(`WSH_PANE=${info.pane_id}`);
     expect(env).toContain("WSH_SERVER_NAME=t");
     expect(env).toContain(`WSH_SOCKET=${wsh.instance.httpSocket}`);
@@ -411,8 +417,8 @@ describe("a session that exists", () => {
   });
 
   test("is resized; the program sees it", async () => {
-    await http.create({ name: "sized", command: "trap 'stty size' WINCH; while :; do sleep 0.02; done" });
-    await http.shows("sized", () => true);
+    await http.create({ name: "sized", command: "trap 'stty size' WINCH; echo ready; while :; do sleep 0.02; done" });
+    await http.shows("sized", "ready");
     const answer = await http.post("/sessions/sized/resize", { rows: 11, cols: 77 });
     expect(answer).toMatchObject({ status: 200, body: { rows: 11, cols: 77 } });
     await http.shows("sized", "11 77");
@@ -433,14 +439,12 @@ describe("a session that exists", () => {
   });
 
   test("gets signals for what runs in front", async () => {
-    await http.create({ name: "signalled", command: "trap 'echo got USR1' USR1; while :; do sleep 0.02; done" });
-    await http.shows("signalled", () => true);
-    await until("the trap to be set", async () => {
-      await http.post("/sessions/signalled/signal", { signal: "USR1" });
-      const { lines, running } = { ...(await http.screen("signalled")), ...(await http.session("signalled")) };
-      if (!running) return true;
-      return lines.includes("got USR1");
-    });
+    // A child between its fork and its program would take a signal for its parent's.
+    const command = "trap 'echo got USR1' USR1; echo ready; while :; do read -t 0.02 line; done";
+    await http.create({ name: "signalled", command, shell: "bash" });
+    await http.shows("signalled", "ready");
+    await http.post("/sessions/signalled/signal", { signal: "USR1" });
+    await http.shows("signalled", "got USR1");
     expect(await http.post("/sessions/signalled/signal", { signal: "NOPE" })).toMatchObject({
       status: 400,
       body: failure("invalid_request", /NOPE/),

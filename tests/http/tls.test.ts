@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import tls from "node:tls";
+import { Gate } from "../support/gate.ts";
 import { isMissing } from "../support/programs.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -100,7 +101,7 @@ test.skipIf(!hasPrograms)(
     certificate("third", join(dir, "cert.pem"), join(dir, "key.pem"));
     await gateway.session("waited");
     const { port } = new URL(gateway.origin);
-    const connect = async (request: string) => {
+    const connect = async (request: string, body = "") => {
       const socket = tls.connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false });
       const seen = { text: "", closed: false };
       socket.on("data", (bytes) => {
@@ -110,16 +111,21 @@ test.skipIf(!hasPrograms)(
       socket.on("close", () => {
         seen.closed = true;
       });
-      socket.write(`GET ${request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+      const headers = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+      const length = body === "" ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+      socket.write(`${body === "" ? "GET" : "POST"} ${request} HTTP/1.1\r\n${headers}${length}\r\n${body}`);
       return { socket, seen };
     };
     const idle = await connect("/sessions");
     await until("the first answer", () => idle.seen.text.includes("waited"));
-    const busy = await connect("/sessions/waited/idle?timeout_ms=2000&max_wait_ms=10000");
-    await until("the second connection", () => busy.socket.readyState === "open");
-    await until("the wait to begin", async () => (await gateway.fetch("/health")).ok);
+    const gate = new Gate(dir);
+    const begun = join(dir, "begun");
+    const command = `touch ${begun}; ${gate.wait}`;
+    const busy = await connect("/sessions/waited/exec", JSON.stringify({ command }));
+    await until("the second request to be under way", () => fs.existsSync(begun));
     gateway.signal("SIGHUP");
     await until("the idle connection's end", () => idle.seen.closed);
+    gate.open();
     await until("the answer to the wait", () => busy.seen.text.includes("HTTP/1.1 200"));
     busy.socket.destroy();
   },

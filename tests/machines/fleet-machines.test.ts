@@ -171,7 +171,7 @@ testFleet("a thousand machines are listed, with their sessions, by a server that
   const [server = 0] = bob.servers();
   const { body: sessions } = await json(bob, "/sessions?server=local");
   const megabytes = (): number =>
-    Number(/^Pss:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${server}/smaps_rollup`, "utf8"))?.[1]) / 1024;
+    Number(/^Anonymous:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${server}/smaps_rollup`, "utf8"))?.[1]) / 1024;
   const before = megabytes();
   const login = { user: "simulated", password: passwordOf("simulated") };
   const machines = await simulateMachines({ url: fleet.nats.url, ...login, count, sessions });

@@ -103,7 +103,7 @@ test("a cluster of three knows its servers by the fleet's certificates", async (
 test("nobody gets in without credentials or without TLS, by either port", async () => {
   const ca = fs.readFileSync(join(fleet.dir, "keys/ca.pem"), "utf8");
   const servers = `127.0.0.1:${fleet.ports.tls}`;
-  const options = { servers, reconnect: false, timeout: 2_000 };
+  const options = { servers, reconnect: false, timeout: 20_000 };
   await expect(connect({ ...options, tls: { ca } })).rejects.toThrow(/authorization/i);
   await expect(connect({ ...options, user: "a", pass: "b", tls: { ca } })).rejects.toThrow(/authorization/i);
   await expect(connect(options)).rejects.toThrow();

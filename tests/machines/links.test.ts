@@ -160,7 +160,7 @@ test("a reader that stops holds one credit of a stream, and the session process 
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 2, version: "0", role: "cli" })));
   const request = { id: 1, op: "host.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.request, request)));
-  await far.ok("send", "dev", "--enter", "seq 1000000; echo flood-over");
+  await far.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
   const received = (): number => socket.bytes.reduce((sum, { length }) => sum + length, 0);
   await until("the credit to be used", () => received() === 256 * 1024);
   await far.shows("dev", "flood-over");

@@ -157,7 +157,8 @@ test("a way that is lost while a command runs is made again, and the answer is t
 
 test("what stays unknown names its request; asked again by it, the answer is that of the first time", async () => {
   await far.session("out");
-  const deadline = { "Wsh-Deadline": `${Date.now() + 2_000}` };
+  await far.ok("wait", "out", "prompt");
+  const deadline = { "Wsh-Deadline": `${Date.now() + 3_000}` };
   const request = { command: held("out") };
   const asked = post(near, "/sessions/m1%2Fout/exec", request, deadline);
   await until("the command to run", () => runsOf("out") === 1);

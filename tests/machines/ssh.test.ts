@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isMissing, testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { TwoMachines } from "../support/two-machines.ts";
-import { until } from "../support/until.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 
 setDefaultTimeout(120_000);
@@ -60,9 +60,12 @@ withSsh("attach is carried on after the way was lost, and shows the screen as it
   await person.sees(/^one\n24 80$/m);
 
   machines.killMaster();
-  await until("the terminal to be attached again", async () => (await far.list())[0]?.attached === 1);
-  person.type("echo two\r");
-  await person.sees(/^two$/m);
+  // What is typed before the terminal is attached again goes nowhere.
+  await until("the terminal to be attached again", async () => {
+    person.type("echo two\r");
+    await Bun.sleep(200);
+    return /^two$/m.test(await person.text());
+  });
 
   await sshd.stop();
   if (machines.masterPid() !== null) machines.killMaster();
@@ -218,9 +221,11 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   await using machines = await (await TwoMachines.start()).add();
   const { near, sshd } = machines;
   await near.ok("new", "m1/dev");
+  await near.ok("wait", "m1/dev", "prompt");
   await near.server();
   await near.ok("list", "--all-machines");
   const listed = async () => (await (await near.fetch("/sessions")).json()) as Record<string, unknown>[];
+  await until("the session at its prompt", async () => (await listed())[0]?.state === "prompt");
   expect(await listed()).toEqual([expect.objectContaining({ name: "m1/dev", state: "prompt", server: "m1" })]);
   await sshd.stop();
   if (machines.masterPid() !== null) machines.killMaster();
@@ -232,15 +237,18 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   const { code, stdout, stderr } = await near.run("list", "--all-machines");
   expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining("unreachable: seen") });
   expect(stderr).toContain("machine 'm1' does not answer");
-  const servers = (await (await near.fetch("/servers")).json()) as Record<string, unknown>[];
-  expect(servers[1]).toMatchObject({ hostname: "m1", health: "unreachable" });
+  await until("it to be listed as unreachable", async () => {
+    const servers = (await (await near.fetch("/servers")).json()) as Record<string, unknown>[];
+    return servers[1]?.hostname === "m1" && servers[1].health === "unreachable";
+  });
   const refused = await near.fetch("/sessions/m1%2Fdev/input", { method: "POST", body: "echo late\n" });
   expect({ status: refused.status, body: await refused.json() }).toMatchObject({
     status: 503,
     body: { error: { code: "machine_unreachable" } },
   });
   await sshd.again();
-  await until("the machine to be back", async () => (await listed())[0]?.state === "prompt");
+  // It is looked for again at intervals that have grown meanwhile.
+  await until("the machine to be back", async () => (await listed())[0]?.state === "prompt", 3 * PATIENCE_MS);
   expect(await near.ok("screen", "m1/dev")).not.toContain("late");
 });
 

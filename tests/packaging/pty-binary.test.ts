@@ -50,7 +50,7 @@ beforeAll(() => {
   expect(built.stderr.toString()).not.toContain("error");
   rmSync(join(scratch, "src"), { recursive: true });
   rmSync(join(scratch, "node_modules"));
-}, 30_000);
+}, 180_000);
 
 afterAll(() => rmSync(scratch, { recursive: true }));
 

@@ -65,6 +65,9 @@ const form = (enctype, action) => new Promise((resolve) => {
 })();
 `;
 
+/** How long a browser may take to start and to try everything, in ms. */
+const BROWSER_MS = 90_000;
+
 describe("a page that means ill", () => {
   let gateway: Gateway;
   let profile = "";
@@ -111,7 +114,7 @@ describe("a page that means ill", () => {
     });
     const browser = browse(`http://evil.example:${evil.port}/`, "--remote-debugging-port=0");
     try {
-      return await until("the page's report", () => report, 40_000);
+      return await until("the page's report", () => report, BROWSER_MS);
     } finally {
       browser.kill("SIGKILL");
       await browser.exited;
@@ -146,7 +149,7 @@ describe("a page that means ill", () => {
       const refused = Number(/wsh_refused_total\{code="origin_not_allowed"\} (\d+)/.exec(metrics)?.[1] ?? 0);
       expect(refused).toBeGreaterThanOrEqual(10);
     },
-    60_000,
+    2 * BROWSER_MS,
   );
 
   test.skipIf(chromium === null)(
@@ -164,7 +167,7 @@ describe("a page that means ill", () => {
       expect(await new Response(browser.stdout).text()).toContain("host_not_allowed");
       await browser.exited;
     },
-    60_000,
+    2 * BROWSER_MS,
   );
 
   test.skipIf(chromium === null)(
@@ -175,6 +178,6 @@ describe("a page that means ill", () => {
       await browser.exited;
       expect(shown).toContain("WebSocket events");
     },
-    60_000,
+    2 * BROWSER_MS,
   );
 });

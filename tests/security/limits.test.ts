@@ -19,8 +19,6 @@ max_spans = 3
 max_span_bytes = 10
 max_commands = 2
 max_input_bytes = 70000
-ws_ping_ms = 200
-ws_pong_ms = 300
 `;
 
 let gateway: Gateway;
@@ -153,8 +151,11 @@ test("all of them are shown by wsh info, with what happens past them", async () 
 
 describe("keep-alive", () => {
   test("a peer that answers pings stays, one that does not is closed", async () => {
-    const alive = await gateway.ws("/sessions/s/ws/json");
-    const dead = await SlowSocket.open(gateway.origin, "/sessions/s/ws/json", gateway.bearer);
+    // Long enough for one that answers on a machine that stalls.
+    await using own = await Gateway.start({ config: "ws_ping_ms = 200\nws_pong_ms = 4000\n" });
+    await own.create({ name: "s" });
+    const alive = await own.ws("/sessions/s/ws/json");
+    const dead = await SlowSocket.open(own.origin, "/sessions/s/ws/json", own.bearer);
     // It reads, but does not answer.
     await dead.wait(() => dead.pings > 0 && dead.ended);
     expect((await alive.call("get_focus")).result).toEqual({ focused: null });

@@ -86,16 +86,20 @@ async function exchange(port: number, parts: readonly string[]): Promise<string>
 }
 
 test("a body that drips is cut off, one that comes is read", async () => {
-  const app = new Hono();
-  app.onError((error, c) => errorResponse(error, c.req.path));
-  app.use(readBody(200, errorResponse));
-  app.post("/text", async (c) => c.text(await c.req.text()));
-  app.post("/raw", async (c) => c.text(await (await requestWithBody(c)).text()));
-  using server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: app.fetch });
+  const readingFor = (ms: number) => {
+    const app = new Hono();
+    app.onError((error, c) => errorResponse(error, c.req.path));
+    app.use(readBody(ms, errorResponse));
+    app.post("/text", async (c) => c.text(await c.req.text()));
+    app.post("/raw", async (c) => c.text(await (await requestWithBody(c)).text()));
+    return Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: app.fetch });
+  };
+  using patient = readingFor(20_000);
+  using server = readingFor(200);
   const post = (path: string, more: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}`;
   for (const path of ["/text", "/raw"]) {
     const whole = post(path, "Connection: close\r\nContent-Length: 5\r\n\r\nab");
-    expect(await exchange(server.port ?? 0, [whole, "cde"])).toEndWith("abcde");
+    expect(await exchange(patient.port ?? 0, [whole, "cde"])).toEndWith("abcde");
     for (const framing of ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n"]) {
       const drip = Array.from({ length: 500 }, () => (framing.startsWith("C") ? "x" : "1\r\nx\r\n"));
       const answer = await exchange(server.port ?? 0, [post(path, framing), ...drip]);

@@ -14,7 +14,7 @@ test("any number of short commands leaves room for the next, and the newest resu
   });
   expect(kept.map(({ running }) => running)).toEqual([false, false, false, true]);
   for (const { id } of kept.slice(0, 3)) expect(await wsh.screen(id)).toMatch(/^[789]$/m);
-  expect(wsh.hosts()).toHaveLength(4);
+  await until("the processes of those that gave way to end", () => wsh.hosts().length === 4);
 });
 
 test("a hung ended session gives way too", async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { until } from "../support/until.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 /** The kernel's weight of a host's process session, as a nice value. */
@@ -28,9 +28,9 @@ test.skipIf(!existsSync("/proc/self/autogroup"))(
     expect(groupOf(host)).toBe(0);
     await wsh.ok("send", "flood", "yes", "--enter");
     using _others = crowd();
-    await until("the flooding session to stand back", () => groupOf(host) > 0);
+    await until("the flooding session to stand back", () => groupOf(host) > 0, 2 * PATIENCE_MS);
     await wsh.ok("signal", "flood", "INT");
-    await until("the session to come forward", () => groupOf(host) === 0);
+    await until("the session to come forward", () => groupOf(host) === 0, 2 * PATIENCE_MS);
   },
-  30_000,
+  120_000,
 );

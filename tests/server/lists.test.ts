@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import { listSessions } from "../../src/instance/registry/registry.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Connection } from "../../src/wire/connection.ts";
+import { within } from "../support/attempts.ts";
 import { Gateway } from "../support/server.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
@@ -36,13 +37,19 @@ function parts({ idle_ms, last_activity_ms, ...rest }: SessionInfo): Record<stri
   return Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
-/** A state that comes and goes between two looks is no lie; one that is kept wrong is. */
-async function compare(gateway: Gateway, what: string, tries = 3): Promise<void> {
-  try {
-    await compareOnce(gateway, what);
-  } catch (error) {
-    if (tries === 1 || !String(error).includes(": state is ")) throw error;
-    await compare(gateway, what, tries - 1);
+/**
+ * What comes and goes between two looks is no lie, nor what a session has just told and the server has not read yet; what
+ * is kept wrong is.
+ */
+async function compare(gateway: Gateway, what: string): Promise<void> {
+  for (let tries = 5; ; tries--) {
+    try {
+      await compareOnce(gateway, what);
+      return;
+    } catch (error) {
+      if (tries === 1) throw error;
+      await Bun.sleep(50);
+    }
   }
 }
 
@@ -142,10 +149,7 @@ test("equals what the sessions say after any change", async () => {
     [
       "detach",
       async () => {
-        const person = people.pop();
-        person?.[Symbol.dispose]();
-        // A connection's end is nobody's answer: it shows as soon as it is noticed.
-        if (person !== undefined) await Bun.sleep(30);
+        people.pop()?.[Symbol.dispose]();
       },
     ],
     ["a second of silence", () => Bun.sleep(1_100)],
@@ -167,7 +171,7 @@ test("a program that stops waiting without a word is not shown as waiting", asyn
   await gateway.create({ name: "a" });
   const state = async () => (await listed(gateway))[0]?.state;
   await until("the prompt", async () => (await state()) === "prompt");
-  await gateway.unix("/sessions/a/input", { method: "POST", body: "bash -c 'read -t 4 x; stty -echo; read y'\n" });
+  await gateway.unix("/sessions/a/input", { method: "POST", body: "bash -c 'read -t 8 x; stty -echo; read y'\n" });
   await until("it to wait", async () => (await state()) === "waiting_for_input");
   // Long enough for the session to tell that it is at rest.
   await Bun.sleep(1_500);
@@ -193,11 +197,16 @@ test("wakes no session that nobody uses, and still shows its age", async () => {
     return JSON.stringify(await runs(hosts)) === JSON.stringify(one) ? one : null;
   });
   const [first] = await listed(gateway);
-  // A timer of the engine may come between.
-  for (let n = 0; n < 20; n++) await listed(gateway);
-  const after = await runs(hosts);
-  expect(after.filter((text, at) => text !== before[at]).length).toBeLessThan(2);
-  await Bun.sleep(50);
+  let last = before;
+  // A timer of the engine may come between: a list that woke them would wake all, each time.
+  await until("lists that wake nobody", async () => {
+    for (let n = 0; n < 20; n++) await listed(gateway);
+    const after = await runs(hosts);
+    const woken = after.filter((text, at) => text !== last[at]).length;
+    last = after;
+    return woken < 2;
+  });
+  await Bun.sleep(60);
   const [later] = await listed(gateway);
   expect(later?.idle_ms).toBeGreaterThanOrEqual((first?.idle_ms ?? 0) + 50);
 }, 60_000);
@@ -209,9 +218,8 @@ test("a stopped process is unresponsive at once, and itself again when it goes o
   await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
   process.kill(host, "SIGSTOP");
   await until("it to be stopped", async () => / T /.test(await Bun.file(`/proc/${host}/stat`).text()));
-  const began = performance.now();
-  expect((await listed(gateway)).map(({ state }) => state)).toEqual(["unresponsive", "prompt"]);
-  expect(performance.now() - began).toBeLessThan(500);
+  const states = await within(500, async () => (await listed(gateway)).map(({ state }) => state));
+  expect(states).toEqual(["unresponsive", "prompt"]);
   process.kill(host, "SIGCONT");
   await until("it to be back", async () => (await listed(gateway))[0]?.state === "prompt");
   process.kill(other, "SIGKILL");

@@ -78,14 +78,16 @@ test("a server that is killed while it makes sessions leaves whole ones or none"
   const made = (await Promise.all(making)).filter((answer) => answer?.status === 201);
   await wsh.server();
   // Those that were being made come up by themselves, or have gone.
-  await until("as many sessions as hosts", async () => (await http.list()).length === wsh.hosts().length);
-  const sessions = await http.list();
+  const programs = () => wsh.processes().filter(({ command }) => command === "sleep 1000").length;
+  const sessions = await until("as many sessions as hosts and programs", async () => {
+    const all = await http.list();
+    return all.length === wsh.hosts().length && all.length === programs() && all;
+  });
   expect(sessions.length).toBeGreaterThanOrEqual(made.length);
   for (const { name, pid } of sessions) {
     expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
     expect(await http.screen(name)).toMatchObject({ rows: 24 });
   }
-  expect(wsh.processes().filter(({ command }) => command === "sleep 1000")).toHaveLength(sessions.length);
 });
 
 test.if(hasTmux)("an attached terminal does not notice", async () => {

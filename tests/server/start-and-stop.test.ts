@@ -5,7 +5,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { readServerInfo } from "../../src/instance/server-info.ts";
 import { failure, Http } from "../support/http.ts";
-import { until } from "../support/until.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
@@ -148,7 +148,8 @@ describe("there is one server", () => {
     await using wsh = new Wsh();
     const starts = Array.from({ length: 20 }, () => wsh.spawn(["server", "--bind", "none"]));
     const ended = starts.map((child) => child.exited);
-    await until("nineteen to give up", () => starts.filter(({ exitCode }) => exitCode !== null).length === 19);
+    const isOver = () => starts.filter(({ exitCode }) => exitCode !== null).length === 19;
+    await until("nineteen to give up", isOver, 2 * PATIENCE_MS);
     expect(starts.filter(({ exitCode }) => exitCode === 1)).toHaveLength(19);
     const winner = starts.find(({ exitCode }) => exitCode === null);
     expect((await socketOf(wsh).get("/server/info")).body).toMatchObject({ pid: winner?.pid ?? -1 });
@@ -157,7 +158,7 @@ describe("there is one server", () => {
     }
     winner?.kill("SIGTERM");
     expect(await Promise.all(ended)).toEqual(starts.map((child) => (child === winner ? 0 : 1)));
-  });
+  }, 120_000);
 
   test("--ensure starts one, ephemeral and in the background, or says where it is", async () => {
     await using wsh = new Wsh();
@@ -250,7 +251,10 @@ test("--base-prefix moves everything but health", async () => {
   }
   const child = wsh.spawn(["server", "--bind", "none", "--base-prefix", "/my/wsh"]);
   const http = socketOf(wsh);
-  await until("the server", async () => child.exitCode !== null || fs.existsSync(wsh.instance.httpSocket));
+  await until("the server", async () => {
+    if (child.exitCode !== null) throw new Error("the server ended");
+    return (await http.get("/health").catch(() => null))?.status === 200;
+  });
   expect(await http.get("/health")).toMatchObject({ status: 200, body: { status: "ok" } });
   expect(await http.get("/my/wsh/health")).toMatchObject({ status: 200 });
   expect(await http.get("/sessions")).toMatchObject({ status: 404, text: "" });
@@ -269,7 +273,7 @@ describe("the end", () => {
     await using wsh = new Wsh();
     const child = wsh.spawn(["server", "--bind", "none"]);
     const http = socketOf(wsh);
-    await until("the server", () => fs.existsSync(wsh.instance.httpSocket));
+    await until("the server", async () => (await http.get("/health").catch(() => null))?.status === 200);
     const { pid } = await http.create({ name: "stays", command: "sleep 1000" });
     const waiting = http.get("/sessions/stays/idle?timeout_ms=60000").catch(() => "cut off");
     child.kill(signal);
