@@ -41,6 +41,6 @@ test("echoes of keys that come faster than frames do not put off other pictures"
   pacer.soon();
   await until("the picture of something else", () => made > 1_000);
   // Sixteen seconds, if each echo had put it off by a frame.
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(performance.now() - began).toBeLessThan(5_000);
   pacer.close();
 });

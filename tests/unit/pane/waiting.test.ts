@@ -6,6 +6,7 @@ import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { openPieces } from "../../../src/pane/text/masks.ts";
 import { Budget, regexFinder } from "../../../src/pane/waiting/pattern.ts";
+import { processorMs } from "../../support/attempts.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";
@@ -237,9 +238,9 @@ describe("patterns", () => {
 
   test("that would explode take linear time", async () => {
     const find = await regexFinder("^(a+)+$", "");
-    const began = performance.now();
+    const began = processorMs();
     for (let n = 0; n < 50; n++) find(`${"a".repeat(5_000)}!`, 0, 5_001);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(processorMs() - began).toBeLessThan(2_000);
   });
 
   test("that cost too much all the same are stopped", () => {

@@ -190,17 +190,19 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
   });
 
   test("programs that end at once, one after the other, lose nothing and delay nothing", async () => {
-    const began = performance.now();
+    const times: number[] = [];
     for (let round = 0; round < 50; round++) {
+      const began = performance.now();
       using silent = await start("", { file: "/bin/true", args: [] });
       expect(await silent.exited).toEqual({ code: 0, signal: null });
       using loud = await start("echo ended; exit 9");
       expect(await loud.exited).toEqual({ code: 9, signal: null });
       // The package at times discards what its thread reads last.
       if (can.throttle) expect(loud.text).toBe("ended\r\n");
+      times.push(performance.now() - began);
     }
-    // Each would otherwise wait for a silence of 100 ms; the package polls, and is slow under load.
-    if (can.throttle) expect(performance.now() - began).toBeLessThan(100 * 100);
+    // Each of the two would otherwise wait for a silence of 100 ms, in every round; the package polls.
+    if (can.throttle) expect(times.toSorted((a, b) => a - b)[12]).toBeLessThan(200);
   });
 
   test("the end of a program whose own job keeps the terminal open", async () => {
@@ -408,15 +410,16 @@ test("a program that does not read makes input fail after five seconds, and noth
       const first = program.pty.write(new Uint8Array(INPUT_LIMIT_BYTES).fill(97));
       const second = program.pty.write(new Uint8Array(1024 * 1024).fill(98));
       // The second is over the limit at once, the first gives up in the end.
+      const isFirst = await Promise.race([first.catch(() => true), second.catch(() => false)]);
+      expect(isFirst).toBe(false);
       await expect(second).rejects.toMatchObject({ code: "input_send_failed" });
-      expect(performance.now() - started).toBeLessThan(1_000);
       await expect(first).rejects.toMatchObject({ code: "input_send_failed" });
       const elapsed = performance.now() - started;
       expect(elapsed).toBeGreaterThan(4_900);
-      expect(elapsed).toBeLessThan(8_000);
+      expect(elapsed).toBeLessThan(15_000);
     }),
   );
-}, 15_000);
+}, 60_000);
 
 test("where a failed start only ends with 127, such an end at once is one, unless a command may have ended so", async () => {
   const open = openBunTerminalOn(onDarwin(Master.of), false);

@@ -4,6 +4,7 @@ import { Terminal } from "@xterm/headless";
 import { containing, TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { cellText, cellWidth, storedRow, usedCells } from "../../../src/terminal/rows/xterm-row.ts";
+import { processorMs } from "../../support/attempts.ts";
 
 function open(rows = 24, cols = 80, historyLines = 10_000, historyBytes = 64e6, mark = () => {}) {
   const out: Uint8Array[] = [];
@@ -81,11 +82,11 @@ describe("limits", () => {
 
   test("counts beyond the screen are obeyed as far as they matter, soon", async () => {
     const { terminal, print } = open(5, 10);
-    const began = performance.now();
+    const began = processorMs();
     await print(
       "a\x1b[2147483647b\x1b[2147483647S\x1b[4000000000T\x1b[2147483647L\x1b[2147483647M\x1b[99999999999I\x1b[2147483647Zb",
     );
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(processorMs() - began).toBeLessThan(1_000);
     expect(terminal.screen("plain").lines.join().includes("b")).toBe(true);
   });
 
@@ -129,9 +130,9 @@ describe("limits", () => {
   test("a link left open under a flood does not slow it", async () => {
     const { terminal, print } = open();
     await print("\x1b]8;;https://example.org/\x1b\\");
-    const began = performance.now();
+    const began = processorMs();
     await print(`${"linked text ".repeat(6)}\r\n`.repeat(10_000));
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(processorMs() - began).toBeLessThan(3_000);
     expect(terminal.cells(0)[0]?.style.link).toBe("https://example.org/");
   });
 

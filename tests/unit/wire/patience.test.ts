@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { patience } from "../../../src/wire/patience.ts";
+import { until } from "../../support/until.ts";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "patience-"));
 const children: Bun.Subprocess[] = [];
@@ -36,8 +37,17 @@ function borne(socket: string): Promise<number> {
 }
 
 test("a process at work is waited for as long as it works", async () => {
-  const { socket } = await listener("busy", "const end = Date.now() + 3_000; while (Date.now() < end);");
-  expect(await borne(socket)).toBeGreaterThan(2_500);
+  const worked = path.join(dir, "worked");
+  const work = "const end = Date.now() + 3_000; while (Date.now() < end);";
+  const write = `require("node:fs").writeFileSync(${JSON.stringify(worked)}, String(Date.now()));`;
+  const { socket } = await listener("busy", work + write);
+  await borne(socket);
+  const givenUpAt = Date.now();
+  const workedUntil = await until(
+    "the end of the work",
+    () => fs.existsSync(worked) && fs.readFileSync(worked, "utf8"),
+  );
+  expect(givenUpAt).toBeGreaterThanOrEqual(Number(workedUntil));
 });
 
 test("one that rests without an answer, or is stopped, is given up long before one at work is", async () => {
