@@ -130,13 +130,16 @@ test("the runtime directory is deleted under everything, and everything comes ba
   await http.shows("one", /^kept$/m);
   // Whoever notices first makes it again while the rest is still being removed.
   fs.rmSync(wsh.instance.runtimeDir, { recursive: true, force: true });
-  await until("the sessions to be found", async () => (await wsh.run("list", "--json")).stdout.includes("two"));
+  await until("the sessions to be found", async () => {
+    const { stdout } = await wsh.run("list", "--json");
+    return stdout.includes('"one"') && stdout.includes('"two"');
+  });
   await until("both sessions, from the same server", async () => {
     const list = await http.list().catch(() => []);
     return list.length === 2 && list.every(({ state }) => state !== "unresponsive");
   });
   for (const { name, id, pid } of made) expect(await http.session(name)).toMatchObject({ id, pid });
-  expect(await wsh.screen("one")).toContain("kept");
+  await until("its screen", async () => (await wsh.run("screen", "one")).stdout.includes("kept"));
   expect(wsh.servers()).toHaveLength(1);
   expect((await wsh.run("server", "--bind", "none")).stderr).toContain("already");
   const third = await http.create({ name: "three" });
