@@ -111,8 +111,9 @@ export class PaneLink {
       const attach = {
         ...size,
         ...composedAttach,
-        // A view is a terminal in the session that has it: sessions do not show themselves by way of others.
-        ...("around" in how ? how : {}),
+        // A view is a terminal in the session that has it: sessions do not show themselves by way of others. It changes
+        // no size that somebody else looks at.
+        ...("around" in how ? { ...how, observe: true } : {}),
       } satisfies Attach;
       // In this order, and without waiting in between: the answers are awaited together.
       const told = "served" in how ? connection.request("host.served", how.served, OWN_CONTEXT) : null;

@@ -118,6 +118,8 @@ export const AttachSchema = v.object({
   ahead: v.optional(v.boolean(), false),
   /** Takes no part in the session's size, and is shown the session in its own. */
   follow: v.optional(v.boolean(), false),
+  /** Decides the session's size only while nobody else does: a view, which shows what fits into it. */
+  observe: v.optional(v.boolean(), false),
   /** A terminal in a page. */
   page: v.optional(PageSchema),
   /** The terminal, if the session process may open it and carry keys and the program's bytes without the client. */

@@ -1,8 +1,9 @@
 /**
  * The attached terminals, those in pages among them, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
- * Read-only terminals never decide. A size set through an API holds until a terminal acts. Pure bookkeeping: the
- * session applies the size.
+ * Read-only terminals never decide; one that observes (a view pane of another session) decides only while nobody else
+ * does. A size set through an API holds until a terminal that decides acts. Pure bookkeeping: the session applies the
+ * size.
  */
 import type { Size } from "../protocol/size.ts";
 
@@ -32,6 +33,8 @@ export interface Viewer {
   readonly size: Size;
   /** Takes no part in the session's size. */
   readonly follows: boolean;
+  /** Takes part in it only while all others that would observe, too. */
+  readonly observes: boolean;
   /** What people call it, where it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
@@ -137,16 +140,18 @@ export class Viewers {
   acted(id: number): boolean {
     const viewer = this.viewers.get(id);
     if (viewer?.readOnly !== false) return false;
-    const wasImposed = this.imposed !== null && !viewer.follows;
-    if (!viewer.follows) this.imposed = null;
-    if (this.order.at(-1) === id) return wasImposed;
-    this.order = [...this.order.filter((known) => known !== id), id];
-    return true;
+    const wasNewest = this.order.at(-1) === id;
+    if (!wasNewest) this.order = [...this.order.filter((known) => known !== id), id];
+    const wasImposed = this.imposed !== null && this.deciding.includes(viewer);
+    if (wasImposed) this.imposed = null;
+    return wasImposed || !wasNewest;
   }
 
   /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
-    return this.order.flatMap((id) => this.viewers.get(id) ?? []).filter(({ follows }) => !follows);
+    const asked = this.order.flatMap((id) => this.viewers.get(id) ?? []).filter(({ follows }) => !follows);
+    const own = asked.filter(({ observes }) => !observes);
+    return own.length === 0 ? asked : own;
   }
 
   /** The size requested last; null when none was requested and the session keeps its size. */

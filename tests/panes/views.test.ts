@@ -83,3 +83,33 @@ test("kill -9 of a pane's program closes that pane alone", async () => {
   await until("one pane", async () => (await panes("dev")).length === 1);
   expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
 });
+
+test("a view sizes what it shows only while nobody else looks at that; it shows the part around the cursor", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("shown");
+  const size = async () => {
+    const { rows, cols } = await http.expect<{ rows: number; cols: number }>(200, http.get("/sessions/shown"));
+    return `${cols}x${rows}`;
+  };
+  await wsh.session("dev");
+  await using looking = await EmulatorTerminal.attach(wsh, "dev");
+  await http.expect(201, http.post("/sessions/dev/panes", { view: "shown", focus: true }));
+  const view = async () => columns(await looking.text(), 41);
+  // A column is the line between the panes.
+  await until("the view's own size", async () => (await size()) === "39x24");
+  {
+    await using person = await EmulatorTerminal.attach(wsh, "shown");
+    await until("the person's size", async () => (await size()) === "80x24");
+    person.type("echo left in the row");
+    await until("the left part", async () => /^\$ echo left in the row$/m.test(await view()));
+    person.type(`${" ".repeat(40)}right`);
+    await until("the right part", async () => /^ {30,}right$/m.test(await view()));
+    // A key in the view is no size that is asked for.
+    looking.type("most\r");
+    await person.sees(/^left in the row rightmost$/m);
+    await until("the left part", async () => /^left in the row rightmost$/m.test(await view()));
+    expect(await size()).toBe("80x24");
+  }
+  await until("the view's own size again", async () => (await size()) === "39x24");
+});

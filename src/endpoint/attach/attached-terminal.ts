@@ -61,6 +61,7 @@ export class TerminalStream implements Viewer {
   readonly id = nextViewerId++;
   readonly since = Date.now();
   readonly readOnly: boolean;
+  readonly observes: boolean;
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
   readonly mouse: TakenMouse;
@@ -98,6 +99,7 @@ export class TerminalStream implements Viewer {
     const attach = v.parse(AttachSchema, input);
     this.presence = new Presence(shown);
     this.readOnly = attach.read_only;
+    this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
     this.composed = attach.composed;
