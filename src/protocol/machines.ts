@@ -109,6 +109,12 @@ export const ServerEntrySchema = v.object({
   health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not asked yet")),
   role: v.pipe(v.picklist(["member", "remote"]), v.description("remote: another machine")),
   sessions: v.pipe(v.number(), v.description("running ones, as last known")),
+  needs_input: v.optional(
+    v.pipe(
+      v.number(),
+      v.description("of those, how many wait for input, or have an agent that does; absent: not known"),
+    ),
+  ),
   server_id: v.pipe(v.string(), v.description("new at each start; empty while not known")),
   version: v.optional(v.string()),
   error: v.optional(v.pipe(v.string(), v.description("why it does not answer"))),

@@ -123,6 +123,20 @@ export const SessionInfoSchema = v.object({
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
+/** Whether its program, or the AI agent in it, waits for somebody to type or to decide. */
+export function needsInput({ running, state, agent }: Pick<SessionInfo, "running" | "state" | "agent">): boolean {
+  return running && (state === "waiting_for_input" || state === "password" || agent?.state === "needs_input");
+}
+
+/** What lists of machines say of a machine's sessions. */
+export function countsOf(sessions: readonly SessionInfo[]): {
+  readonly sessions: number;
+  readonly needs_input: number;
+} {
+  const running = sessions.filter((each) => each.running);
+  return { sessions: running.length, needs_input: running.filter(needsInput).length };
+}
+
 /**
  * Checks the window and pane that a target names, so that no other is used instead. Passes a session whose windows are
  * unknown (its process has not answered yet).

@@ -143,6 +143,15 @@ test("MCP: the name or server leads there, and four tools tell of machines", asy
     expect.objectContaining({ hostname: "m1", health: "healthy", sessions: 1 }),
   ]);
   expect((await call(client, "wsh_server_status", { hostname: "m1" })).value.health).toBe("healthy");
+  await far.ok("new", "asks", "--", "read -p 'Which? ' x");
+  await until("the session to need input", async () => {
+    const listed = (await call(client, "wsh_list_servers")).value as Record<string, unknown>[];
+    const counts = listed.map(({ sessions, needs_input }) => [sessions, needs_input]);
+    return JSON.stringify(counts) === "[[1,0],[2,1]]";
+  });
+  expect((await call(client, "wsh_server_status", { hostname: "m1" })).value).toMatchObject({ needs_input: 1 });
+  expect(await near.ok("servers")).toContain("2 (1 needs input)");
+  await far.ok("kill", "asks");
   const waited = await call(client, "wsh_wait", { session: "m1/dev", any_of: ["prompt"] });
   expect(waited.value).toMatchObject({ decided_by: "prompt" });
   const refused = await call(client, "wsh_add_server", { address: "ssh://-oProxyCommand=x" });

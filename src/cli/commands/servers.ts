@@ -68,10 +68,10 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   const shown = await shownMachines(instance);
   if (json) return printJson(shown);
   if (shown.length === 0) return say("No other machines. Add one: wsh servers add ssh://user@host\n");
-  const rows = shown.map(({ hostname, address, health, sessions, version, error }) => [
+  const rows = shown.map(({ hostname, address, health, sessions, needs_input: waiting = 0, version, error }) => [
     hostname,
     health,
-    String(sessions),
+    `${sessions}${waiting === 0 ? "" : ` (${waiting} ${waiting === 1 ? "needs" : "need"} input)`}`,
     version ?? "-",
     error === undefined ? address : `${address}: ${error}`,
   ]);

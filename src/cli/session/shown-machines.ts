@@ -13,7 +13,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { askServer } from "../../instance/server-client.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, isAddress, type ServerEntry, ServerEntrySchema } from "../../protocol/machines.ts";
-import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { countsOf, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { cliCaller } from "./client.ts";
 import { machinesOf } from "./machines.ts";
 
@@ -50,7 +50,7 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
     address: machines.all.find((each) => each.name === name)?.address ?? "",
     health,
     role: "remote",
-    sessions: sessions.filter(({ running }) => running).length,
+    ...(trouble === null ? countsOf(sessions) : { sessions: countsOf(sessions).sessions }),
     server_id: hello?.server_id ?? "",
     ...version,
     ...(trouble === null ? {} : { error: trouble.message }),

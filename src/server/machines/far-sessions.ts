@@ -13,12 +13,15 @@ import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, type ServerEntry } from "../../protocol/machines.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
+import { countsOf, type SessionInfo } from "../../protocol/session.ts";
 
 /** Longest wait of a list for another machine, in ms. */
 const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a machine's first answer, in ms: with a login by ssh and the start of a server there. */
 const FIRST_PATIENCE_MS = 15_000;
+
+/** Most machines of a fleet that are asked for their sessions so that a list of machines counts those that need input. */
+const MAX_COUNTED = 256;
 
 export class FarSessions {
   private readonly known = new Map<string, LastKnown>();
@@ -50,7 +53,8 @@ export class FarSessions {
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
     const added = this.machines.all.find((each) => each.name === name);
-    if (added === undefined && this.machines.fleet?.members.has(name) === true) return this.member(name, patienceMs);
+    if (added === undefined && this.machines.fleet?.members.has(name) === true)
+      return this.member(name, patienceMs, caller);
     if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
@@ -61,7 +65,7 @@ export class FarSessions {
       address: added.address,
       health,
       role: "remote",
-      sessions: known?.sessions.filter(({ running }) => running).length ?? 0,
+      ...(known === null ? { sessions: 0 } : countsOf(known.sessions)),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
       ...(error === null ? {} : { error }),
@@ -74,15 +78,29 @@ export class FarSessions {
     await this.machines.fleet?.ready();
     return Promise.all([
       ...this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS)),
-      ...this.machines.ofFleet.map((name) => this.member(name, LIST_PATIENCE_MS)),
+      ...this.members(caller),
     ]);
   }
 
-  /** A machine of the fleet, by its beats. @param patienceMs over 0: one that is not healthy is asked */
-  private async member(name: string, patienceMs: number): Promise<ServerEntry> {
+  private members(caller: CallContext["caller"]): Promise<ServerEntry>[] {
+    const { ofFleet } = this.machines;
+    const counted = ofFleet.length > MAX_COUNTED ? null : caller;
+    return ofFleet.map((name) => this.member(name, LIST_PATIENCE_MS, counted));
+  }
+
+  /**
+   * A machine of the fleet, by its beats.
+   * @param patienceMs over LIST_PATIENCE_MS: one that is not healthy is asked
+   * @param counted who has its sessions asked for, where they are not known; null: nobody
+   */
+  private async member(name: string, patienceMs: number, counted: CallContext["caller"] | null): Promise<ServerEntry> {
     const { members } = this.fleet;
     const link = this.memberLink(name);
     if (patienceMs > LIST_PATIENCE_MS) await link.hello().catch(() => {});
+    if (counted !== null && members.currentList(name) === null) {
+      await orUntil(this.askMember(name, counted), { ms: LIST_PATIENCE_MS }, () => {});
+    }
+    const listed = members.currentList(name) ?? members.lastList(name);
     const { health, hello, answeredAt, error } = link.state;
     const tags = members.beatOf(name)?.tags ?? [];
     return {
@@ -91,6 +109,7 @@ export class FarSessions {
       health,
       role: "remote",
       sessions: members.beatOf(name)?.sessions ?? 0,
+      ...(listed === null ? {} : { needs_input: countsOf(listed.sessions).needs_input }),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
       ...(error === null ? {} : { error }),

@@ -1,6 +1,7 @@
 /** Operations on the servers that this one reaches: itself, and the machines that were added. */
 import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { countsOf } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { FarSessions } from "../machines/far-sessions.ts";
@@ -62,7 +63,9 @@ async function ownEntry(
   const { hostname, serverId } = state;
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
   const error = refusal === null ? {} : { error: `its fleet's servers do not admit it: ${refusal}` };
-  return { ...own, sessions: await runningCount(hosts, only), server_id: serverId, version: VERSION, ...error };
+  const listed = await hosts.list();
+  const counts = countsOf(only === undefined ? listed : listed.filter(({ id }) => id === only));
+  return { ...own, ...counts, server_id: serverId, version: VERSION, ...error };
 }
 
 /** Running sessions that the caller may see, including those that another process has just started. */
