@@ -13,6 +13,23 @@ export interface GatewayOptions extends WshOptions {
 
 export const TOKEN = "a-token-for-the-tests-of-wsh";
 
+/** Ports that the system gives to nobody: its own begin at 32,768 on Linux, at 49,152 elsewhere. */
+const LOWEST_PORT = 20_000;
+const PORTS = 12_000;
+
+/** A TCP port that is free, for a server that comes back at the same one: nobody is given it meanwhile. */
+export function lastingPort(): number {
+  for (;;) {
+    const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch {
+      // somebody listens there
+    }
+  }
+}
+
 type Init = RequestInit & { readonly json?: unknown };
 
 export class Gateway extends Wsh {

@@ -1,6 +1,6 @@
 /** What a page does when the server goes, when another size matters, and when others write or ask. */
 import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway } from "../support/server.ts";
+import { Gateway, lastingPort } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 browserTest("kill -9 of the server: the same tab is live again, and nothing is typed twice", async () => {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = lastingPort();
   await using own = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
   const file = `${own.dir}/typed`;
   await own.create({

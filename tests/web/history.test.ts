@@ -62,13 +62,20 @@ browserTest("what a person reads stays where it is while the program prints", as
     );
   });
   await page.mouse.wheel({ deltaY: -400 });
-  await Bun.sleep(300);
   const topRow = () =>
     page.evaluate(() => {
       const box = document.querySelector(".scroller")?.getBoundingClientRect();
       return document.elementFromPoint((box?.left ?? 0) + 15, (box?.top ?? 0) + 5)?.closest(".row")?.textContent;
     });
-  const before = await topRow();
+  let before = await topRow();
+  let same = 0;
+  await until("the page to stand still", async () => {
+    await Bun.sleep(100);
+    const now = await topRow();
+    same = now === before ? same + 1 : 0;
+    before = now;
+    return same === 5;
+  });
   await gateway.type("reading", "seq 1000 1200\r");
   await until("the new output on the screen", async () =>
     (await page.evaluate(() => document.querySelector(".screen")?.textContent ?? "")).includes("1200"),

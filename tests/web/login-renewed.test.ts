@@ -1,7 +1,7 @@
 /** How a browser stays in when its server is another one, and is put out; a link that another site leads to. */
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Page } from "puppeteer-core";
-import { Gateway } from "../support/server.ts";
+import { Gateway, lastingPort } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, PAGE_MS, TestBrowser } from "./support/browser.ts";
@@ -14,7 +14,7 @@ let browser: TestBrowser;
 beforeAll(async () => {
   if (!isCompiled) return;
   // A key belongs to a port: the server comes back at the same one.
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = lastingPort();
   gateway = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
   browser = await TestBrowser.start();
 });

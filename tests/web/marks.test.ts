@@ -25,6 +25,7 @@ browserTest("a command's mark says how it ended, and folds its output", async ()
   await gateway.unix("/sessions/marks/exec", { json: { command: "false" } });
   await shows(/^105$/m);
   await page.waitForSelector(".row[data-state=failed][data-mark='exit 1']");
+  await page.waitForSelector(".row[data-state=ok]");
   const at = await page.$eval(".row[data-state=ok]", (row) => {
     const { left, top, height } = row.getBoundingClientRect();
     return { x: left - 5, y: top + height / 2 };
