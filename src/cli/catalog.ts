@@ -35,7 +35,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "attach",
         alias: "a",
-        usage: "NAME",
+        usage: "[NAME]",
         summary: "show a session here and type into it",
         load: async () => (await import("./commands/attach.ts")).register,
       },

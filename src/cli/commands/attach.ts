@@ -1,10 +1,12 @@
 /** `wsh attach`: attaches this terminal to an existing session. */
 import type { Command } from "commander";
-import { findSession } from "../../instance/registry/registry.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { findSession, listSessions } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
+import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { attachHere } from "../session/attach-here.ts";
 import { SessionClient } from "../session/client.ts";
@@ -22,9 +24,10 @@ interface AttachFlags {
 
 export function register(program: Command): void {
   program
-    .command("attach <name>")
+    .command("attach [name]")
     .description(
-      "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows all keys.\n" +
+      "Show a session in this terminal and type into it: the only one, where no name is given.\n" +
+        "The prefix key (Ctrl+\\) twice detaches, with ? it shows all keys.\n" +
         "Typed inside a session, it leads your terminal there, in place of showing one session in another (--nested).\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
@@ -38,9 +41,10 @@ export function register(program: Command): void {
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "inside a session: show the other one in it")
     .option("--read-only", "watch only: send no keys, never decide the size")
-    .action(async (name: string, flags: AttachFlags, command: Command) => {
+    .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
+      const name = given ?? onlyName(instance);
       const options = {
         prefixKey: flags.prefix,
         independent: flags.independent === true,
@@ -78,6 +82,16 @@ export function register(program: Command): void {
       });
       process.exitCode = exitCode;
     });
+}
+
+/** Name of the only session. @throws UsageError when there is none, or several */
+function onlyName(instance: Instance): string {
+  const names = listSessions(instance).flatMap(({ name, ended }) => (name === null || ended ? [] : [name]));
+  const [only] = names;
+  if (only === undefined)
+    throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` shows what there was.");
+  if (names.length > 1) throw new UsageError(`${names.length} sessions are running: ${names.join(", ")}`, "Name one.");
+  return only;
 }
 
 /** Flags of an attached terminal of its own. */
