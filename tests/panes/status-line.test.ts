@@ -1,7 +1,7 @@
 /** The status line says which windows there are and what happens in them, and takes no row while it has nothing to say. */
 import { describe, expect, test } from "bun:test";
 import { type StatusFacts, segmentNames, statusText } from "../../src/endpoint/status/segments.ts";
-import type { WindowInfo } from "../../src/protocol/session.ts";
+import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
 import { personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
 
@@ -26,9 +26,23 @@ describe("under auto", () => {
     person.type(`${PREFIX}z`);
     person.type(`${PREFIX}n`);
     person.type("exit\r");
-    await until("no line", async () => !/ 0:\S+\*/.test(await person.text()));
+    await until("no line", async () => !/^ dev +0:/m.test(await person.text()));
     person.type("stty size\r");
     await until("every row again", async () => (await person.text()).match(/^24 80$/gm)?.length === 2);
+  });
+
+  test("says how many panes a window is too small for, until it has room", async () => {
+    await using all = await personAt({ status: "auto" });
+    const { person } = all;
+    person.type(`${PREFIX}%`);
+    await until("the line", async () => / 0:\S+\* *$/.test(lastRow(await person.text())));
+    person.resize(24, 4);
+    person.resize(6, 40);
+    await until("both", async () => / 0:\S+\* *$/.test((await person.text()).split("\n")[5] ?? ""));
+    person.type(`${PREFIX}"${PREFIX}"${PREFIX}"`);
+    await until("hidden ones", async () => / 0:\S+\* \(\d hidden\)/.test((await person.text()).split("\n")[5] ?? ""));
+    person.resize(24, 80);
+    await until("all of them", async () => / 0:\S+\* *$/.test((await person.text()).split("\n")[23] ?? ""));
   });
 
   test("stays whole at a terminal that is made tiny and large again at once", async () => {
@@ -101,5 +115,21 @@ describe("the line", () => {
     for (let cols = 20; cols < 100; cols++) expect(line(cols).length).toBe(Math.max(cols, line(1).length));
     expect(line(30)).toContain("1:window1*Z");
     expect(line(30)).not.toContain("window0");
+  });
+
+  test("says how many panes have no room, but not of a window that is zoomed", () => {
+    const pane = (index: number, hidden: boolean): PaneInfo => ({
+      ...{ id: `@${index}`, index, pid: 1, command: "bash", cwd: "/", title: "", rows: 5, cols: 5 },
+      ...{ active: !hidden, state: "prompt" },
+      ...(hidden ? { hidden } : {}),
+    });
+    const panes = [pane(0, false), pane(1, true), pane(2, true)];
+    const shown = (more: Partial<WindowInfo>): string =>
+      statusText({ ...facts, windows: [window(1, { panes, ...more })] }, ["windows"], 80)
+        .spans.map(({ text }) => text)
+        .join("")
+        .trim();
+    expect(shown({})).toBe("1:window1* (2 hidden)");
+    expect(shown({ zoomed: true })).toBe("1:window1*Z");
   });
 });

@@ -109,6 +109,16 @@ describe("the switcher", () => {
     await person.sees(/^made$/m);
   });
 
+  test("says that there is no agent, and that nothing has the name that was typed", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    person.type(`${PREFIX}a`);
+    await person.sees("no agent is running");
+    person.type("x");
+    await person.sees("nothing of that name");
+  });
+
   test("no session is shown in itself", async () => {
     await using wsh = new Wsh();
     await wsh.session("outer");

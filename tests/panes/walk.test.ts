@@ -1,14 +1,16 @@
 /**
  * A random walk over windows and panes, with a person attached, beside a session to which panes go, from which they come
- * back, and which is shown in a view: after each step every cell belongs to one pane or line, every pane runs what it ran
- * before, and the person can type. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how
- * long it goes on.
+ * back, and which is shown in views while it is renamed, held up, ended and killed: after each step every cell belongs to
+ * one pane or line, every pane runs what it ran before, no session is missing, and one of the panes answers with what it
+ * printed itself; at the end the person can type, and `wsh stop` leaves nothing behind. WSH_WALK_SEED repeats a walk,
+ * WSH_WALK_SECONDS sets how long it goes on.
  */
 import { expect, test } from "bun:test";
 import { type Pane, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { seededRandom } from "../support/terminals/outer-screen.ts";
 import { until } from "../support/until.ts";
+import { hostOf } from "../support/wsh.ts";
 
 const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 120 : 6));
 const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
@@ -37,16 +39,20 @@ test(
       if (chosen === undefined) throw new Error("nothing to choose from");
       return chosen;
     };
-    await using all = await splitServer();
+    // Ended sessions go away at once, and their layout processes with them.
+    await using all = await splitServer({ config: "grace_seconds = 0\n" });
     const { wsh, http, panes } = all;
+    const layouts = () => wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
     await wsh.session("dev");
-    await wsh.session("other");
+    let other = "other";
+    await wsh.session(other);
     await using person = await EmulatorTerminal.attach(wsh, "dev");
     await http.post("/sessions/dev/panes", {});
     const pids = new Map((await panes("dev")).map(({ id, pid }) => [id, pid]));
     /** Panes that are in the other session, with their programs. */
     const away = new Map<string, number>();
     const log: string[] = [];
+    let asked = 0;
     const any = () => pick([...pids.keys()]);
     const make = async (path: string, body: object) => {
       const { status, body: made } = await http.post(path, body);
@@ -70,7 +76,7 @@ test(
       "move to another session": async () => {
         const pane = any();
         const pid = pids.get(pane) ?? 0;
-        const moved = await http.post(`/sessions/${pane}/pane/move`, { to: "other", focus: below(2) === 0 });
+        const moved = await http.post(`/sessions/${pane}/pane/move`, { to: other, focus: below(2) === 0 });
         expect(moved.status, JSON.stringify(moved.body)).toBe(200);
         pids.delete(pane);
         away.set(pane, pid);
@@ -83,7 +89,30 @@ test(
         pids.set(pane, away.get(pane) ?? 0);
         return away.delete(pane);
       },
-      view: () => http.post(`/sessions/${any()}/panes`, { view: "other", direction: pick(SIDES) }),
+      view: () => http.post(`/sessions/${any()}/panes`, { view: other, direction: pick(SIDES) }),
+      "rename the other session": async () => {
+        await wsh.ok("rename", other, `other${log.length}`);
+        other = `other${log.length}`;
+      },
+      "end the other session": async () => {
+        await wsh.ok("kill", other);
+        await anotherSession();
+      },
+      "kill -9 of all of the other session": async () => {
+        const there = await http.expect<Pane[]>(200, http.get(`/sessions/${other}/panes`));
+        for (const pid of new Set(there.map(({ pid }) => hostOf(pid)))) process.kill(pid, "SIGKILL");
+        await anotherSession();
+      },
+      "a split while the other session is held up": async () => {
+        const there = await http.expect<Pane[]>(200, http.get(`/sessions/${other}/panes`));
+        const held = hostOf(pick(there).pid);
+        process.kill(held, "SIGSTOP");
+        try {
+          return await make(`/sessions/${any()}/panes`, { direction: pick(SIDES) });
+        } finally {
+          process.kill(held, "SIGCONT");
+        }
+      },
       "close the view": async () => {
         const view = (await panes("dev")).find(({ view: shown }) => shown !== undefined);
         const window = ((await http.get("/sessions/dev/windows")).body as Shown[]).find(
@@ -92,16 +121,30 @@ test(
         if (view !== undefined) await http.send("DELETE", `/sessions/dev:${window?.index}.${view.index}/pane`);
       },
       preset: () => http.post(`/sessions/${any()}/layout/preset`, { preset: pick(PRESETS) }),
+      "set a layout": async () => {
+        const shown = await http.expect<Shown[]>(200, http.get("/sessions/dev/windows"));
+        const { id, panes } = pick(shown);
+        // A view is in no tree: its id is another session's.
+        if (panes.some(({ view }) => view !== undefined)) return "a view is in it";
+        const leaves: object[] = panes.map((pane) => ({ pane: pane.id, weight: 1 + below(5) }));
+        const moved = any();
+        if (below(3) === 0 && panes.every((pane) => pane.id !== moved)) leaves.push({ pane: moved });
+        leaves.sort(() => random() - 0.5);
+        const at = below(leaves.length);
+        const inner = { column: leaves.slice(at), weight: 2 };
+        const tree = at === 0 ? inner : { row: [...leaves.slice(0, at), inner] };
+        const set = await http.json("PUT", `/sessions/${id}/layout`, { tree });
+        expect(set.status, set.text).toBe(200);
+      },
       rotate: () => http.post(`/sessions/${any()}/layout/rotate`, {}),
       terminal: async () => person.resize(6 + below(40), 20 + below(120)),
       "kill -9 of a pane's process": async () => {
         const pane = any();
-        const status = await Bun.file(`/proc/${pids.get(pane)}/status`).text();
+        const lost = hostOf(pids.get(pane) ?? null);
         pids.delete(pane);
-        process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]), "SIGKILL");
+        process.kill(lost, "SIGKILL");
       },
       "kill -9 of the layout process": async () => {
-        const layouts = () => wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
         const before = layouts();
         const lost = pick(before);
         process.kill(lost.pid, "SIGKILL");
@@ -111,6 +154,17 @@ test(
         });
       },
     };
+    /** The other session is over, and its panes with it: there is another one. */
+    const anotherSession = async () => {
+      const ended = other;
+      away.clear();
+      await until("the other session to be gone", async () => !(await living()).includes(ended));
+      await until("its layout process to be gone", () => layouts().length === 1);
+      other = `other${log.length}`;
+      await wsh.session(other);
+    };
+    // What was killed as a whole can be restored, and is listed as lost.
+    const living = async () => (await wsh.list()).flatMap(({ name, state }) => (state === "lost" ? [] : [name]));
     const check = async (): Promise<void> => {
       let reason = "";
       await until("everything to be in order", async () => {
@@ -122,7 +176,7 @@ test(
       });
       for (const { id, pid, view } of await panes("dev")) if (view === undefined) pids.set(id, pid);
       const others = await until("the panes in the other session", async () => {
-        const { status, body } = await http.get("/sessions/other/panes");
+        const { status, body } = await http.get(`/sessions/${other}/panes`);
         if (status !== 200) return null;
         const there = body as Pane[];
         const isThere = ([id, pid]: [string, number]): boolean =>
@@ -130,7 +184,14 @@ test(
         return [...away].every(isThere) ? there : null;
       });
       for (const { id, pid } of others) if (away.has(id)) away.set(id, pid);
-      expect((await wsh.list()).map(({ name }) => name).sort()).toEqual(["dev", "other"]);
+      expect((await living()).sort()).toEqual(["dev", other]);
+      // A pane says what its own shell says, wherever it is and however small.
+      const pane = pick([...pids.keys(), ...away.keys()]);
+      const command = `echo $WSH_PANE ${++asked}; (exit ${asked % 100})`;
+      expect(await http.expect<object>(200, http.post(`/sessions/${pane}/exec`, { command }))).toMatchObject({
+        output: `${pane} ${asked}`,
+        exit_code: asked % 100,
+      });
     };
     const deadline = performance.now() + SECONDS * 1000;
     try {
@@ -139,7 +200,7 @@ test(
         const ending = /^close$|of a pane's|to another/;
         const possible = Object.keys(steps)
           .filter((name) => (pids.size <= 2 ? !ending.test(name) : true))
-          .filter((name) => (pids.size > MANY ? !/^split$|^window$/.test(name) : true))
+          .filter((name) => (pids.size > MANY ? !/split|^window$/.test(name) : true))
           .filter((name) =>
             away.size === 0 ? name !== "move back" : away.size > MANY ? !/to another/.test(name) : true,
           );
@@ -155,6 +216,11 @@ test(
         person.type(`\recho ${mark}\r`);
         await Bun.sleep(200);
         return (await wsh.screen("dev:")).includes(mark);
+      });
+      await wsh.ok("stop");
+      await until("every process to have ended", () => {
+        const left = wsh.processes().filter(({ pid }) => pid !== person.pid);
+        return left.length === 0;
       });
     } catch (error) {
       throw new Error(`WSH_WALK_SEED=${SEED}, after ${log.slice(-20).join(", ")}: ${error}`);
@@ -191,9 +257,17 @@ function problem(windows: readonly Shown[], pids: ReadonlyMap<string, number>): 
         }
       }
     }
-    const free = cells.filter((count) => count === 0).length;
-    // Lines between panes are one cell wide: fewer than a row or column for each.
-    if (free > (shown.length - 1) * Math.max(rows, cols)) return `${free} cells of ${id} are nobody's`;
+    const isFree = (y: number, x: number): boolean => cells[y * cols + x] === 0;
+    // What is no pane's is a line between two: one cell wide, and along no edge.
+    for (let y = 0; y + 1 < rows; y++) {
+      for (let x = 0; x + 1 < cols; x++) {
+        const square = isFree(y, x) && isFree(y, x + 1) && isFree(y + 1, x) && isFree(y + 1, x + 1);
+        if (square) return `cells of ${id} at row ${y}, column ${x} are nobody's`;
+      }
+    }
+    const isRowFree = (y: number): boolean => cells.subarray(y * cols, (y + 1) * cols).every((owner) => owner === 0);
+    const isColumnFree = (x: number): boolean => Array.from({ length: rows }, (_, y) => y).every((y) => isFree(y, x));
+    if ([0, rows - 1].some(isRowFree) || [0, cols - 1].some(isColumnFree)) return `an edge of ${id} is nobody's`;
   }
   return "";
 }

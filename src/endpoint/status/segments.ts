@@ -67,13 +67,19 @@ function signs(window: WindowInfo, { bell, activity, finished }: Marks): string 
   return all.filter((each) => each !== false).join("");
 }
 
+/** How many panes have no room in the window; a zoomed one hides the others on purpose. */
+function hiddenIn({ zoomed, panes }: WindowInfo): string {
+  const count = zoomed === true ? 0 : panes.filter(({ hidden }) => hidden === true).length;
+  return count === 0 ? "" : ` (${count} hidden)`;
+}
+
 function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[] {
   return windows.map((window) => {
     const name = isShort && !window.active ? "" : `:${short(window.name)}`;
     const { index, active } = window;
     const target = { kind: "window", index, active } as const;
     return {
-      text: ` ${index}${name}${signs(window, marks(window.id))}`,
+      text: ` ${index}${name}${signs(window, marks(window.id))}${hiddenIn(window)}`,
       role: active ? "status_current" : "status",
       target,
     };

@@ -121,7 +121,7 @@ export class Switcher implements OwnDialog {
       text(row, 0, name, style, cell);
       if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
     }
-    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : "nothing of that name", theme.dialog_hint);
+    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : this.nothing(), theme.dialog_hint);
     if (left < cols) {
       const view = { row: 2, col: left + 1, height: rows - 3, width: cols - left - 1 };
       for (let row = 2; row < rows - 1; row++) text(row, left, sign("│"), theme.dialog_hint);
@@ -236,6 +236,11 @@ export class Switcher implements OwnDialog {
       case "close":
         return `end ${what} and all that runs in it? y or n `;
     }
+  }
+
+  /** What an empty list says. */
+  private nothing(): string {
+    return this.kind === "agents" && this.typed === "" ? "no agent is running" : "nothing of that name";
   }
 
   private shown(): Place[] {
