@@ -249,6 +249,43 @@ describe("what people complain about", () => {
     expect(after.map(({ count }, at) => count - (before[at]?.count ?? 0))).toEqual([1, 1, 1]);
   });
 
+  test("one SIGWINCH at the first split, at a neighbour's end, and for each size of a terminal that does not stand still", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    // A shell's trap would count two that come together as one.
+    const counter = join(wsh.dir, "counter.ts");
+    fs.writeFileSync(
+      counter,
+      `let count = 0;
+      const size = () => Bun.spawnSync(["stty", "size"], { stdin: "inherit" }).stdout.toString().trim();
+      process.on("SIGWINCH", () => console.log("winch", ++count, size()));
+      setInterval(() => {}, 1_000_000);
+      console.log("counting");`,
+    );
+    await wsh.session("dev", "--", `exec ${process.execPath} ${counter}`);
+    await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "counting" });
+    /** Waits until the program has been told this size; returns how often it was told one. */
+    const told = (size: string) =>
+      until(`the program to be told ${size}`, async () => {
+        const last = [...(await wsh.ok("output", "dev")).matchAll(/^winch (\d+) (\d+ \d+)$/gm)].at(-1);
+        return last?.[2] === size ? Number(last[1]) : null;
+      });
+    await http.expect(201, http.post("/sessions/dev/panes", { command: "cat" }));
+    expect(await told("24 40")).toBe(1);
+    // What is seen of it changes, not its size.
+    await http.expect(201, http.post("/sessions/dev/windows", { command: "cat", focus: true }));
+    await http.expect(200, http.post("/sessions/dev:0/window/select", {}));
+    await http.expect(200, http.post("/sessions/dev:0.1/pane/select", {}));
+    for (let twice = 0; twice < 2; twice++) await http.expect(200, http.post("/sessions/dev:0.1/pane/zoom", {}));
+    await http.expect(200, http.delete("/sessions/dev:0.1/pane"));
+    expect(await told("24 80")).toBe(2);
+    const sizes = Array.from({ length: 20 }, (_, at) => [10 + at, 100 - at] as const);
+    for (const [rows, cols] of sizes) person.resize(rows, cols);
+    const count = await told("29 81");
+    expect(count).toBeLessThanOrEqual(2 + sizes.length);
+    expect(await panes("dev:0")).toMatchObject([{ rows: 29, cols: 81 }, {}]);
+  });
+
   test("a narrow pane loses no scrollback, and a flood beside freezes nothing", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
