@@ -70,6 +70,7 @@ export interface AttachOptions {
   readonly shown?: () => void;
   /** An active window, pane and zoom of its own. */
   readonly independent?: boolean;
+  readonly follow?: boolean;
   /** Finds the session's socket anew, of another one where the person has gone there; null while it has none. */
   readonly again?: (switched: number | null) => Promise<string | Dial | null>;
 }

@@ -19,6 +19,8 @@ interface Options {
   /** The client puts copies into the system's clipboard. */
   readonly copies: boolean;
   readonly independent?: boolean;
+  /** Its size counts only while no other terminal's does. */
+  readonly follow?: boolean;
   readonly readOnly: boolean;
   readonly altScreen: boolean;
   readonly colors: ColorSetting;
@@ -35,6 +37,7 @@ export function attachRequest(options: Options): Attach {
     ...size,
     scrollback,
     independent: options.independent === true,
+    observe: options.follow === true,
     utf8: showsUtf8(env),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,

@@ -118,7 +118,7 @@ export const AttachSchema = v.object({
   ahead: v.optional(v.boolean(), false),
   /** Takes no part in the session's size, and is shown the session in its own. */
   follow: v.optional(v.boolean(), false),
-  /** Decides the session's size only while nobody else does: a view, which shows what fits into it. */
+  /** Decides the session's size only while nobody else does, and shows what fits: a view, a terminal by its person's wish. */
   observe: v.optional(v.boolean(), false),
   /** A terminal in a page. */
   page: v.optional(PageSchema),

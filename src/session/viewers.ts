@@ -1,9 +1,9 @@
 /**
  * The attached terminals, those in pages among them, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
- * Read-only terminals never decide; one that observes (a view pane of another session) decides only while nobody else
- * does. A size set through an API holds until a terminal that decides acts. Pure bookkeeping: the session applies the
- * size.
+ * Read-only terminals never decide; one that observes (a view pane of another session, `--follow`) decides only while
+ * nobody else does. A size set through an API holds until a terminal that decides acts. Pure bookkeeping: the session
+ * applies the size.
  */
 import type { Size } from "../protocol/size.ts";
 

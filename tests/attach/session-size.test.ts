@@ -38,6 +38,33 @@ describe("a terminal that is attached read-only", () => {
   });
 });
 
+test("a terminal that follows types like any other, and decides the size only while it is alone", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  const options = { rows: 10, cols: 40, flags: ["--follow"] };
+  await using follower = await EmulatorTerminal.attach(wsh, "s", options);
+  await until("its size, while it is alone", async () => (await sizeOf(wsh, "s")) === "40x10");
+  {
+    await using person = await EmulatorTerminal.attach(wsh, "s", { rows: 20, cols: 60 });
+    await until("the person's size", async () => (await sizeOf(wsh, "s")) === "60x20");
+    follower.type("echo typed\r");
+    await person.sees(/^typed$/m);
+    await follower.sees(/^typed$/m);
+    follower.resize(12, 50);
+    follower.type("echo again\r");
+    await person.sees(/^again$/m);
+    expect(await sizeOf(wsh, "s")).toBe("60x20");
+    // The first split gives the session another process: what the terminal asked for holds there, too.
+    await wsh.ok("split", "s");
+    await person.sees("│");
+    follower.resize(12, 44);
+    follower.type("echo third\r");
+    await person.sees(/^third +[│┃]/m);
+    expect(await sizeOf(wsh, "s")).toBe("60x20");
+  }
+  await until("its size, alone again", async () => (await sizeOf(wsh, "s")) === "44x12");
+});
+
 describe("a terminal that the session does not fit into", () => {
   test("says the session's size for a while, and again when it changes; then the program's last row is whole", async () => {
     await using wsh = new Wsh();

@@ -18,6 +18,7 @@ interface AttachFlags {
   readonly altScreen?: boolean;
   readonly readOnly?: boolean;
   readonly independent?: boolean;
+  readonly follow?: boolean;
   readonly prefix?: string;
   readonly nested?: boolean;
 }
@@ -38,6 +39,7 @@ export function register(program: Command): void {
     )
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
     .option("--independent", "look at windows and panes by yourself: others keep theirs")
+    .option("--follow", "leave the size to the other terminals while there are some")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "inside a session: show the other one in it")
     .option("--read-only", "watch only: send no keys, never decide the size")
@@ -48,6 +50,7 @@ export function register(program: Command): void {
       const options = {
         prefixKey: flags.prefix,
         independent: flags.independent === true,
+        follow: flags.follow === true,
         scrollback,
         altScreen: flags.altScreen === true,
         readOnly: flags.readOnly === true,
@@ -95,12 +98,13 @@ function onlyName(instance: Instance): string {
 }
 
 /** Flags of an attached terminal of its own. */
-function ownWays({ scrollback, altScreen, readOnly, independent, prefix }: AttachFlags): string[] {
+function ownWays({ scrollback, altScreen, readOnly, independent, follow, prefix }: AttachFlags): string[] {
   return [
     ...(scrollback === "new" ? [] : ["--scrollback"]),
     ...(altScreen === true ? ["--alt-screen"] : []),
     ...(readOnly === true ? ["--read-only"] : []),
     ...(independent === true ? ["--independent"] : []),
+    ...(follow === true ? ["--follow"] : []),
     ...(prefix === undefined ? [] : ["--prefix"]),
   ];
 }

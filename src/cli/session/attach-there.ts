@@ -7,7 +7,10 @@ import { attachHere } from "./attach-here.ts";
 import { SessionClient } from "./client.ts";
 import { linkOf } from "./machines.ts";
 
-type Options = Pick<AttachOptions, "independent" | "scrollback" | "altScreen" | "readOnly" | "detachAtEof"> & {
+type Options = Pick<
+  AttachOptions,
+  "independent" | "follow" | "scrollback" | "altScreen" | "readOnly" | "detachAtEof"
+> & {
   readonly prefixKey: string | undefined;
 };
 
