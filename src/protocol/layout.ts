@@ -53,15 +53,47 @@ const ChildrenSchema = v.pipe(
   v.maxLength(MAX_TREE_PANES),
 );
 
-export const LayoutTreeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([
-  v.object({ row: v.pipe(ChildrenSchema, v.description("nodes side by side")), weight: WeightField }),
-  v.object({ column: v.pipe(ChildrenSchema, v.description("nodes one above the other")), weight: WeightField }),
-  v.object({
-    pane: v.optional(v.pipe(v.string(), v.regex(/^@\d{1,9}$/), v.description("a pane of the session: it is moved"))),
-    ...ProgramFields,
-    weight: WeightField,
-  }),
-]);
+const RowSchema = v.object({
+  row: v.pipe(ChildrenSchema, v.description("nodes side by side")),
+  weight: WeightField,
+});
+const ColumnSchema = v.object({
+  column: v.pipe(ChildrenSchema, v.description("nodes one above the other")),
+  weight: WeightField,
+});
+const LeafSchema = v.object({
+  pane: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^@\d{1,9}$/, "not the id of a pane, such as @7"),
+      v.description("a pane of the session: it is moved"),
+    ),
+  ),
+  ...ProgramFields,
+  weight: WeightField,
+});
+const AnyNodeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([RowSchema, ColumnSchema, LeafSchema]);
+const NoNodeSchema = v.custom<never>(() => false, "a node has one of row and column, or says what its pane is");
+
+/**
+ * A node is read as what it means to be: a row with a mistake in it would else pass for a program to start, and take
+ * the place of all the panes that it names.
+ */
+export const LayoutTreeSchema: v.GenericSchema<unknown, LayoutTree> = {
+  ...AnyNodeSchema,
+  "~run": (dataset, config) => meantBy(dataset.value)["~run"](dataset, config),
+};
+
+function meantBy(input: unknown): v.GenericSchema<unknown, LayoutTree> {
+  if (typeof input !== "object" || input === null) return AnyNodeSchema;
+  if (Array.isArray(input)) return NoNodeSchema;
+  const keys = Object.keys(input);
+  const kinds = ["row", "column", "pane"].filter((kind) => keys.includes(kind));
+  if (kinds.length > 1) return NoNodeSchema;
+  if (kinds[0] === "row") return RowSchema;
+  if (kinds[0] === "column") return ColumnSchema;
+  return keys.length > 0 && !keys.some((key) => key in LeafSchema.entries) ? NoNodeSchema : LeafSchema;
+}
 
 /** Number of panes in a tree; past the limits, or nested too deep, null. */
 export function countPanes(tree: LayoutTree, depth = 0): number | null {

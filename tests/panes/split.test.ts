@@ -147,6 +147,44 @@ describe("by calls", () => {
     );
   });
 
+  test("a layout or a size with a mistake in it is refused, and closes, starts and changes nothing", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await http.expect(201, http.post("/sessions/dev/panes", {}));
+    const places = async () => (await panes("dev")).map(({ id, pid, row, col, cols }) => ({ id, pid, row, col, cols }));
+    const before = await places();
+    const [pane] = before.map(({ id }) => id);
+    for (const tree of [
+      { row: [] },
+      { row: [{ pane }, { pane: "six" }] },
+      { column: [{ pane }, { row: [{ command: 7 }] }] },
+      { row: [{ pane }], column: [{ pane }] },
+      { row: [{ pane }], pane },
+      { rwo: [{ pane }] },
+      { row: [{ pane }, { weight: 0 }] },
+      [{ pane }],
+      [],
+      "row",
+    ]) {
+      const { body, text } = await http.json("PUT", "/sessions/dev/layout", { tree, close_others: true });
+      expect([JSON.stringify(tree), body]).toEqual([
+        JSON.stringify(tree),
+        { error: expect.objectContaining({ code: "invalid_request" }) },
+      ]);
+      expect(text).toContain("'tree");
+    }
+    const named = await http.json("PUT", "/sessions/dev/layout", { tree: { row: [{ pane }, { pane: "six" }] } });
+    expect(named.text).toContain("tree.row.1.pane");
+    for (const [path, body] of [
+      ["panes", { percent: 40, cells: 20 }],
+      ["pane/resize", { cols: 20, cols_percent: 40 }],
+    ] as const) {
+      expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toContain("not both");
+    }
+    expect(await places()).toEqual(before);
+  });
+
   test("a limit of panes, a whole tree, presets, and tmux's layouts", async () => {
     await using all = await splitServer({ config: "max_panes = 4\n" });
     const { wsh, http, panes } = all;

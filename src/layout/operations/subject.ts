@@ -90,6 +90,9 @@ export function otherPane({ split, place }: Pick<LayoutCall, "split" | "place">,
 }
 
 export function amount(cells: number | undefined, percent: number | undefined): Amount | undefined {
+  if (cells !== undefined && percent !== undefined) {
+    throw new WshError("invalid_request", `a size is ${cells} cells or ${percent} percent, not both`);
+  }
   if (cells !== undefined) return { cells };
   return percent === undefined ? undefined : { percent };
 }
