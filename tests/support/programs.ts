@@ -17,14 +17,14 @@ export function pathOf(program: string): string | null {
 /** Whether one of these is missing; says which, once each. */
 export function isMissing(...programs: readonly string[]): boolean {
   const missing = programs.filter((name) => pathOf(name) === null);
-  for (const name of missing) say(name);
+  for (const name of missing) sayMissing(name);
   return missing.length > 0;
 }
 
 /** Path of the first of these names for one program that is installed; says when there is none. */
 export function anyOf(...names: readonly [string, ...string[]]): string | null {
   const [found] = names.flatMap((name) => pathOf(name) ?? []);
-  if (found === undefined) say(names[0]);
+  if (found === undefined) sayMissing(names[0]);
   return found ?? null;
 }
 
@@ -33,8 +33,13 @@ export function testWith(...programs: readonly string[]): typeof test {
   return isMissing(...programs) ? (test.skip as typeof test) : test;
 }
 
-function say(name: string): void {
-  if (said.has(name)) return;
-  said.add(name);
-  console.error(`SKIPPED: '${name}' is not installed, so what tests it does not run`);
+function sayMissing(name: string): void {
+  say(name, `'${name}' is not installed, so what tests it does not run`);
+}
+
+/** Says once that something is skipped, and why. */
+export function say(what: string, why: string): void {
+  if (said.has(what)) return;
+  said.add(what);
+  console.error(`SKIPPED: ${why}`);
 }

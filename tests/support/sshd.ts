@@ -5,17 +5,27 @@ import { join } from "node:path";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 
-/** A server of ssh on the loopback interface, with keys of its own, for this account. */
+/** Where a server listens, and what begins its command line: a network of its own (network.ts). */
+export interface SshdPlace {
+  readonly address: string;
+  readonly inside: readonly string[];
+}
+
+/** A server of ssh on the loopback interface unless told, with keys of its own, for this account. */
 export class Sshd implements AsyncDisposable {
   private constructor(
     private readonly dir: string,
     private readonly port: number,
     private process: Bun.Subprocess,
     private readonly args: readonly string[],
+    private readonly address: string,
   ) {}
 
   /** @param settings further lines of sshd_config, such as `AllowStreamLocalForwarding no` */
-  static async start(settings: readonly string[] = []): Promise<Sshd> {
+  static async start(
+    settings: readonly string[] = [],
+    { address, inside }: SshdPlace = { address: "127.0.0.1", inside: [] },
+  ): Promise<Sshd> {
     const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-sshd-"));
     for (const key of ["host", "user"]) {
       Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", join(dir, key)]);
@@ -27,11 +37,20 @@ export class Sshd implements AsyncDisposable {
     listener.stop(true);
     const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
     fs.writeFileSync(join(dir, "sshd_config"), settings.map((line) => `${line}\n`).join(""));
-    const args = [pathOf("sshd") ?? "sshd", "-D", "-e", "-f", join(dir, "sshd_config"), "-p", `${port}`].concat(
+    const args = [
+      ...inside,
+      pathOf("sshd") ?? "sshd",
+      "-D",
+      "-e",
+      "-f",
+      join(dir, "sshd_config"),
+      "-p",
+      `${port}`,
+    ].concat(
       ["-h", join(dir, "host")],
-      ["ListenAddress=127.0.0.1", ...options].flatMap((option) => ["-o", option]),
+      [`ListenAddress=${address}`, ...options].flatMap((option) => ["-o", option]),
     );
-    const sshd = new Sshd(dir, port, Bun.spawn(args, { stderr: "ignore" }), args);
+    const sshd = new Sshd(dir, port, Bun.spawn(args, { stderr: "ignore" }), args, address);
     await until("sshd", async () => Bun.spawnSync(["sh", "-c", sshd.command("true")]).success || null);
     return sshd;
   }
@@ -44,7 +63,7 @@ export class Sshd implements AsyncDisposable {
   login(flags = ""): string {
     const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"];
     const given = options.map((option) => `-o ${option}`).join(" ");
-    return `ssh ${flags}-F none -i ${this.dir}/user -p ${this.port} ${given} 127.0.0.1`;
+    return `ssh ${flags}-F none -i ${this.dir}/user -p ${this.port} ${given} ${this.address}`;
   }
 
   /** A configuration of ssh in which this server is the host `name`, which asks nobody anything. */
@@ -52,7 +71,7 @@ export class Sshd implements AsyncDisposable {
     const path = join(this.dir, `${name}.ssh_config`);
     const lines = [
       `Host ${name}`,
-      "HostName 127.0.0.1",
+      `HostName ${this.address}`,
       `Port ${this.port}`,
       `IdentityFile ${this.dir}/user`,
       "IdentitiesOnly yes",

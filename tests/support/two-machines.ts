@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
-import { Sshd } from "./sshd.ts";
+import { Sshd, type SshdPlace } from "./sshd.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";
 
@@ -15,6 +15,8 @@ export interface MachinesSetup {
   readonly bashrc?: string;
   /** There is no wsh on the far machine. */
   readonly bare?: boolean;
+  /** The far machine's network. */
+  readonly at?: SshdPlace;
   readonly near?: WshOptions;
 }
 
@@ -28,7 +30,7 @@ export class TwoMachines implements AsyncDisposable {
   ) {}
 
   /** The far machine is `m1`, and is added unless told. */
-  static async start({ sshd = [], bashrc, bare = false, near = {} }: MachinesSetup = {}): Promise<TwoMachines> {
+  static async start({ sshd = [], bashrc, bare = false, at, near = {} }: MachinesSetup = {}): Promise<TwoMachines> {
     const far = new Wsh();
     const bin = join(far.dir, "bin");
     fs.mkdirSync(bin);
@@ -38,7 +40,7 @@ export class TwoMachines implements AsyncDisposable {
     // Nothing that the tester has installed is found there.
     const own = { ...env, PATH: `${bin}:/usr/bin:/bin` };
     const set = Object.entries(own).map(([name, value]) => `${name}=${value}`);
-    const server = await Sshd.start([`SetEnv ${set.join(" ")}`, ...sshd]);
+    const server = await Sshd.start([`SetEnv ${set.join(" ")}`, ...sshd], at);
     const ssh = `ssh -F ${server.clientConfig("m1")}`;
     const here = new Wsh({ ...near, env: { WSH_SSH_COMMAND: ssh, ...near.env } });
     return new TwoMachines(here, far, server);

@@ -1,0 +1,69 @@
+/** A machine in a network of its own, whose link goes down: nothing arrives, and nobody is told. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { canMakeNetworks, Network } from "../support/network.ts";
+import { isMissing } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { TwoMachines } from "../support/two-machines.ts";
+import { until } from "../support/until.ts";
+
+setDefaultTimeout(180_000);
+/** With the full size the link is down until everybody has given up; else as long as a list and a call take. */
+const isLong = process.env.WSH_TEST_FULL !== undefined;
+/** A caller's own deadline, in ms. */
+const DEADLINE_MS = 1_500;
+/** Longest time from the silence of a way to word of it, in ms: three of ssh's questions, and a busy machine. */
+const NOTICED_MS = 60_000;
+
+test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
+  "a link that is silent: its sessions are listed as of then, calls end at their deadline, and the screen is back with it",
+  async () => {
+    await using network = await Network.make();
+    const at = { address: network.far, inside: network.inside };
+    await using machines = await (await TwoMachines.start({ at })).add();
+    const { near, far } = machines;
+    await near.ok("new", "m1/dev");
+    await near.session("own");
+    await near.server();
+    const pane = (await near.ok("split", "own", "--view", "m1/dev")).trim();
+    await using person = await EmulatorTerminal.attach(near, "m1/dev");
+    person.type("echo before\r");
+    await person.sees(/^before$/m);
+    await near.shows(pane, /^before$/m);
+    const listed = async () => {
+      const all = (await (await near.fetch("/sessions")).json()) as Record<string, unknown>[];
+      return all.find(({ name }) => name === "m1/dev");
+    };
+    expect(await listed()).not.toHaveProperty("as_of");
+
+    await network.link("down");
+    const late = join(far.dir, "late");
+    const began = performance.now();
+    const refused = await near.fetch("/sessions/m1%2Fdev/exec", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Wsh-Deadline": `${Date.now() + DEADLINE_MS}` },
+      body: JSON.stringify({ command: `touch ${late}` }),
+    });
+    const { error } = (await refused.json()) as { error: { code: string } };
+    expect(error.code).toMatch(/^(outcome_unknown|machine_unreachable)$/);
+    expect(performance.now() - began).toBeLessThan(NOTICED_MS);
+    expect(await listed()).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
+    await far.ok("send", "dev", "--enter", "echo meanwhile");
+    await far.shows("dev", /^meanwhile$/m);
+    if (isLong) {
+      const says = async (): Promise<boolean> => /m1 unreachable, \d+ s/.test(await person.text());
+      await until("the terminal to say so", says, NOTICED_MS);
+      await until("the view to say so", async () => (await near.screen(pane)).includes("unreachable"), NOTICED_MS);
+      await until("ssh to give up", () => machines.masterPid() === null, NOTICED_MS);
+    }
+
+    await network.link("up");
+    await until("the screen to be back", async () => /^meanwhile$/m.test(await person.text()), NOTICED_MS);
+    expect(await person.text()).not.toContain("unreachable");
+    await until("the view to be back", async () => /^meanwhile$/m.test(await near.screen(pane)), NOTICED_MS);
+    await until("the machine to be listed as it is", async () => (await listed())?.as_of === undefined, NOTICED_MS);
+    expect((await near.run("exec", "m1/dev", "--", "echo after")).stdout).toBe("after\n");
+    expect(fs.existsSync(late)).toBe(false);
+  },
+);

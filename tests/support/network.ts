@@ -1,0 +1,89 @@
+/**
+ * A machine's network of its own: a network namespace of Linux, joined to this one by a pair of interfaces. Its link can
+ * go down as a cable is drawn: what is sent vanishes, nobody is told, no connection ends. Takes root.
+ *
+ * The namespace, its interfaces and what runs in it end with their owner, a shell that waits for its standard input to
+ * end: also when the test was killed.
+ */
+import { pathOf, say } from "./programs.ts";
+import { until } from "./until.ts";
+
+/** 198.18.0.0/15 is set aside for measuring networks (RFC 2544): nobody routes to it. In it are so many networks of four. */
+const NETWORKS = 2 ** 15;
+
+const OWN = `
+trap '' HUP INT TERM
+ip netns add "$1" && ip link add "$2" type veth peer name "$3" netns "$1" || exit 1
+ip address add "$4/30" dev "$2" && ip link set "$2" up || exit 1
+ip -n "$1" address add "$5/30" dev "$3" && ip -n "$1" link set "$3" up && ip -n "$1" link set lo up || exit 1
+echo ready
+cat >/dev/null
+`;
+const END = `
+ip netns pids "$1" 2>/dev/null | xargs -r kill -9
+ip netns del "$1" 2>/dev/null
+ip link del "$2" 2>/dev/null
+`;
+
+/** Whether namespaces can be made here; says why not. */
+export function canMakeNetworks(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) {
+    say("networks", "network namespaces take root on Linux, so what tests them does not run");
+    return false;
+  }
+  if (pathOf("ip") === null) {
+    say("networks", "'ip' is not installed, so what tests network namespaces does not run");
+    return false;
+  }
+  // A container may be root, and not be allowed this.
+  const probe = Bun.spawnSync(["unshare", "-n", "true"], { stderr: "ignore" });
+  if (!probe.success) say("networks", "network namespaces are not allowed here, so what tests them does not run");
+  return probe.success;
+}
+
+export class Network implements AsyncDisposable {
+  private constructor(
+    private readonly owner: Bun.Subprocess<"pipe", "pipe", "pipe">,
+    private readonly name: string,
+    private readonly farEnd: string,
+    /** This side's address, and the other's. */
+    readonly near: string,
+    readonly far: string,
+  ) {}
+
+  static async make(): Promise<Network> {
+    // An interface's name has at most 15 bytes.
+    const id = crypto.randomUUID().slice(0, 8);
+    const at = Math.floor(Math.random() * NETWORKS) * 4;
+    const address = (host: number): string => `198.${18 + (at >> 16)}.${(at >> 8) & 0xff}.${(at & 0xff) + host}`;
+    const [name, nearEnd, farEnd, near, far] = [`wsh-${id}`, `wn${id}`, `wf${id}`, address(1), address(2)];
+    const args = [name, nearEnd, farEnd, near, far];
+    const owner = Bun.spawn(["setsid", "sh", "-c", `trap '${END}' EXIT\n${OWN}`, "sh", ...args], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const { value } = await owner.stdout.getReader().read();
+    if (value === undefined) throw new Error(`no network: ${await new Response(owner.stderr).text()}`);
+    return new Network(owner, name, farEnd, near, far);
+  }
+
+  /** Begins a command line that runs in the other machine's network. */
+  get inside(): readonly string[] {
+    return [pathOf("ip") ?? "ip", "netns", "exec", this.name];
+  }
+
+  /** Draws the cable, or plugs it in again. */
+  async link(state: "up" | "down"): Promise<void> {
+    const set = Bun.spawnSync(["ip", "-n", this.name, "link", "set", this.farEnd, state]);
+    if (!set.success) throw new Error(set.stderr.toString());
+    if (state === "down") return;
+    const ping = (): boolean => Bun.spawnSync([...this.inside, "ip", "route", "get", this.near]).success;
+    await until("the route to be back", ping);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.owner.stdin.end();
+    await this.owner.exited;
+  }
+}
