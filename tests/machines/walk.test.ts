@@ -1,26 +1,40 @@
 /**
- * A random walk over three machines: commands, servers killed, processes stopped, ways cut and held. Whatever happens, no
- * command runs twice or after its deadline, and no session vanishes from the list. `WSH_WALK_SEED` repeats a walk.
+ * A random walk over three machines, over HTTP, ssh and NATS: commands and creates, while servers, session processes, ssh
+ * masters and the server here are killed, processes stopped, ways cut and held. Whatever happens, no command runs twice or
+ * after its deadline, no session is made twice, and none vanishes from the list. `WSH_WALK_SEED` repeats a walk.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
+import { prepareStateDir } from "../../src/instance/paths.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
+import { NatsServer, writeCredentials } from "../support/nats-server.ts";
+import { isMissing } from "../support/programs.ts";
+import { TwoMachines } from "../support/two-machines.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
 
-setDefaultTimeout(600_000);
-const STEPS = process.env.WSH_TEST_FULL === undefined ? 4 : 120;
+setDefaultTimeout(900_000);
+const isLong = process.env.WSH_TEST_FULL !== undefined;
 /** A caller's own deadline, in ms: as long as the way may be lost in a step. */
 const DEADLINE_MS = 3_000;
 /** Longest time from a command's first byte to its own clock, in ms: a loaded machine. A way is held for as long. */
 const SLACK_MS = 5_000;
 
+/** What can happen; the small walk takes each but the last two once, of which the first waits longest. */
+const events = ["create", "cut", "kill host", "kill server", "kill near", "stop host", "hold", "kill all"] as const;
+const STEPS = isLong ? 60 : events.length - 2;
+
 interface Machine {
   readonly name: string;
   readonly wsh: Wsh;
-  readonly proxy: CutProxy;
-  readonly bind: string;
+  /** Ends the connections of its way. */
+  cut(): void;
+  /** Nothing arrives any more, until what is returned is called. */
+  hold(): () => void;
+  /** Starts its server anew after it was killed. */
+  serve(): Promise<void>;
 }
 
 interface Sent {
@@ -29,84 +43,198 @@ interface Sent {
   readonly answer: Promise<string>;
 }
 
-async function machine(near: Wsh, name: string): Promise<Machine> {
-  const wsh = new Wsh();
+const hasSsh = !isMissing("sshd", "ssh", "ssh-keygen");
+const hasNats = !isMissing("nats-server");
+
+async function overHttp(near: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
+  const wsh = stack.use(new Wsh());
   await wsh.server("--bind", "127.0.0.1:0");
   const [url] = JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses;
-  const proxy = await CutProxy.to(Number(new URL(url).port));
+  const { host, port } = new URL(url);
+  const proxy = stack.use(await CutProxy.to(Number(port)));
   const token = (await wsh.ok("token")).trim();
-  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", name, "--token", token);
-  await wsh.session("dev");
-  return { name, wsh, proxy, bind: new URL(url).host };
+  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m2", "--token", token);
+  return { name: "m2", wsh, ...ways(proxy), serve: async () => void (await wsh.server("--bind", host)) };
 }
 
-async function serverAgain({ wsh, bind }: Machine): Promise<void> {
+/** Its ssh master is killed, or stopped: what a way over ssh depends on here. */
+async function overSsh(machines: TwoMachines): Promise<Machine> {
+  await machines.add();
+  return {
+    name: "m1",
+    wsh: machines.far,
+    cut: () => void (machines.masterPid() !== null && machines.killMaster()),
+    hold: () => {
+      const master = machines.masterPid();
+      if (master === null) return () => {};
+      process.kill(master, "SIGSTOP");
+      return () => void process.kill(master, "SIGCONT");
+    },
+    // The way there starts one.
+    serve: async () => {},
+  };
+}
+
+async function overNats(near: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
+  const wsh = stack.use(new Wsh());
+  const [me, m3] = [{ name: "me", role: "operate" } as const, { name: "m3", role: "machine" } as const];
+  const nats = stack.use(await NatsServer.start(wsh.dir, [me, m3]));
+  const proxy = stack.use(await CutProxy.to(nats.port));
+  prepareStateDir(near.instance);
+  writeCredentials(joinedFile(near.instance), me, [nats.url]);
+  prepareStateDir(wsh.instance);
+  writeCredentials(joinedFile(wsh.instance), m3, [`nats://127.0.0.1:${proxy.port}`]);
+  await wsh.server();
+  return { name: "m3", wsh, ...ways(proxy), serve: async () => void (await wsh.server()) };
+}
+
+function ways(proxy: CutProxy): Pick<Machine, "cut" | "hold"> {
+  return {
+    cut: () => proxy.snap(),
+    hold: () => {
+      proxy.hold();
+      return () => proxy.heal();
+    },
+  };
+}
+
+async function killServer({ wsh, serve }: Machine): Promise<void> {
   await wsh.killServer();
   await until("the server to be gone", () => wsh.servers().length === 0);
-  await wsh.server("--bind", bind);
+  await serve();
 }
 
-test("no command runs twice or after its deadline, and no session vanishes", async () => {
-  let seed = Number(process.env.WSH_WALK_SEED ?? 20_264);
+/** The session process of `dev`. */
+async function hostOfDev({ wsh }: Machine): Promise<number> {
+  const found = (await wsh.list()).find(({ name }) => name === "dev");
+  return hostOf(found?.pid ?? null);
+}
+
+/** Kills the session process of `dev`, which is lost then, and is restored. */
+async function killHost(at: Machine, whileLost: () => Promise<void>): Promise<void> {
+  process.kill(await hostOfDev(at), "SIGKILL");
+  const isLost = async () => (await at.wsh.list()).some(({ name, state }) => name === "dev" && state === "lost");
+  await until("the session to be lost", isLost);
+  await whileLost();
+  await at.wsh.ok("restore", "dev");
+}
+
+test("no command runs twice or after its deadline, no session is made twice, and none vanishes", async () => {
+  const firstSeed = Number(process.env.WSH_WALK_SEED ?? 20_264);
+  let seed = firstSeed;
   const random = (below: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
     return Math.floor((seed / 2_147_483_648) * below);
   };
-  await using near = new Wsh();
+  await using stack = new AsyncDisposableStack();
+  const two = hasSsh ? stack.use(await TwoMachines.start()) : null;
+  const near = two?.near ?? stack.use(new Wsh());
+  const machines = [
+    await overHttp(near, stack),
+    ...(hasNats ? [await overNats(near, stack)] : []),
+    ...(two === null ? [] : [await overSsh(two)]),
+  ];
   await near.server();
-  const machines = [await machine(near, "m1"), await machine(near, "m2")];
   const log = join(near.dir, "runs");
   fs.writeFileSync(log, "");
-  const names = new Set(machines.map(({ name }) => `${name}/dev`));
-  const sent: Sent[] = [];
   const listed = async (): Promise<string[]> =>
-    ((await (await near.fetch("/sessions")).json()) as { name: string }[]).map(({ name }) => name);
-  expect((await listed()).sort()).toEqual([...names].sort());
-
-  const exec = (at: Machine, mark: string): Sent => {
-    const deadline = Date.now() + DEADLINE_MS;
-    const body = JSON.stringify({ command: `echo ${mark} $(date +%s%3N) >>${log}` });
-    const headers = { "Content-Type": "application/json", "Wsh-Request": mark, "Wsh-Deadline": `${deadline}` };
-    const path = `/sessions/${at.name}%2Fdev/exec`;
-    const answer = near.fetch(path, { method: "POST", headers, body }).then(async (response) => {
-      const { error } = (await response.json()) as { error?: { code: string } };
-      return error?.code ?? "done";
-    });
-    return { mark, deadline, answer: answer.catch(() => "connection") };
+    ((await (await near.fetch("/sessions?all_machines=1")).json()) as { name: string }[]).map(({ name }) => name);
+  /** Those that were listed once. */
+  const known = new Set<string>();
+  const appears = async (name: string): Promise<void> => {
+    await until(`${name} to be listed`, async () => (await listed()).includes(name));
+    known.add(name);
+  };
+  for (const { name, wsh } of machines) {
+    await wsh.session("dev");
+    await appears(`${name}/dev`);
+  }
+  const trace: string[] = [];
+  const nothingVanished = async (): Promise<void> => {
+    const all = await listed();
+    const vanished = [...known].filter((name) => !all.includes(name));
+    expect({ seed: firstSeed, trace, vanished }).toEqual({ seed: firstSeed, trace, vanished: [] });
   };
 
+  const post = async (path: string, id: string, body: object, deadline?: number) => {
+    const headers = {
+      ...{ "Content-Type": "application/json", "Wsh-Request": id },
+      ...(deadline === undefined ? {} : { "Wsh-Deadline": `${deadline}` }),
+    };
+    const response = await near.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as { name?: string; error?: { code: string } };
+  };
+  const exec = (at: Machine, mark: string): Sent => {
+    const deadline = Date.now() + DEADLINE_MS;
+    const body = { command: `echo ${mark} $(date +%s%3N) >>${log}` };
+    const answer = post(`/sessions/${at.name}%2Fdev/exec`, mark, body, deadline).then(
+      ({ error }) => error?.code ?? "done",
+      () => "connection",
+    );
+    return { mark, deadline, answer };
+  };
+  /** A session under a name that the machine chooses; asked again by its id until it is known what came of it. */
+  const create = async (at: Machine, id: string): Promise<void> => {
+    const ask = () => post("/sessions", id, { server: at.name, name_prefix: `${id}-` }).catch(() => null);
+    const made = await until(`what came of ${id}`, async () => {
+      const answer = await ask();
+      return answer?.name === undefined && answer?.error?.code !== "deadline_passed" ? null : answer;
+    });
+    if (made.name !== undefined) await appears(made.name);
+  };
+
+  const sent: Sent[] = [];
   for (let step = 0; step < STEPS; step++) {
-    const at = machines[random(machines.length)];
-    if (at === undefined) throw new Error("no machine");
+    const at = machines[isLong ? random(machines.length) : step % machines.length];
+    const event = events[isLong ? random(events.length) : step];
+    if (at === undefined || event === undefined) throw new Error("no such step");
+    trace.push(`${event} ${at.name}`);
     const asked = exec(at, `r${step}`);
     sent.push(asked);
-    switch (step < 4 ? step : random(5)) {
-      case 0:
-        at.proxy.snap();
+    switch (event) {
+      case "create": {
+        const made = create(at, `c${step}`);
+        at.cut();
+        await made;
         break;
-      case 1:
-        await serverAgain(at);
+      }
+      case "cut":
+        at.cut();
         break;
-      case 2:
-        at.proxy.hold();
-        await until("the deadline", () => Date.now() > asked.deadline + SLACK_MS);
-        at.proxy.heal();
+      case "kill host":
+        await killHost(at, nothingVanished);
         break;
-      case 3: {
-        const host = at.wsh.hosts()[0] ?? process.pid;
+      case "kill server":
+        await killServer(at);
+        break;
+      case "kill near":
+        await near.killServer();
+        await until("the server here to be gone", () => near.servers().length === 0);
+        await near.server();
+        break;
+      case "stop host": {
+        const host = await hostOfDev(at);
         process.kill(host, "SIGSTOP");
         await until("a while", () => Date.now() > asked.deadline - DEADLINE_MS + 1_000);
+        await nothingVanished();
         process.kill(host, "SIGCONT");
         break;
       }
-      default:
-        at.proxy.snap();
-        await serverAgain(at);
+      case "hold": {
+        const heal = at.hold();
+        await until("the deadline", () => Date.now() > asked.deadline + SLACK_MS);
+        await nothingVanished();
+        heal();
+        break;
+      }
+      case "kill all":
+        at.cut();
+        await killServer(at);
+        await killHost(at, nothingVanished);
     }
-    await asked.answer;
-    expect((await listed()).sort()).toEqual([...names].sort());
+    trace.push(await asked.answer);
+    await nothingVanished();
   }
-  for (const { proxy } of machines) proxy.heal();
   // Everything that was begun has ended where the next command does.
   for (const { wsh } of machines) {
     await until("the prompt", async () => (await wsh.run("exec", "dev", "--", "true")).code === 0);
@@ -115,15 +243,16 @@ test("no command runs twice or after its deadline, and no session vanishes", asy
   for (const { mark, deadline, answer } of sent) {
     const own = runs.map((line) => line.split(" ")).filter(([name]) => name === mark);
     const said = await answer;
-    expect({ mark, said, runs: own.length <= 1 }).toEqual({ mark, said, runs: true });
-    if (said === "done") expect({ mark, runs: own.length }).toEqual({ mark, runs: 1 });
+    expect({ trace, mark, said, runs: own.length <= 1 }).toEqual({ trace, mark, said, runs: true });
+    if (said === "done") expect({ trace, mark, runs: own.length }).toEqual({ trace, mark, runs: 1 });
     if (said === "deadline_passed" || said === "machine_unreachable")
-      expect({ mark, runs: own.length }).toEqual({ mark, runs: 0 });
+      expect({ trace, mark, runs: own.length }).toEqual({ trace, mark, runs: 0 });
     // The shell takes a moment from the first byte to the command.
     for (const [, time] of own) expect(Number(time)).toBeLessThan(deadline + SLACK_MS);
   }
-  for (const { proxy, wsh } of machines) {
-    await proxy[Symbol.asyncDispose]();
-    await wsh[Symbol.asyncDispose]();
+  for (const { wsh } of machines) {
+    const ids = (await wsh.list()).map(({ name }) => /^c\d+/.exec(name)?.[0]).filter(Boolean);
+    expect({ trace, twice: ids.length - new Set(ids).size }).toEqual({ trace, twice: 0 });
   }
+  if (isLong) console.log(`seed ${firstSeed}: ${trace.join(", ")}`);
 });

@@ -7,19 +7,10 @@ import { join } from "node:path";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { unpackInvitation } from "../../src/cluster/authority/invitation.ts";
 import { type Credentials, type FleetRole, parseCredentials } from "../../src/protocol/fleet.ts";
+import { freePorts } from "./nats-server.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 import { Wsh } from "./wsh.ts";
-
-/** Ports that nobody has at this moment. */
-export function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () =>
-    Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } }),
-  );
-  const ports = listeners.map(({ port }) => port);
-  for (const listener of listeners) listener.stop(true);
-  return ports;
-}
 
 export class TestFleet implements AsyncDisposable {
   private readonly connections: NatsConnection[] = [];

@@ -9,7 +9,8 @@ import { Wsh, type WshOptions } from "./wsh.ts";
 
 export class TestFleet implements AsyncDisposable {
   private constructor(
-    readonly nats: NatsServer,
+    /** The NATS servers; more than one are a cluster. */
+    readonly cluster: readonly NatsServer[],
     /** Those that use the machines, by user. */
     readonly hubs: ReadonlyMap<string, Wsh>,
     readonly machines: ReadonlyMap<string, Wsh>,
@@ -18,24 +19,32 @@ export class TestFleet implements AsyncDisposable {
   /** Starts the machines' servers and those of the others, each with a role. */
   static async start(
     users: readonly FleetUser[],
-    options: NatsServerOptions & { wsh?: WshOptions } = {},
+    options: NatsServerOptions & { wsh?: WshOptions; servers?: number } = {},
   ): Promise<TestFleet> {
     const all = new Map(users.map((user) => [user.name, new Wsh(options.wsh)]));
     const [first] = [...all.values()];
     if (first === undefined) throw new Error("a fleet of nobody");
-    const nats = await NatsServer.start(first.dir, users, options);
+    const cluster = await NatsServer.cluster(options.servers ?? 1, first.dir, users, options);
+    const urls = cluster.map(({ url }) => url);
     for (const user of users) {
       const wsh = all.get(user.name);
       if (wsh === undefined) continue;
       prepareStateDir(wsh.instance);
-      writeCredentials(joinedFile(wsh.instance), user, [nats.url]);
+      writeCredentials(joinedFile(wsh.instance), user, urls);
       await wsh.server();
     }
     const of = (isMachine: boolean) =>
       new Map(
         [...all].filter(([name]) => (users.find((user) => user.name === name)?.role === "machine") === isMachine),
       );
-    return new TestFleet(nats, of(false), of(true));
+    return new TestFleet(cluster, of(false), of(true));
+  }
+
+  /** The only NATS server, or the first. */
+  get nats(): NatsServer {
+    const [nats] = this.cluster;
+    if (nats === undefined) throw new Error("a fleet without a server");
+    return nats;
   }
 
   hub(name: string): Wsh {
@@ -48,7 +57,7 @@ export class TestFleet implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const wsh of [...this.hubs.values(), ...this.machines.values()]) await wsh[Symbol.asyncDispose]();
-    await this.nats[Symbol.asyncDispose]();
+    for (const nats of this.cluster) await nats[Symbol.asyncDispose]();
   }
 }
 

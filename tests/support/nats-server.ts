@@ -23,6 +23,16 @@ export interface NatsServerOptions {
   readonly trusted?: readonly string[];
 }
 
+/** Ports of the loopback interface that nobody has at this moment. */
+export function freePorts(count: number): number[] {
+  const listeners = Array.from({ length: count }, () =>
+    Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } }),
+  );
+  const ports = listeners.map(({ port }) => port);
+  for (const listener of listeners) listener.stop(true);
+  return ports;
+}
+
 /** What each role may do (docs/machines.md, A cluster of your own). */
 export function permissionsOf({ name, role }: FleetUser): { publish: string[]; subscribe: string[] } {
   if (role === "machine") {
@@ -58,23 +68,42 @@ export function permissionsOf({ name, role }: FleetUser): { publish: string[]; s
   };
 }
 
+/** Ports of one server. */
+interface Ports {
+  readonly clients: number;
+  /** Of its cluster. */
+  readonly routes: number;
+  /** Where it says who is connected. */
+  readonly monitor: number;
+}
+
 export class NatsServer implements AsyncDisposable {
   private process: Bun.Subprocess | null = null;
 
   private constructor(
     private readonly dir: string,
-    readonly port: number,
+    private readonly ports: Ports,
+    private readonly name: string,
   ) {}
 
-  static async start(
+  static async start(dir: string, users: readonly FleetUser[], options: NatsServerOptions = {}): Promise<NatsServer> {
+    const [server] = await NatsServer.cluster(1, dir, users, options);
+    if (server === undefined) throw new Error("no server");
+    return server;
+  }
+
+  /** Servers that know each other. */
+  static async cluster(
+    count: number,
     dir: string,
     users: readonly FleetUser[],
     { jetstream = false, trusted = [] }: NatsServerOptions = {},
-  ): Promise<NatsServer> {
-    using probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    const { port } = probe;
-    probe.stop(true);
-    const server = new NatsServer(dir, port);
+  ): Promise<NatsServer[]> {
+    const free = freePorts(3 * count);
+    const servers = Array.from({ length: count }, (_, at) => {
+      const [clients = 0, routes = 0, monitor = 0] = free.slice(3 * at);
+      return new NatsServer(dir, { clients, routes, monitor }, `nats${at + 1}`);
+    });
     const authorization = {
       users: [
         ...users.map((user) => ({
@@ -86,14 +115,27 @@ export class NatsServer implements AsyncDisposable {
       ],
     };
     const store = jetstream ? { jetstream: { store_dir: join(dir, "js") } } : {};
-    const config = { listen: `127.0.0.1:${port}`, authorization, ...store };
-    fs.writeFileSync(join(dir, "nats.json"), JSON.stringify(config), { mode: 0o600 });
-    await server.begin();
-    return server;
+    const routes = servers.map(({ ports }) => `nats://127.0.0.1:${ports.routes}`);
+    for (const { ports, name } of servers) {
+      const listen = `127.0.0.1:${ports.clients}`;
+      const cluster = {
+        cluster: { name: "tests", listen: `127.0.0.1:${ports.routes}`, routes },
+        ...{ server_name: name, http: `127.0.0.1:${ports.monitor}` },
+      };
+      const config = { listen, authorization, ...store, ...(count === 1 ? {} : cluster) };
+      fs.writeFileSync(join(dir, `${name}.json`), JSON.stringify(config), { mode: 0o600 });
+    }
+    await Promise.all(servers.map((server) => server.begin()));
+    await Promise.all(servers.map((server) => server.joined(count - 1)));
+    return servers;
   }
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return this.ports.clients;
   }
 
   get pid(): number {
@@ -103,9 +145,9 @@ export class NatsServer implements AsyncDisposable {
 
   /** Starts it, or starts it again at the same port. */
   async begin(): Promise<void> {
-    const log = join(this.dir, "nats.log");
+    const log = join(this.dir, `${this.name}.log`);
     const program = pathOf("nats-server") ?? "nats-server";
-    this.process = Bun.spawn([program, "-c", join(this.dir, "nats.json"), "-l", log], {
+    this.process = Bun.spawn([program, "-c", join(this.dir, `${this.name}.json`), "-l", log], {
       stdout: "ignore",
       stderr: "ignore",
     });
@@ -121,6 +163,26 @@ export class NatsServer implements AsyncDisposable {
       },
       START_MS,
     );
+  }
+
+  /** Waits until it has routes to so many others. */
+  async joined(others: number): Promise<void> {
+    const known = async (): Promise<boolean> => {
+      const { remotes = 0 } = await this.told<{ remotes?: number }>("/varz");
+      return remotes >= others;
+    };
+    if (others > 0) await until(`${others} other servers`, known, START_MS);
+  }
+
+  /** Whether a user is connected to it. */
+  async has(user: string): Promise<boolean> {
+    if (this.process === null) return false;
+    const { connections } = await this.told<{ connections: { authorized_user?: string }[] }>("/connz?auth=1");
+    return connections.some(({ authorized_user }) => authorized_user === user);
+  }
+
+  private async told<T>(path: string): Promise<T> {
+    return (await (await fetch(`http://127.0.0.1:${this.ports.monitor}${path}`)).json()) as T;
   }
 
   async kill(): Promise<void> {

@@ -9,6 +9,8 @@ export interface SshResult {
   readonly stdout: string;
   /** What ssh says of a failure, its last lines. */
   readonly stderr: string;
+  /** It printed more than is read, and was ended: what it would have said is not known. */
+  readonly isEndless: boolean;
 }
 
 /**
@@ -27,11 +29,16 @@ export async function runSsh(
   }
   const timer = setTimeout(() => child.kill(), timeoutMs);
   // A master that stays may keep the pipes open: the end of the process counts, not theirs.
-  const [stdout, stderr] = [collected(child.stdout), collected(child.stderr)];
+  let isEndless = false;
+  const tooMuch = (): void => {
+    isEndless = true;
+    child.kill();
+  };
+  const [stdout, stderr] = [collected(child.stdout, tooMuch), collected(child.stderr, tooMuch)];
   try {
     await child.exited;
     await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(PIPE_MS)]);
-    return { code: child.exitCode, stdout: stdout.text(), stderr: stderr.text().trim() };
+    return { code: child.exitCode, stdout: stdout.text(), stderr: stderr.text().trim(), isEndless };
   } finally {
     clearTimeout(timer);
     stdout.end();
@@ -42,7 +49,7 @@ export async function runSsh(
 /** Time for what was written before the process ended to be read, in ms. */
 const PIPE_MS = 200;
 
-function collected(stream: ReadableStream<Uint8Array>) {
+function collected(stream: ReadableStream<Uint8Array>, tooMuch: () => void) {
   const reader = stream.getReader();
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -52,6 +59,7 @@ function collected(stream: ReadableStream<Uint8Array>) {
       if (isDone || value === undefined) return;
       size += value.length;
       if (size <= MAX_OUTPUT_BYTES) parts.push(value);
+      else tooMuch();
     }
   })();
   return {

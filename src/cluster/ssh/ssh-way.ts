@@ -92,7 +92,11 @@ export class SshWay implements Way {
     const ms = timeoutMs ?? (program.batch ? LOGIN_MS : ASKED_LOGIN_MS);
     await this.dropDeadMaster();
     const args = runArgs(program, this.address, this.places.control, script);
-    const { code, stdout, stderr } = await runSsh(args, { timeoutMs: ms, ...(input === undefined ? {} : { input }) });
+    const { code, stdout, stderr, isEndless } = await runSsh(args, {
+      timeoutMs: ms,
+      ...(input === undefined ? {} : { input }),
+    });
+    if (isEndless) throw this.unreachable("its startup files print without an end, or its wsh does");
     // 255 is ssh's own failure.
     if (code === 0 || (code !== 255 && code !== null && said(stdout) !== null)) return stdout;
     throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : lastLines(stderr));
@@ -202,7 +206,9 @@ function baseAt(unix: string): Base {
 
 async function answers(unix: string): Promise<boolean> {
   try {
-    const { ok } = await fetch("http://localhost/link", { unix, signal: AbortSignal.timeout(ANSWER_MS) });
+    const { ok, body } = await fetch("http://localhost/link", { unix, signal: AbortSignal.timeout(ANSWER_MS) });
+    // It may have no end.
+    await body?.cancel();
     return ok;
   } catch {
     return false;

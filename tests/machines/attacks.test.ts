@@ -1,0 +1,192 @@
+/** Another machine that is hostile or broken, over a real sshd; and a way that ends in the middle of a command. */
+import { describe, expect, setDefaultTimeout } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
+import { testWith } from "../support/programs.ts";
+import { TwoMachines } from "../support/two-machines.ts";
+import { until } from "../support/until.ts";
+import type { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+const withSsh = testWith("sshd", "ssh", "ssh-keygen");
+
+/** What a terminal would obey. */
+const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/;
+const TITLE = "\x1b]0;owned\x07\x1b[2J\u202e";
+
+describe("startup files that print what they like", () => {
+  withSsh("bytes that are no text, and a lie in front of ours", async () => {
+    // A terminal there is left alone: it would obey them.
+    const garbage =
+      'head -c 100000 /dev/urandom; printf "\\nwsh-link-1\\nwsh-link-2 found /bin/sh\\n{\\"socket\\":\\"/x\\"}"';
+    const bashrc = `case $- in *i*) ;; *) ${garbage} ;; esac\n`;
+    await using machines = await (await TwoMachines.start({ bashrc })).add();
+    await machines.near.ok("new", "m1/dev");
+    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+  });
+
+  withSsh("endlessly: it is said at once, and nothing is kept", async () => {
+    await using machines = await TwoMachines.start();
+    fs.appendFileSync(join(machines.far.env.HOME ?? "", ".bashrc"), "yes noise\n");
+    const added = await machines.near.run("servers", "add", "ssh://m1");
+    expect(added.code).toBe(1);
+    expect(added.stderr).toContain("m1: its startup files print without an end");
+  });
+});
+
+/** What a far machine's own `wsh` does, as text of a shell script. */
+interface Lie {
+  /** For `wsh server --ensure`. */
+  readonly server?: string;
+  /** For `wsh proxy`, to which all is left when no socket answers. */
+  readonly proxy?: string;
+}
+
+function hello(said: object): string {
+  const body = JSON.stringify({ wsh: PROTOCOL_VERSION, version: "9", server_id: "x", hostname: "h", ...said });
+  const head = `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
+  // Its hello line, and one answer whatever is asked.
+  return `echo wsh-proxy-1; read -r asked; printf '%b' '${escaped(head + body)}'`;
+}
+
+/** As `printf %b` reads it; in octal, so that no quote is left. */
+function escaped(text: string): string {
+  return Array.from(Buffer.from(text), (byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join("");
+}
+
+withSsh("a far wsh that lies about everything is refused, and nothing of it reaches the terminal", async () => {
+  await using machines = await TwoMachines.start({ bare: true });
+  const { near, far } = machines;
+  const program = join(far.dir, "bin/wsh");
+  const lies: readonly [name: string, lie: Lie, said: RegExp][] = [
+    ["endless", { server: "yes" }, /without an end/],
+    ["nothing", { server: "exit 0" }, /started no server/],
+    ["no-json", { server: `printf '${escaped(`{"socket": ${TITLE}`)}'` }, /started no server/],
+    ["no-path", { server: `echo '{"socket": 5}'` }, /started no server/],
+    ["noise", { proxy: "yes" }, /neither a forwarded socket nor/],
+    ["no-http", { proxy: "echo wsh-proxy-1; yes" }, /neither a forwarded socket nor/],
+    [
+      "huge",
+      { proxy: "echo wsh-proxy-1; printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 99999999999\\r\\n\\r\\n'; yes" },
+      /./,
+    ],
+    ["no-hello", { proxy: hello({ wsh: "two" }) }, /no wsh that can be linked/],
+    ["ansi", { proxy: hello({ version: TITLE }) }, /no wsh that can be linked/],
+    ["protocol", { proxy: hello({ wsh: 99 }) }, /speaks protocol 99/],
+  ];
+  for (const [name, { server = `echo '{"socket":"/nowhere"}'`, proxy = "exit 1" }, said] of lies) {
+    const script = `#!/bin/sh\ncase "$1" in server) ${server} ;; proxy) ${proxy} ;; esac\n`;
+    fs.writeFileSync(program, script, { mode: 0o755 });
+    const { code, stdout, stderr } = await near.run("servers", "add", "ssh://m1", "--name", name);
+    if (!said.test(stdout + stderr)) throw new Error(`${name}: ${stdout}${stderr}`);
+    expect({ name, code: code === 0, said: said.test(stdout + stderr), obeyed: OBEYED.test(stdout + stderr) }).toEqual({
+      ...{ name, code: false, said: true, obeyed: false },
+    });
+  }
+  const listed = await near.run("servers");
+  expect(OBEYED.test(listed.stdout + listed.stderr)).toBe(false);
+  expect((await near.run("screen", "protocol/dev")).stderr).toContain("speaks protocol 99");
+});
+
+withSsh("what ssh would take for an option is no machine, wherever it is named", async () => {
+  await using machines = await TwoMachines.start();
+  const { near } = machines;
+  await near.server();
+  const mark = join(near.dir, "owned");
+  const evil = [`ssh://-oProxyCommand=touch ${mark}`, `ssh://-oProxyCommand=touch%20${mark}`, `ssh://-F${mark}@m1`];
+  for (const address of [...evil, `ssh://m1:-oProxyCommand=touch`, `ssh://m1/dev\n-oProxyCommand=x`]) {
+    expect((await near.run("attach", `${address}/dev`)).code).not.toBe(0);
+    expect((await near.run("exec", `${address}/dev`, "--", "true")).code).not.toBe(0);
+    expect((await near.run("doctor", address)).code).not.toBe(0);
+    const body = JSON.stringify({ url: address, address, hostname: "evil" });
+    const headers = { "Content-Type": "application/json" };
+    expect((await near.fetch("/servers", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
+    const asked = await near.fetch(`/sessions/dev/screen?server=${encodeURIComponent(address)}`);
+    expect(asked.status).toBeGreaterThanOrEqual(400);
+  }
+  expect((await near.run("servers", "add", "ssh://m1", "--name", "-oProxyCommand=x")).code).not.toBe(0);
+  expect(fs.existsSync(mark)).toBe(false);
+  expect(await near.ok("servers")).toContain("No other machines");
+});
+
+/** A command that says that it runs, and ends when it is let. */
+class HeldCommand {
+  readonly log: string;
+
+  constructor(
+    readonly name: string,
+    far: Wsh,
+  ) {
+    this.log = join(far.dir, `held-${name}`);
+  }
+
+  get text(): string {
+    return `echo run >>${this.log}; until [ -e ${this.log}.end ]; do sleep 0.05; done; echo ${this.name} over`;
+  }
+
+  get runs(): number {
+    return fs.existsSync(this.log) ? fs.readFileSync(this.log, "utf8").split("run\n").length - 1 : 0;
+  }
+
+  runsNow(): Promise<unknown> {
+    return until(`${this.name} to run`, () => this.runs > 0);
+  }
+
+  letEnd(): void {
+    fs.writeFileSync(`${this.log}.end`, "");
+  }
+}
+
+withSsh("the ssh master is killed in the middle of a command: its result is given, and it ran once", async () => {
+  await using machines = await (await TwoMachines.start()).add();
+  const { near, far } = machines;
+  await near.ok("new", "m1/dev");
+  await near.server();
+  const api = new HeldCommand("api", far);
+  const init = { method: "POST", headers: { "Content-Type": "application/json" } };
+  const body = JSON.stringify({ command: api.text });
+  const asked = near.fetch("/sessions/m1%2Fdev/exec", { ...init, body });
+  await api.runsNow();
+  machines.killMaster();
+  api.letEnd();
+  expect(await (await asked).json()).toMatchObject({ output: "api over", exit_code: 0, session: "m1/dev" });
+
+  const person = new HeldCommand("person", far);
+  const typed = near.run("exec", "m1/dev", "--json", "--", person.text);
+  await person.runsNow();
+  machines.killMaster();
+  person.letEnd();
+  const { code, stdout } = await typed;
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, state: "finished", output: "person over" });
+  expect([api.runs, person.runs]).toEqual([1, 1]);
+});
+
+withSsh(
+  "sshd goes away in the middle of a command: unknown is said with its id, and by it the answer is had",
+  async () => {
+    await using machines = await (await TwoMachines.start()).add();
+    const { near, far, sshd } = machines;
+    await near.ok("new", "m1/dev");
+    await near.server();
+    const cut = new HeldCommand("cut", far);
+    const exec = async (id: string, deadlineMs: number) => {
+      const headers = {
+        ...{ "Content-Type": "application/json", "Wsh-Request": id },
+        ...(deadlineMs === 0 ? {} : { "Wsh-Deadline": `${Date.now() + deadlineMs}` }),
+      };
+      const body = JSON.stringify({ command: cut.text });
+      const response = await near.fetch("/sessions/m1%2Fdev/exec", { method: "POST", headers, body });
+      return { status: response.status, body: await response.json() };
+    };
+    const asked = exec("cut-1", 3_000);
+    await cut.runsNow();
+    await sshd.stop();
+    if (machines.masterPid() !== null) machines.killMaster();
+    expect(await asked).toMatchObject({ status: 504, body: { error: { code: "outcome_unknown", request: "cut-1" } } });
+    cut.letEnd();
+    await sshd.again();
+    expect(await exec("cut-1", 0)).toMatchObject({ status: 200, body: { output: "cut over", exit_code: 0 } });
+    expect(cut.runs).toBe(1);
+  },
+);
