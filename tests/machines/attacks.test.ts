@@ -179,7 +179,8 @@ withSsh(
       const response = await near.fetch("/sessions/m1%2Fdev/exec", { method: "POST", headers, body });
       return { status: response.status, body: await response.json() };
     };
-    const asked = exec("cut-1", 3_000);
+    // Long enough for a busy machine to begin it, and to lose sshd.
+    const asked = exec("cut-1", 6_000);
     await cut.runsNow();
     await sshd.stop();
     if (machines.masterPid() !== null) machines.killMaster();
