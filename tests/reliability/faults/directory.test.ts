@@ -103,7 +103,7 @@ test("a program that outlives its session's killed process does not keep the ses
   await wsh.session("s");
   const left = join(wsh.dir, "left");
   await wsh.ok("exec", "s", "--", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
-  const pid = await until("the program", () => (existsSync(left) ? Number(readFileSync(left, "utf8")) : 0));
+  const pid = await until("the program", () => existsSync(left) && (Number(readFileSync(left, "utf8")) || null));
   try {
     await wsh.killHost();
     await until("the session to be gone", async () => (await wsh.list()).every(({ running }) => !running));
