@@ -6,6 +6,9 @@
 import { join } from "node:path";
 import { TestReport, type TestRun } from "./test-run.ts";
 
+/** Test files that run at the same time: most of their time is spent waiting for programs. */
+const WORKERS = 2;
+
 const root = join(import.meta.dir, "..");
 const full = process.argv.includes("--full");
 const env: Record<string, string | undefined> = { ...process.env, ...(full ? { WSH_TEST_FULL: "1" } : {}) };
@@ -24,9 +27,9 @@ function step(name: string, command: string[]): boolean {
 }
 
 /** Runs test files, all when none is named. */
-async function runTests(files: readonly string[]): Promise<TestRun> {
+async function runTests(files: readonly string[], how: `--parallel=${number}` | "--isolate"): Promise<TestRun> {
   // Black-box tests wait for conditions on shared machines: a minute for a single one.
-  const command = [process.execPath, "test", "--isolate", "--timeout", full ? "600000" : "60000", ...files];
+  const command = [process.execPath, "test", how, "--timeout", full ? "600000" : "60000", ...files];
   const run = Bun.spawn(command, { cwd: root, env, stdout: "inherit", stderr: "pipe", stdin: "ignore" });
   const report = new TestReport();
   const decoder = new TextDecoder();
@@ -38,16 +41,16 @@ async function runTests(files: readonly string[]): Promise<TestRun> {
 }
 
 /**
- * The whole suite. Files with a failure are run once more by themselves, to tell what is unsteady from what is broken;
+ * The whole suite. Files with a failure are run once more, one at a time, to tell what is unsteady from what is broken;
  * either is a defect, so the first run's failures count whatever the second one says.
  */
 async function tests(): Promise<void> {
-  const first = await runTests([]);
+  const first = await runTests([], `--parallel=${WORKERS}`);
   passed += first.passed;
   failed += first.failed;
   skipped += first.skipped;
   if (first.files.length > 0) {
-    const second = await runTests(first.files);
+    const second = await runTests(first.files, "--isolate");
     const again = new Set(second.files);
     console.log(["", "What failed, again:", ...first.errors, ...second.errors].join("\n\n"));
     for (const file of first.files) console.log(`${again.has(file) ? "BROKEN  " : "UNSTEADY"}  ${file}`);

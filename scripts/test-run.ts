@@ -59,9 +59,11 @@ export class TestReport {
     if (/^\d+ tests? (skipped|failed):$/.test(line)) this.file = "";
     this.file = /^(tests\/\S+\.test\.ts):$/.exec(line)?.[1] ?? this.file;
     this.printed.push(line);
-    if (line.startsWith("(fail) ") && this.file !== "") {
-      this.broken.add(this.file);
-      if (this.errors.length < ERRORS) this.errors.push([this.file, ...this.printed.slice(-ERROR_LINES)].join("\n"));
+    const crashed = /^✗ (tests\/\S+\.test\.ts) \(worker crashed/.exec(line)?.[1];
+    const broken = crashed ?? (line.startsWith("(fail) ") ? this.file : "");
+    if (broken !== "") {
+      this.broken.add(broken);
+      if (this.errors.length < ERRORS) this.errors.push([broken, ...this.printed.slice(-ERROR_LINES)].join("\n"));
     }
     if (/^\((pass|fail|skip|todo)\) /.test(line)) this.printed = [];
     else if (this.printed.length > 2 * ERROR_LINES) this.printed.splice(0, ERROR_LINES);

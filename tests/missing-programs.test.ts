@@ -66,6 +66,22 @@ test("check counts what failed, in which file, and a run that broke off", () => 
   expect(new TestReport().result(134).failed).toBe(1);
 });
 
+test("a file whose tests ended their own process is counted, and named", async () => {
+  const cwd = join(dir, "crash");
+  fs.mkdirSync(join(cwd, "tests"), { recursive: true });
+  const head = 'import { test } from "bun:test";';
+  // Long enough that both files have a process of their own.
+  fs.writeFileSync(join(cwd, "tests/well.test.ts"), `${head} test("well", () => Bun.sleep(500));`);
+  fs.writeFileSync(
+    join(cwd, "tests/crash.test.ts"),
+    `${head} test("first", () => Bun.sleep(100)); test("crash", () => { process.kill(process.pid, "SIGKILL"); });`,
+  );
+  const run = Bun.spawn([process.execPath, "test", "--parallel=2"], { cwd, stdout: "ignore", stderr: "pipe" });
+  const report = new TestReport();
+  report.read(await new Response(run.stderr).text());
+  expect(report.result(await run.exited)).toMatchObject({ failed: 1, files: ["tests/crash.test.ts"] });
+});
+
 test("programs are looked up by tests/support/programs.ts alone", async () => {
   // What shells are started with asks for their own PATH.
   const own = ["support/programs.ts", "support/live-pane.ts", "support/terminals/shell-terminal.ts"];

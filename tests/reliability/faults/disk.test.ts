@@ -132,7 +132,7 @@ test.skipIf(!canMount)(
     await using enclave = await Enclave.open(state, "1m");
     await enclave.ok("new", "one");
     await enclave.ok("exec", "one", "--", "true before");
-    await enclave.ok("history");
+    await until("the first command in the database", async () => (await enclave.ok("history")).includes("true before"));
     enclave.fill();
     await enclave.ok("exec", "one", "--", "true meanwhile");
     const { code, stdout, stderr } = await enclave.run("history", "--json");
@@ -146,11 +146,9 @@ test.skipIf(!canMount)(
     expect(refused.stderr).toContain("Make room on its disk");
     enclave.empty();
     await enclave.ok("exec", "one", "--", "true after");
-    const found = JSON.parse(await enclave.ok("history", "--json")).commands;
-    expect(found.map(({ command }: { command: string }) => command)).toEqual([
-      "true after",
-      "true meanwhile",
-      "true before",
-    ]);
+    const found = async (): Promise<string[]> =>
+      JSON.parse(await enclave.ok("history", "--json")).commands.map(({ command }: { command: string }) => command);
+    await until("the last command in the database", async () => (await found()).includes("true after"));
+    expect(await found()).toEqual(["true after", "true meanwhile", "true before"]);
   },
 );
