@@ -48,6 +48,8 @@ export const BeatSchema = v.object({
   tags: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(32)),
   /** Which sessions it lets others start: none, those that name it, or those that are placed, too. */
   accept: v.picklist(["none", "named", "placed"]),
+  /** Number of its connection to the servers: with a new one, answers that were on their way may be lost. */
+  way: v.optional(v.number()),
   /** Its server ends: sessions go on, and nobody answers for them. */
   leaving: v.optional(v.boolean()),
 });

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { TestFleet } from "../support/nats-fleet.ts";
 import { isMissing } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(240_000);
@@ -22,12 +23,13 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
     const [bob, m1] = [fleet.hub("bob"), fleet.machine("m1")];
     const sessions = Array.from({ length: AT_ONCE }, (_, at) => `dev${at}`);
     for (const name of sessions) await m1.session(name);
-    const names = sessions.map((name) => `m1/${name}`);
+    await m1.session("seen");
+    const names = [...sessions, "seen"].map((name) => `m1/${name}`);
     const listed = async (): Promise<string[]> =>
       ((await (await bob.fetch("/sessions?all_machines=1")).json()) as { name: string }[])
         .map(({ name }) => name)
         .sort();
-    await until("the sessions to be listed", async () => (await listed()).length === AT_ONCE);
+    await until("the sessions to be listed", async () => (await listed()).length === names.length);
     const log = join(m1.dir, "runs");
     const runsOf = (mark: string): number =>
       fs.existsSync(log) ? fs.readFileSync(log, "utf8").split(`${mark}\n`).length - 1 : 0;
@@ -40,6 +42,8 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
       return (await (await bob.fetch(`/sessions/m1%2F${session}/exec`, init)).json()) as Record<string, unknown>;
     };
 
+    await using person = await EmulatorTerminal.attach(bob, "m1/seen");
+
     for (const [round, user] of ["bob", "m1", "bob", "m1", "bob", "m1"].entries()) {
       const victim = await until(`the server of ${user}`, async () => {
         for (const nats of fleet.cluster) if (await nats.has(user)) return nats;
@@ -50,7 +54,9 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
         const mark = `r${round}.${at}`;
         // Half of them run when the server is killed, half may be anywhere on the way.
         const wait = at % 2 === 0 ? `until [ -e ${gate} ]; do sleep 0.05; done; ` : "";
-        return { mark, answer: exec(session, `echo ${mark} >>${log}; ${wait}echo ${mark} over`) };
+        const answer = exec(session, `echo ${mark} >>${log}; ${wait}echo ${mark} over`);
+        answer.catch(() => {}); // it is awaited below, unless something fails before
+        return { mark, answer };
       });
       await until("commands to run", () => asked.every(({ mark }, at) => at % 2 === 1 || runsOf(mark) === 1));
       await victim.kill();
@@ -62,6 +68,8 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
       }
       expect(await exec("dev0", `echo after${round}`)).toMatchObject({ output: `after${round}` });
       expect(await listed()).toEqual(names);
+      await m1.ok("send", "seen", "--enter", `echo seen-$((40 + ${round}))`);
+      await person.sees(new RegExp(`^seen-${40 + round}$`, "m"));
       await victim.begin();
       await victim.joined(2);
     }

@@ -43,6 +43,10 @@ export class FleetHub {
       isUp: () => this.connection.isUp,
       isRejected: () => this.connection.isRejected,
       leaving: (machine) => this.loseStreams(machine),
+      moved: (machine) => {
+        this.requests.lost(machine);
+        this.loseStreams(machine);
+      },
     });
     this.connection = new FleetConnection(identity, {
       up: () => this.up(),

@@ -51,27 +51,37 @@ export interface MembersOptions {
   readonly isRejected: () => boolean;
   /** A machine says that its server ends. */
   readonly leaving: (machine: string) => void;
+  /** A machine has connected to the fleet's servers anew: what was on its way from there may be lost. */
+  readonly moved: (machine: string) => void;
 }
 
 export class Members {
   private readonly members = new Map<string, Member>();
   private readonly waiting = new Set<{ machine: string; heard: () => void }>();
+  /** Names of the members in order; null: to be made. */
+  private ordered: readonly string[] | null = null;
   /** Changes with everything that is worth remembering. */
   changes = 0;
 
   constructor(private readonly options: MembersOptions) {}
 
-  get names(): string[] {
-    return [...this.members.keys()].sort();
+  get names(): readonly string[] {
+    this.ordered ??= [...this.members.keys()].sort();
+    return this.ordered;
+  }
+
+  /** The moment that the questions below are about. A list asks them of thousands, and reads the clock once. */
+  get now(): number {
+    return this.options.now();
   }
 
   has(machine: string): boolean {
     return this.members.has(machine);
   }
 
-  beatOf(machine: string): Beat | null {
+  beatOf(machine: string, now = this.now): Beat | null {
     const member = this.members.get(machine);
-    return member === undefined ? null : (newest(this.alive(member))?.beat ?? member.beat);
+    return member === undefined ? null : (newest(alive(member, now))?.beat ?? member.beat);
   }
 
   heardAt(machine: string): number | null {
@@ -85,13 +95,13 @@ export class Members {
   }
 
   /** The list that still holds; null: it must be asked. */
-  currentList(machine: string): MemberSessions | null {
+  currentList(machine: string, now = this.now): MemberSessions | null {
     const member = this.members.get(machine);
-    const beat = this.beatOf(machine);
+    const beat = this.beatOf(machine, now);
     if (member === undefined || beat === null || member.listed === null) return null;
     const { boot, rev, settled } = beat;
     const holds = settled && member.listed.boot === boot && member.listed.rev === rev;
-    return holds && this.healthOf(machine) === "healthy" ? member.listed : null;
+    return holds && this.healthOf(machine, now) === "healthy" ? member.listed : null;
   }
 
   lastList(machine: string): MemberSessions | null {
@@ -109,17 +119,18 @@ export class Members {
   remember(machine: string, beat: Beat | null, listed: MemberSessions | null, heardAt: number | null): void {
     const known = this.members.get(machine);
     if (known === undefined) {
-      if (this.members.size < MAX_MEMBERS) this.members.set(machine, { beat, boots: [], heardAt, offsets: [], listed });
+      if (this.members.size < MAX_MEMBERS) this.put(machine, { beat, boots: [], heardAt, offsets: [], listed });
     } else if (listed !== null && (known.listed?.at ?? 0) < listed.at) known.listed = listed;
   }
 
   forget(machine: string): void {
     this.members.delete(machine);
+    this.ordered = null;
     this.changes++;
   }
 
   heard(machine: string, beat: Beat): void {
-    const now = this.options.now();
+    const { now } = this;
     const member = this.memberFor(machine);
     if (member === null) return;
     if (beat.leaving === true) {
@@ -127,7 +138,7 @@ export class Members {
       if (member.beat?.boot === beat.boot) this.options.leaving(machine);
       return;
     }
-    member.boots = this.alive(member);
+    member.boots = alive(member, now);
     const known = member.boots.find(({ name }) => name === beat.boot);
     const boot: Boot = known ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
     if (known === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
@@ -141,6 +152,7 @@ export class Members {
     member.offsets = [...member.offsets.slice(-3), beat.at - Date.now()];
     if (before === null || before.boot !== beat.boot || before.rev !== beat.rev) this.changes++;
     if (before !== null && before.boot !== beat.boot) member.offsets = member.offsets.slice(-1);
+    if (before?.boot === beat.boot && before.way !== beat.way) this.options.moved(machine);
     for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
   }
 
@@ -150,21 +162,21 @@ export class Members {
     if (member !== undefined) member.boots = [];
   }
 
-  healthOf(machine: string): MachineHealth {
+  healthOf(machine: string, now = this.now): MachineHealth {
     const member = this.members.get(machine);
     if (member === undefined) return "connecting";
     if (!this.options.isUp()) return this.options.isRejected() ? "rejected" : "unreachable";
-    const alive = this.alive(member);
-    if (overlap(alive)) return "conflict";
-    const current = newest(alive);
+    const boots = alive(member, now);
+    if (overlap(boots)) return "conflict";
+    const current = newest(boots);
     if (current === null) return "unreachable";
     if (current.beat.wsh !== PROTOCOL_VERSION) return "version";
-    return this.options.now() - current.lastAt < STALE_MS ? "healthy" : "stale";
+    return now - current.lastAt < STALE_MS ? "healthy" : "stale";
   }
 
   /** Whether that boot was heard within so many ms. */
   isAlive(machine: string, boot: string, withinMs: number): boolean {
-    const since = this.options.now() - withinMs;
+    const since = this.now - withinMs;
     return this.members.get(machine)?.boots.some(({ name, lastAt }) => name === boot && lastAt >= since) ?? false;
   }
 
@@ -182,9 +194,9 @@ export class Members {
     }
   }
 
-  private alive({ boots }: Member): Boot[] {
-    const since = this.options.now() - GONE_MS;
-    return boots.filter(({ lastAt }) => lastAt > since);
+  private put(machine: string, member: Member): void {
+    this.members.set(machine, member);
+    this.ordered = null;
   }
 
   private memberFor(machine: string): Member | null {
@@ -192,9 +204,15 @@ export class Members {
     if (known !== undefined) return known;
     if (this.members.size >= MAX_MEMBERS) return null;
     const made: Member = { beat: null, boots: [], heardAt: null, offsets: [], listed: null };
-    this.members.set(machine, made);
+    this.put(machine, made);
     return made;
   }
+}
+
+/** Boots that were heard not long ago: nearly always the only one. */
+function alive({ boots }: Member, now: number): Boot[] {
+  const since = now - GONE_MS;
+  return boots.every(({ lastAt }) => lastAt > since) ? boots : boots.filter(({ lastAt }) => lastAt > since);
 }
 
 /** The one that began last. */
@@ -204,6 +222,7 @@ function newest(boots: readonly Boot[]): Boot | null {
 
 /** Whether an older boot beats although a newer one had begun. */
 function overlap(boots: readonly Boot[]): boolean {
+  if (boots.length < 2) return false;
   return boots.some((older) =>
     boots.some((newer) => newer.firstAt > older.firstAt && older.lastAt >= newer.firstAt + OVERLAP_MS),
   );

@@ -100,14 +100,14 @@ export class NatsLink implements Link {
         await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal, sentTo)),
       );
     }
-    const look = async (sent: unknown): Promise<OperationOutput<N>> => {
+    const once = async (sent: unknown): Promise<OperationOutput<N>> => {
       const answer = this.post(name, access, bodyOf(sent), headers(ageMs), signal, sentTo);
       return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
     };
     try {
-      if (!isWait(name)) return await look(input);
+      if (!isWait(name)) return await orAgain(once, input, deadline);
       const waited = { operation: name, input, signal, isThere, ...(own === undefined ? {} : { deadline }) };
-      return (await untilDecided(waited, look)) as OperationOutput<N>;
+      return (await untilDecided(waited, once)) as OperationOutput<N>;
     } catch (thrown) {
       throw thrown instanceof WayLost ? this.unreachable() : thrown;
     }
@@ -276,6 +276,16 @@ export class NatsLink implements Link {
     connection.publish(serviceSubject("PING", this.machine), "");
     await Bun.sleep(BOOTS_MS);
     return members.isAlive(this.machine, boot, performance.now() - asked);
+  }
+}
+
+/** A look whose answer was lost is made a second time, where there is time: it changes nothing. @throws WayLost */
+async function orAgain<T>(look: (input: unknown) => Promise<T>, input: unknown, deadline: number): Promise<T> {
+  try {
+    return await look(input);
+  } catch (thrown) {
+    if (!(thrown instanceof WayLost) || Date.now() >= deadline) throw thrown;
+    return look(input);
   }
 }
 

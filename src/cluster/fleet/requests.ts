@@ -36,8 +36,11 @@ export interface AskOptions {
 }
 
 interface Pending {
+  /** Who was asked. */
+  readonly from: string;
   readonly subject: string;
   readonly boot: string;
+  readonly isGone?: (() => boolean) | undefined;
   readonly refusedBy: AskOptions["refusedBy"];
   readonly parts: Uint8Array[];
   bytes: number;
@@ -47,6 +50,8 @@ interface Pending {
 
 export class FleetRequests {
   private readonly pending = new Map<string, Pending>();
+  /** Looks whether those that were asked are still there, while an answer is missing; one timer, however many there are. */
+  private looking: Timer | null = null;
   private next = 1;
 
   constructor(private readonly connection: FleetConnection) {
@@ -59,25 +64,35 @@ export class FleetRequests {
     if (signal?.aborted === true) return { kind: "cancelled" };
     const reply = this.connection.inboxOf(from, String(this.next++));
     const outcome = Promise.withResolvers<Outcome>();
-    const timers: Timer[] = [];
+    let late: Timer | null = null;
     const sent = { reply, headers: { ...headers, ...(key === undefined ? {} : { [headerNames.key]: key }) } };
     const cancel = (): void => {
       this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
       outcome.resolve({ kind: "cancelled" });
     };
     const boot = headers[headerNames.boot] ?? "";
-    this.pending.set(reply, { subject, boot, refusedBy, parts: [], bytes: 0, missing: 0, end: outcome.resolve });
+    this.pending.set(reply, {
+      from,
+      subject,
+      boot,
+      isGone,
+      refusedBy,
+      parts: [],
+      bytes: 0,
+      missing: 0,
+      end: outcome.resolve,
+    });
+    this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
     try {
       if (Buffer.byteLength(body) > this.connection.maxBytes - 4096) {
         return this.connection.isUp ? { kind: "too_large" } : { kind: "not_sent" };
       }
       if (!this.connection.publish(subject, body, sent)) return { kind: "not_sent" };
       signal?.addEventListener("abort", cancel, { once: true });
-      if (patienceMs !== undefined) timers.push(setTimeout(() => outcome.resolve({ kind: "lost" }), patienceMs));
-      if (isGone !== undefined) timers.push(setInterval(() => isGone() && outcome.resolve({ kind: "lost" }), LOOK_MS));
+      if (patienceMs !== undefined) late = setTimeout(() => outcome.resolve({ kind: "lost" }), patienceMs);
       return await outcome.promise;
     } finally {
-      for (const timer of timers) clearTimeout(timer);
+      if (late !== null) clearTimeout(late);
       signal?.removeEventListener("abort", cancel);
       this.pending.delete(reply);
     }
@@ -99,13 +114,26 @@ export class FleetRequests {
     };
     const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
     const boot = headers[headerNames.boot] ?? "";
-    this.pending.set(reply, { subject, boot, refusedBy: async () => true, parts: [], bytes: 0, missing: 0, end });
+    this.pending.set(reply, { from, subject, boot, refusedBy: async () => true, parts: [], bytes: 0, missing: 0, end });
     return this.connection.publish(subject, body, { reply, headers });
   }
 
-  /** The connection is lost: what was asked may have been done. */
-  lost(): void {
-    for (const each of [...this.pending.values()]) each.end({ kind: "lost" });
+  private look(): void {
+    if (this.pending.size === 0) {
+      clearInterval(this.looking ?? undefined);
+      this.looking = null;
+    }
+    for (const { isGone, end } of [...this.pending.values()]) if (isGone?.() === true) end({ kind: "lost" });
+  }
+
+  /**
+   * The connection is lost, this one's or a machine's: what was asked may have been done.
+   * @param from who was asked; absent: everybody
+   */
+  lost(from?: string): void {
+    for (const each of [...this.pending.values()]) {
+      if (from === undefined || each.from === from) each.end({ kind: "lost" });
+    }
   }
 
   /** The servers did not let go what was sent there. */

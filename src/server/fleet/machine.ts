@@ -53,6 +53,7 @@ export class FleetMachine {
   private readonly requests: FleetRequestsHere;
   private readonly streams: FleetStreams;
   private rev = 1;
+  private way = 0;
   private events = 0;
   private said: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
   private telling: Timer | null = null;
@@ -112,6 +113,7 @@ export class FleetMachine {
 
   private up(): void {
     this.options.log("connected to the fleet", { machine: this.identity.user });
+    this.way++;
     this.beat();
     void this.remember();
   }
@@ -144,6 +146,7 @@ export class FleetMachine {
     return {
       boot,
       rev: this.rev,
+      way: this.way,
       settled: isSettled(),
       wsh: PROTOCOL_VERSION,
       version: VERSION,

@@ -3,7 +3,7 @@
  * changed; one that does not answer in time delays nobody, and its sessions stay listed as they were last known, with the
  * time of that (`as_of`): a session never vanishes because the way to it did.
  */
-import { orUntil } from "../../base/deadline.ts";
+import { orUntil, pause } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { MemberSessions } from "../../cluster/fleet/members.ts";
 import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
@@ -43,11 +43,23 @@ export class FarSessions {
     for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
     const far = withFleet ? this.machines.ofFleet : [];
-    const lists = await Promise.all([
-      ...names.map((name) => this.of(name, caller)),
-      ...far.map((name) => this.ofMember(name, caller)),
-    ]);
-    return lists.flat();
+    const now = this.machines.fleet?.members.now ?? 0;
+    // One timer for all of them, and only where one has to be asked.
+    const over = new AbortController();
+    let late: Promise<void> | null = null;
+    const patience = (): Promise<void> => {
+      late ??= pause(LIST_PATIENCE_MS, over.signal);
+      return late;
+    };
+    try {
+      const lists = await Promise.all([
+        ...names.map((name) => this.of(name, caller)),
+        ...far.map((name) => this.ofMember(name, caller, now, patience)),
+      ]);
+      return lists.flat();
+    } finally {
+      over.abort();
+    }
   }
 
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
@@ -102,13 +114,13 @@ export class FarSessions {
     }
     const listed = members.currentList(name) ?? members.lastList(name);
     const { health, hello, answeredAt, error } = link.state;
-    const tags = members.beatOf(name)?.tags ?? [];
+    const { tags = [], sessions = 0 } = members.beatOf(name) ?? {};
     return {
       hostname: name,
       address: fleetAddress,
       health,
       role: "remote",
-      sessions: members.beatOf(name)?.sessions ?? 0,
+      sessions,
       ...(listed === null ? {} : { needs_input: countsOf(listed.sessions).needs_input }),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
@@ -150,16 +162,22 @@ export class FarSessions {
   }
 
   /** As `of`, from the cache while that holds. */
-  private async ofMember(name: string, caller: CallContext["caller"]): Promise<SessionInfo[]> {
+  private async ofMember(
+    name: string,
+    caller: CallContext["caller"],
+    now: number,
+    patience: () => Promise<void>,
+  ): Promise<SessionInfo[]> {
     const { members } = this.fleet;
-    let listed = members.currentList(name);
+    let listed = members.currentList(name, now);
+    let isCurrent = listed !== null;
     if (listed === null) {
-      await orUntil(this.askMember(name, caller), { ms: LIST_PATIENCE_MS }, () => {});
+      await Promise.race([this.askMember(name, caller), patience()]);
       listed = members.lastList(name);
+      isCurrent = members.healthOf(name) === "healthy" && members.beatOf(name)?.boot === listed?.boot;
     }
     if (listed === null) return [];
-    const { boot, at } = listed;
-    const isCurrent = members.healthOf(name) === "healthy" && members.beatOf(name)?.boot === boot;
+    const { at } = listed;
     const named = this.named(name, listed);
     if (!isCurrent) return named.map((info) => ({ ...info, as_of: at, state: "unresponsive" as const }));
     const ms = Math.max(0, Date.now() - at);
