@@ -6,7 +6,7 @@ import { moveMember } from "../instance/registry/members.ts";
 import { findSession } from "../instance/registry/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { formatTarget, parseTarget } from "../protocol/names.ts";
-import { split as splitOff } from "../session/windows/changes.ts";
+import { onlyOne, split as splitOff } from "../session/windows/changes.ts";
 import { paneEntry, takePane, windowWith } from "../session/windows/state.ts";
 import { Connection } from "../wire/connection.ts";
 import type { PeerRequest } from "../wire/peer.ts";
@@ -28,7 +28,7 @@ export async function moveAway(split: Split, pane: string, to: string, placing: 
   if (state.panes[pane]?.view != null)
     throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
   const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
-  if (rest === null) throw new WshError("invalid_layout", `pane '${pane}' is the only one of its session`);
+  if (rest === null) throw onlyOne(pane);
   const target = parseTarget(to);
   const entry = findSession(instance, target);
   if (entry.session === null) throw new WshError("session_not_found", `no session '${to}'`);

@@ -25,6 +25,10 @@ export async function viewSocket(
   // A pane of several shows itself alone.
   if (!entry.isMember) await refuseMirror(instance, hostSocket(instance, host), { socket, name: text }, VIEW_IN);
   const id = paneId(entry.id);
-  if (arrangement.links.has(id)) throw new WshError("invalid_layout", `'${text}' is shown in this session already`);
+  if (arrangement.links.has(id)) {
+    throw new WshError("invalid_layout", `'${text}' is shown in this session already`, {
+      hint: "Select that pane, or move it.",
+    });
+  }
   return { id, socket, target: formatTarget(target) };
 }

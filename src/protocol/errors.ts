@@ -35,7 +35,7 @@ const kinds = {
   invalid_request: { status: 400, hint: "Correct the request; {fields}." },
   invalid_format: { status: 400, hint: "Use 'plain' or 'styled'." },
   invalid_overlay: { status: 400, hint: "Stay within 4096 spans or writes of 65536 bytes each." },
-  invalid_layout: { status: 400, hint: "Send a tree of rows and columns, or a whole layout text of tmux." },
+  invalid_layout: { status: 400, hint: "Nothing was changed. The session's list of windows shows how its panes lie." },
   invalid_tag: { status: 400, hint: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
   invalid_session_name: { status: 400, hint: "A name is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
   invalid_label: {

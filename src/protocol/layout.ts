@@ -74,6 +74,9 @@ const LeafSchema = v.object({
 });
 const AnyNodeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([RowSchema, ColumnSchema, LeafSchema]);
 const NoNodeSchema = v.custom<never>(() => false, "a node has one of row and column, or says what its pane is");
+const TwoPanesSchema = v.custom<never>(() => false, "a node has a pane that exists, or says what a new one shows");
+/** What a new pane shows. */
+const CONTENTS = ["command", "shell", "stdin", "view"];
 
 /**
  * A node is read as what it means to be: a row with a mistake in it would else pass for a program to start, and take
@@ -90,6 +93,8 @@ function meantBy(input: unknown): v.GenericSchema<unknown, LayoutTree> {
   const keys = Object.keys(input);
   const kinds = ["row", "column", "pane"].filter((kind) => keys.includes(kind));
   if (kinds.length > 1) return NoNodeSchema;
+  if (kinds[0] === "pane" && Object.entries(input).some(([key, value]) => value != null && CONTENTS.includes(key)))
+    return TwoPanesSchema;
   if (kinds[0] === "row") return RowSchema;
   if (kinds[0] === "column") return ColumnSchema;
   return keys.length > 0 && !keys.some((key) => key in LeafSchema.entries) ? NoNodeSchema : LeafSchema;

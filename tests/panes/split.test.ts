@@ -161,6 +161,7 @@ describe("by calls", () => {
       { column: [{ pane }, { row: [{ command: 7 }] }] },
       { row: [{ pane }], column: [{ pane }] },
       { row: [{ pane }], pane },
+      { row: [{ pane, command: "cat" }] },
       { rwo: [{ pane }] },
       { row: [{ pane }, { weight: 0 }] },
       [{ pane }],
@@ -179,6 +180,8 @@ describe("by calls", () => {
     for (const [path, body] of [
       ["panes", { percent: 40, cells: 20 }],
       ["pane/resize", { cols: 20, cols_percent: 40 }],
+      ["pane/resize", { direction: "left", cols: 20 }],
+      ["panes", { view: "dev", command: "cat" }],
     ] as const) {
       expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toContain("not both");
     }

@@ -115,7 +115,9 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
 /** @throws WshError invalid_layout */
 function wantedTree({ tree, tmux }: Wanted, panes: readonly string[]): LayoutTree {
   if ((tree === undefined) === (tmux === undefined)) {
-    throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed");
+    throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed", {
+      hint: "Send a tree of rows and columns, or a whole layout text of tmux.",
+    });
   }
   if (tree !== undefined) {
     if (countPanes(tree) === null) throw new WshError("invalid_layout", "the tree is too deep or has too many panes");

@@ -62,6 +62,9 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
   "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
     const { pane } = call.place;
     if (direction !== undefined) {
+      if ([rows, cols, rows_percent, cols_percent].some((each) => each !== undefined)) {
+        throw new WshError("invalid_request", "a direction moves a border, a size sets a side: not both");
+      }
       return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
     }
     const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];

@@ -109,6 +109,7 @@ export async function startPane(
   size: Size,
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement, starter } = split;
+  requireOneContent(given);
   const isFar = given.view?.includes("/") === true;
   const there = isFar ? (await import("../far-view.ts")).farView(split.instance, given) : null;
   const program = there ?? given;
@@ -125,6 +126,13 @@ export async function startPane(
   const kept = keptVariables(program.env);
   const entry = paneEntry(id, { title, keep, ...(kept === undefined ? {} : { env: kept }) });
   return { entry, undo: () => drop(split, id) };
+}
+
+/** @throws WshError invalid_request: a view runs no program of its own */
+function requireOneContent({ view, command, shell, stdin }: PaneProgram): void {
+  const [other] = Object.entries({ command, shell, stdin }).flatMap(([name, value]) => (value == null ? [] : [name]));
+  if (view == null || other === undefined) return;
+  throw new WshError("invalid_request", `'${other}' starts a program, and 'view' shows one that runs: not both`);
 }
 
 /** A pane of another session, or of this one, that is shown here, too. */

@@ -118,5 +118,7 @@ function addsUp(axis: Axis, box: Box, children: readonly Box[]): boolean {
 }
 
 function wrong(reason: string, at: number): WshError {
-  return new WshError("invalid_layout", `no tmux layout: ${reason} (at character ${at + 1})`);
+  return new WshError("invalid_layout", `no tmux layout: ${reason} (at character ${at + 1})`, {
+    hint: "Send the whole text, as `tmux display -p '#{window_layout}'` prints it.",
+  });
 }

@@ -178,8 +178,15 @@ export function breakOut(
   }
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
-  if (rest === null) throw new WshError("invalid_layout", `pane '${pane}' is the only one of its session`);
+  if (rest === null) throw onlyOne(pane);
   return addWindow(rest, id, entry, options);
+}
+
+/** A session does not give away its last pane. */
+export function onlyOne(pane: string): WshError {
+  return new WshError("invalid_layout", `pane '${pane}' is the only one of its session`, {
+    hint: "Split its session first, or show it elsewhere as a view.",
+  });
 }
 
 /** Puts a pane of the session beside another one. @throws WshError invalid_layout when they are the same */
@@ -187,7 +194,7 @@ export function join(state: Windows, pane: string, change: SplitChange, area: Si
   if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be put beside itself`);
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
-  if (rest === null) throw new WshError("invalid_layout", `pane '${pane}' is the only one of its session`);
+  if (rest === null) throw onlyOne(pane);
   return split(rest, entry, change, area);
 }
 
