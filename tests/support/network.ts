@@ -25,6 +25,15 @@ ip netns del "$1" 2>/dev/null
 ip link del "$2" 2>/dev/null
 `;
 
+/** The shell's script that owns a network, and its arguments: names of namespace and interfaces, both addresses. */
+function owner(): [script: string, name: string, nearEnd: string, farEnd: string, near: string, far: string] {
+  // An interface's name has at most 15 bytes.
+  const id = crypto.randomUUID().slice(0, 8);
+  const at = Math.floor(Math.random() * NETWORKS) * 4;
+  const address = (host: number): string => `198.${18 + (at >> 16)}.${(at >> 8) & 0xff}.${(at & 0xff) + host}`;
+  return [`trap '${END}' EXIT\n${OWN}`, `wsh-${id}`, `wn${id}`, `wf${id}`, address(1), address(2)];
+}
+
 /** Whether namespaces can be made here; says why not. */
 export function canMakeNetworks(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
@@ -35,10 +44,12 @@ export function canMakeNetworks(): boolean {
     say("networks", "'ip' is not installed, so what tests network namespaces does not run");
     return false;
   }
-  // A container may be root, and not be allowed this.
-  const probe = Bun.spawnSync(["unshare", "-n", "true"], { stderr: "ignore" });
-  if (!probe.success) say("networks", "network namespaces are not allowed here, so what tests them does not run");
-  return probe.success;
+  // A container may be root and not be allowed this, or some of it: one is made, and ended again.
+  const [script, ...args] = owner();
+  const probe = Bun.spawnSync(["setsid", "sh", "-c", script, "sh", ...args], { stdin: "ignore", stderr: "ignore" });
+  const isAllowed = probe.stdout.toString() === "ready\n";
+  if (!isAllowed) say("networks", "network namespaces are not allowed here, so what tests them does not run");
+  return isAllowed;
 }
 
 export class Network implements AsyncDisposable {
@@ -52,20 +63,16 @@ export class Network implements AsyncDisposable {
   ) {}
 
   static async make(): Promise<Network> {
-    // An interface's name has at most 15 bytes.
-    const id = crypto.randomUUID().slice(0, 8);
-    const at = Math.floor(Math.random() * NETWORKS) * 4;
-    const address = (host: number): string => `198.${18 + (at >> 16)}.${(at >> 8) & 0xff}.${(at & 0xff) + host}`;
-    const [name, nearEnd, farEnd, near, far] = [`wsh-${id}`, `wn${id}`, `wf${id}`, address(1), address(2)];
-    const args = [name, nearEnd, farEnd, near, far];
-    const owner = Bun.spawn(["setsid", "sh", "-c", `trap '${END}' EXIT\n${OWN}`, "sh", ...args], {
+    const [script, ...args] = owner();
+    const [name, , farEnd, near, far] = args;
+    const child = Bun.spawn(["setsid", "sh", "-c", script, "sh", ...args], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
     });
-    const { value } = await owner.stdout.getReader().read();
-    if (value === undefined) throw new Error(`no network: ${await new Response(owner.stderr).text()}`);
-    return new Network(owner, name, farEnd, near, far);
+    const { value } = await child.stdout.getReader().read();
+    if (value === undefined) throw new Error(`no network: ${await new Response(child.stderr).text()}`);
+    return new Network(child, name, farEnd, near, far);
   }
 
   /** Begins a command line that runs in the other machine's network. */
