@@ -113,7 +113,7 @@ test("the last pane, started again as soon as it has ended, stays with the layou
   // Longer than a pane waits before it starts a layout process in the place of one that is lost.
   await Bun.sleep(1_500);
   expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
-  expect(wsh.processes().filter(({ command }) => command.endsWith(" layout-process"))).toHaveLength(1);
+  expect(wsh.layoutProcesses()).toHaveLength(1);
 });
 
 test("stop ends what is kept of panes that have ended, and of sessions of several panes that are over", async () => {

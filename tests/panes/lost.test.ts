@@ -1,26 +1,13 @@
 /** Processes of a session with several panes are killed: each costs what is its own. */
 import { expect, test } from "bun:test";
-import { Http } from "../support/http.ts";
+import { type Pane, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
-interface Pane {
-  readonly id: string;
-  readonly pid: number;
-  readonly cols: number;
-}
-
-function processOf(wsh: Wsh, kind: string): number {
-  const found = wsh.processes().find(({ command }) => command.endsWith(` ${kind}`));
-  if (found === undefined) throw new Error(`no process '${kind}'`);
-  return found.pid;
-}
-
 test("kill -9 of the layout process ends no program; who is attached goes on, and so do calls", async () => {
-  await using wsh = new Wsh();
-  await wsh.server();
-  const http = new Http({ unix: wsh.instance.httpSocket });
+  await using all = await splitServer();
+  const { wsh, http } = all;
   await wsh.session("dev");
   await http.post("/sessions/dev/panes", { direction: "right" });
   await http.post("/sessions/dev/windows", { name: "logs" });
@@ -29,12 +16,7 @@ test("kill -9 of the layout process ends no program; who is attached goes on, an
   await person.sees(/^before/m);
   const panes = async () => (await http.get("/sessions/dev/panes")).body as Pane[];
   const before = await panes();
-  const lost = processOf(wsh, "layout-process");
-  process.kill(lost, "SIGKILL");
-  await until("another layout process", async () => {
-    const found = wsh.processes().find(({ command }) => command.endsWith(" layout-process"));
-    return found !== undefined && found.pid !== lost;
-  });
+  await wsh.replaceLayoutProcess();
   await until("the session to answer", async () => (await http.get("/sessions/dev/panes")).status === 200);
   expect((await panes()).map(({ id, pid }) => [id, pid])).toEqual(before.map(({ id, pid }) => [id, pid]));
   await until("the terminal to be attached again", async () => (await wsh.list())[0]?.attached === 1);
@@ -52,11 +34,11 @@ test("calls of the command line right after kill -9 of the layout process are an
   const before = (await panes()).map(({ id, pid }) => [id, pid]);
   // By the session's name, by a place in it, and by a pane, whose own process lives and asks the lost one.
   for (const target of ["dev", "dev:0.1", String(before[1]?.[0])]) {
-    process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+    await wsh.killLayoutProcess();
     const listed = JSON.parse(await wsh.ok("pane", "list", target, "--json")) as Pane[];
     expect(listed.map(({ id, pid }) => [id, pid])).toEqual(before);
   }
-  process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+  await wsh.killLayoutProcess();
   expect(await wsh.ok("exec", "dev:0.1", "--", "echo there")).toBe("there\n");
   // What is not there is still said at once, and as before.
   const missing = await wsh.run("pane", "list", "dev:0.7");
@@ -64,34 +46,31 @@ test("calls of the command line right after kill -9 of the layout process are an
 });
 
 test("calls over HTTP right after kill -9 of the layout process are answered by its successor", async () => {
-  await using wsh = new Wsh();
-  await wsh.server();
-  const http = new Http({ unix: wsh.instance.httpSocket });
+  await using all = await splitServer();
+  const { wsh, http } = all;
   await wsh.session("dev");
   await wsh.ok("split", "dev");
   const before = (await http.get("/sessions/dev/panes")).body as Pane[];
   for (const target of ["dev", "dev:0.1", String(before[1]?.id)]) {
-    process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+    await wsh.killLayoutProcess();
     expect(await http.expect(200, http.get("/sessions"))).toMatchObject([{ name: "dev" }]);
     const listed = await http.expect<Pane[]>(200, http.get(`/sessions/${encodeURIComponent(target)}/panes`));
     expect(listed.map(({ id, pid }) => [id, pid])).toEqual(before.map(({ id, pid }) => [id, pid]));
   }
-  process.kill(processOf(wsh, "layout-process"), "SIGKILL");
+  await wsh.killLayoutProcess();
   const there = http.post(`/sessions/${encodeURIComponent("dev:0.1")}/exec`, { command: "echo there" });
   expect(await http.expect(200, there)).toMatchObject({ exit_code: 0, output: "there" });
 });
 
 test("kill -9 of a pane's process costs that pane; the others take its room", async () => {
-  await using wsh = new Wsh();
-  await wsh.server();
-  const http = new Http({ unix: wsh.instance.httpSocket });
+  await using all = await splitServer();
+  const { wsh, http } = all;
   await wsh.session("dev");
   const made = await http.post("/sessions/dev/panes", { direction: "right" });
   const { pane } = made.body as { pane: string };
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "│" });
   const [, second] = (await http.get("/sessions/dev/panes")).body as Pane[];
-  const status = await Bun.file(`/proc/${second?.pid}/status`).text();
-  process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]), "SIGKILL");
+  process.kill(hostOf(second?.pid ?? null), "SIGKILL");
   await until("one pane", async () => {
     const panes = (await http.get("/sessions/dev/panes")).body as Pane[];
     return panes.length === 1 && panes[0]?.cols === 80;
@@ -107,16 +86,12 @@ test("a pane whose process is stopped when the layout process is lost keeps its 
   await wsh.ok("split", "dev");
   const panes = async () => {
     const { code, stdout } = await wsh.run("pane", "list", "dev", "--json");
-    return code === 0 ? (JSON.parse(stdout) as (Pane & { readonly state: string })[]) : [];
+    return code === 0 ? (JSON.parse(stdout) as Pane[]) : [];
   };
   const [first, second] = await panes();
   const stopped = hostOf(second?.pid ?? null);
   process.kill(stopped, "SIGSTOP");
-  const lost = processOf(wsh, "layout-process");
-  process.kill(lost, "SIGKILL");
-  await until("another layout process", () =>
-    wsh.processes().some(({ pid, command }) => command.endsWith(" layout-process") && pid !== lost),
-  );
+  await wsh.replaceLayoutProcess();
   await until("it to serve both panes", async () => (await panes()).length === 2);
   expect((await panes()).map(({ id, state }) => [id, state === "unresponsive"])).toEqual([
     [first?.id ?? "", false],

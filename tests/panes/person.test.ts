@@ -236,7 +236,7 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
   await http.post("/sessions/dev/panes", { direction: "down", command: "printf '%070d' 7; cat" });
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /over most[\s\S]*0007/ });
   const before = await person.text();
-  const layout = wsh.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? 0;
+  const [layout = Number.NaN] = wsh.layoutProcesses();
   process.kill(layout, "SIGSTOP");
   try {
     person.resize(10, 30);

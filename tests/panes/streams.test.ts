@@ -197,8 +197,7 @@ describe("the stream of a window", () => {
     const picture = new Picture();
     await using _window = await client.subscribeWindow("dev", { format: "plain", interval_ms: 1 }, picture.hear);
     await until("a frame", () => picture.text.includes("│"));
-    const lost = wsh.processes().find(({ command }) => command.endsWith(" layout-process"));
-    process.kill(lost?.pid ?? 0, "SIGKILL");
+    await wsh.killLayoutProcess();
     await until("all windows again", () => picture.names.filter((name) => name === "windows").length === 2);
     await wsh.ok("exec", "dev:0.1", "--", "echo again");
     await until("the pane", () => /[│┃]again/.test(picture.text));

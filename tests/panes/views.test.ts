@@ -4,6 +4,7 @@ import { columns, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
+import { hostOf } from "../support/wsh.ts";
 
 test("a view of a session that is renamed, hangs, and ends: it goes on, stands still, and closes", async () => {
   await using all = await splitServer();
@@ -21,8 +22,7 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
   await until("its new name", async () => (await panes("dev"))[1]?.view === "other");
   expect(await wsh.ok("layout", "save", "dev", "-")).toContain('view = "other"');
 
-  const status = await Bun.file(`/proc/${shown.pid}/status`).text();
-  const process_ = Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);
+  const process_ = hostOf(shown.pid);
   process.kill(process_, "SIGSTOP");
   // Typing beside it, splitting and closing need nothing of the session that hangs.
   person.type("echo beside\r");
@@ -55,11 +55,7 @@ test("a keyboard that was captured stays so through the first split, and is free
   expect((await http.get("/sessions/dev/input/mode")).body).toMatchObject({ mode: "capture" });
   person.type("not for the program");
   expect(await wsh.ok("exec", "dev:0.0", "--", "echo quiet")).toBe("quiet\n");
-  const lost = wsh.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? 0;
-  process.kill(lost, "SIGKILL");
-  await until("another layout process", () =>
-    wsh.processes().some(({ command, pid }) => command.endsWith(" layout-process") && pid !== lost),
-  );
+  await wsh.replaceLayoutProcess();
   await until("the keyboard to be free", async () => {
     const { body } = await http.get("/sessions/dev/input/mode");
     return (body as { mode?: string }).mode === "passthrough";
@@ -79,7 +75,7 @@ test("kill -9 of a pane's program closes that pane alone", async () => {
   await wsh.session("dev");
   await http.post("/sessions/dev/panes", { command: "exec sleep 1000" });
   const [, second] = await panes("dev");
-  process.kill(second?.pid ?? 0, "SIGKILL");
+  process.kill(second?.pid ?? Number.NaN, "SIGKILL");
   await until("one pane", async () => (await panes("dev")).length === 1);
   expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
 });

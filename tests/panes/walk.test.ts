@@ -42,7 +42,6 @@ test(
     // Ended sessions go away at once, and their layout processes with them.
     await using all = await splitServer({ config: "grace_seconds = 0\n" });
     const { wsh, http, panes } = all;
-    const layouts = () => wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
     await wsh.session("dev");
     let other = "other";
     await wsh.session(other);
@@ -145,11 +144,11 @@ test(
         process.kill(lost, "SIGKILL");
       },
       "kill -9 of the layout process": async () => {
-        const before = layouts();
+        const before = wsh.layoutProcesses();
         const lost = pick(before);
-        process.kill(lost.pid, "SIGKILL");
+        process.kill(lost, "SIGKILL");
         await until("another one", () => {
-          const now = layouts().filter(({ pid }) => pid !== lost.pid);
+          const now = wsh.layoutProcesses().filter((pid) => pid !== lost);
           return now.length >= before.length;
         });
       },
@@ -159,7 +158,7 @@ test(
       const ended = other;
       away.clear();
       await until("the other session to be gone", async () => !(await living()).includes(ended));
-      await until("its layout process to be gone", () => layouts().length === 1);
+      await until("its layout process to be gone", () => wsh.layoutProcesses().length === 1);
       other = `other${log.length}`;
       await wsh.session(other);
     };
