@@ -230,10 +230,11 @@ export class HttpLink implements Link {
     }
     try {
       const { version, hostname } = await this.hello();
-      yield { step: "server", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
+      yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
     } catch (thrown) {
       const error = WshError.from(thrown);
-      yield { step: "server", ok: false, text: error.message, advice: error.hintAt("cli") };
+      const { step, advice } = failedAt(error);
+      yield { step, ok: false, text: error.message, advice };
     }
   }
 
@@ -349,6 +350,27 @@ export class HttpLink implements Link {
       machine: this.machine,
       hint: "Start wsh of this version there, and check the address.",
     });
+  }
+}
+
+/** Which step of the way has failed, and the way out. */
+function failedAt(error: WshError): { readonly step: string; readonly advice: string } {
+  switch (error.code) {
+    case "host_version":
+      return { step: "version", advice: error.hintAt("cli") };
+    case "auth_required":
+    case "auth_invalid":
+    case "access_denied": {
+      const advice = "There: wsh token create NAME. Here: wsh servers remove it, and add it again with that token.";
+      return { step: "token", advice };
+    }
+    case "machine_unreachable":
+      return {
+        step: "server",
+        advice: "There: wsh server --ensure, and wsh doctor; wsh service keeps a server running.",
+      };
+    default:
+      return { step: "server", advice: error.hintAt("cli") };
   }
 }
 

@@ -5,14 +5,17 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { headers, type NatsConnection } from "@nats-io/transport-node";
+import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
+import { prepareStateDir } from "../../src/instance/paths.ts";
 import { operations } from "../../src/operations/table.ts";
 import { type Access, accessCovers } from "../../src/protocol/caller.ts";
 import type { Credentials } from "../../src/protocol/fleet.ts";
 import { encodeToken } from "../../src/protocol/fleet-subjects.ts";
 import { refusals, TestFleet } from "../support/fleet.ts";
+import { NatsServer, writeCredentials } from "../support/nats-server.ts";
 import { testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
-import type { Wsh } from "../support/wsh.ts";
+import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
@@ -119,5 +122,24 @@ testFleet("wsh doctor goes the way to the fleet step by step", async () => {
     subject: "fleet reach",
     state: "wrong",
     advice: expect.stringContaining("nats-server runs there"),
+  });
+});
+
+testFleet("wsh doctor says which permissions a cluster of one's own does not give", async () => {
+  await using wsh = new Wsh();
+  await using nats = await NatsServer.start(wsh.dir, [{ name: "me", role: "observe" }]);
+  prepareStateDir(wsh.instance);
+  const examined = async (role: "observe" | "operate"): Promise<Record<string, string>[]> => {
+    writeCredentials(joinedFile(wsh.instance), { name: "me", role }, [nats.url]);
+    return JSON.parse((await wsh.run("doctor", "--json")).stdout);
+  };
+  expect(await examined("observe")).toContainEqual(
+    expect.objectContaining({ subject: "fleet permissions", state: "ok" }),
+  );
+  expect(await examined("operate")).toContainEqual({
+    subject: "fleet permissions",
+    state: "wrong",
+    text: expect.stringMatching(/wsh1\.[qu]\.[^ ]*\.operate\.me\./),
+    advice: expect.stringContaining("docs/machines.md"),
   });
 });

@@ -71,6 +71,10 @@ test("a wrong token is said to be wrong", async () => {
   expect(added.code).toBe(1);
   const servers = JSON.parse((await near.run("servers", "--json")).stdout) as Record<string, string>[];
   expect(servers.find(({ hostname }) => hostname === "wrong")?.health).toBe("rejected");
+  expect(JSON.parse((await near.run("doctor", "wrong", "--json")).stdout)).toEqual([
+    expect.objectContaining({ subject: "reach", state: "ok" }),
+    expect.objectContaining({ subject: "token", state: "wrong", advice: expect.stringContaining("wsh token create") }),
+  ]);
   await near.ok("servers", "remove", "wrong");
 });
 
@@ -208,6 +212,8 @@ describe("answers of another machine", () => {
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello) });
     const added = await near.run("servers", "add", `http://127.0.0.1:${server.port}`, "--name", "newer", "--json");
     expect(JSON.parse(added.stdout)).toMatchObject({ health: "version" });
+    const findings = JSON.parse((await near.run("doctor", "newer", "--json")).stdout);
+    expect(findings.at(-1)).toMatchObject({ subject: "version", state: "wrong", text: expect.stringContaining("99") });
     await near.ok("servers", "remove", "newer");
   });
 });

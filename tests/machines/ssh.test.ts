@@ -184,7 +184,7 @@ describe("what is in the way on the far machine", () => {
 
   withSsh("no wsh: said, and nothing is copied where nobody can be asked", async () => {
     await using machines = await TwoMachines.start({ bare: true });
-    const { near, far } = machines;
+    const { near, far, sshd } = machines;
     const added = await near.run("servers", "add", "ssh://m1");
     expect(added.code).toBe(1);
     expect(added.stderr).toContain("there is no wsh on m1 (");
@@ -194,6 +194,15 @@ describe("what is in the way on the far machine", () => {
     expect(findings.map(({ subject, state }: Record<string, string>) => [subject, state])).toEqual([
       ["ssh", "ok"],
       ["binary", "wrong"],
+    ]);
+    if (machines.masterPid() !== null) machines.killMaster();
+    await sshd.stop();
+    expect(JSON.parse((await near.run("doctor", "m1", "--json")).stdout)).toEqual([
+      expect.objectContaining({
+        subject: "ssh",
+        state: "wrong",
+        advice: expect.stringContaining(`: ${near.env.WSH_SSH_COMMAND} m1`),
+      }),
     ]);
   });
 

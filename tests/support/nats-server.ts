@@ -33,39 +33,19 @@ export function freePorts(count: number): number[] {
   return ports;
 }
 
-/** What each role may do (docs/machines.md, A cluster of your own). */
+const page = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");
+
+/** What docs/machines.md (A cluster of your own) says that a role may publish and subscribe to. */
 export function permissionsOf({ name, role }: FleetUser): { publish: string[]; subscribe: string[] } {
-  if (role === "machine") {
-    return {
-      publish: [
-        `wsh1.up.${name}`,
-        `wsh1.ev.${name}.>`,
-        `wsh1.d.*.${name}.*`,
-        `_INBOX.*.${name}.>`,
-        "_INBOX.*.$all.>",
-        `$KV.wsh_machines.${name}`,
-      ],
-      subscribe: [
-        `wsh1.q.${name}.>`,
-        `wsh1.u.${name}.>`,
-        "$SRV.PING.wsh",
-        "$SRV.INFO.wsh",
-        `$SRV.PING.wsh.${name}`,
-        `$SRV.INFO.wsh.${name}`,
-        `_INBOX.${name}.>`,
-      ],
-    };
-  }
-  const held = ["observe", "operate", "admin"].slice(0, ["observe", "operate", "admin"].indexOf(role) + 1);
-  const admin = role === "admin" ? ["$JS.API.STREAM.CREATE.KV_wsh_machines", "$KV.wsh_machines.*"] : [];
-  return {
-    publish: [
-      ...held.flatMap((access) => [`wsh1.q.*.${access}.${name}.*`, `wsh1.u.*.${access}.${name}.*`]),
-      ...["$SRV.PING.wsh", "$SRV.INFO.wsh", "$SRV.PING.wsh.*", "$SRV.INFO.wsh.*"],
-      ...["$JS.API.STREAM.INFO.KV_wsh_machines", "$JS.API.DIRECT.GET.KV_wsh_machines.>", ...admin],
-    ],
-    subscribe: [`_INBOX.${name}.>`, `wsh1.d.${name}.>`, "wsh1.up.*", "wsh1.ev.>"],
+  const rows = [...page.matchAll(/^\| `(machine|observe|operate|admin)` \| (.*wsh1.*) \| (.*) \|$/gm)];
+  const at = rows.findIndex(([, of]) => of === role);
+  if (at < 0) throw new Error(`docs/machines.md has no permissions of '${role}'`);
+  const column = (index: 2 | 3, row: number): string[] => {
+    const text = rows[row]?.[index] ?? "";
+    const own = [...text.matchAll(/`([^`]+)`/g)].map(([, subject = ""]) => subject.replace("NAME", name));
+    return /^(those, and|the same)/.test(text) ? [...column(index, row - 1), ...own] : own;
   };
+  return { publish: column(2, at), subscribe: column(3, at) };
 }
 
 /** Ports of one server. */

@@ -3,18 +3,23 @@ import net from "node:net";
 import tls from "node:tls";
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
-import { type Credentials, MACHINES_BUCKET } from "../../protocol/fleet.ts";
+import { type Credentials, type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { everyBeat, serviceSubject } from "../../protocol/fleet-subjects.ts";
+import { rolePermissions } from "../authority/permissions.ts";
 import type { LinkStep } from "../link.ts";
 import { connectAs, identityOf } from "./connection.ts";
 
 /** Longest wait for one server, in ms; time in which machines that are there have answered. */
 const PATIENCE_MS = 5_000;
 const BEATS_MS = 1_000;
+/** What the servers refuse is shown up to this number. */
+const SHOWN_REFUSALS = 4;
 /** Clocks that differ by more, in ms, make credentials and deadlines wrong. */
 const CLOCK_MS = 5_000;
 const DAY_MS = 86_400_000;
+/** Stands for a machine or a user that there is not, in subjects that are tried. */
+const NOBODY = "nobody-doctor";
 /** A certificate that ends sooner is worth a word, in days. */
 const SOON_DAYS = 30;
 
@@ -77,6 +82,7 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     void (async () => {
       for await (const status of nats.status()) if (status.type === "error") refused.push(status.error.message);
     })();
+    tryPermissions(nats, settings.role, user);
     const offsets = new Map<string, number>();
     const isCaller = settings.role !== "machine";
     if (isCaller) {
@@ -96,7 +102,7 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     await Bun.sleep(BEATS_MS);
     const advice = "Give the user the permissions of docs/machines.md (A cluster of your own).";
     if (refused.length > 0) {
-      yield { step: "permissions", ok: false, text: refused[0] ?? "", advice };
+      yield { step: "permissions", ok: false, text: refused.slice(0, SHOWN_REFUSALS).join("; "), advice };
       return;
     }
     yield { step: "permissions", ok: true, text: bucket };
@@ -106,8 +112,28 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
   }
 }
 
+/**
+ * Publishes and subscribes to what the role may, to a machine or user that does not exist: the servers report refusals.
+ * What others would take for news of this machine is not tried: beats, events and what is remembered of it.
+ */
+function tryPermissions(nats: Awaited<ReturnType<typeof connectAs>>, role: FleetRole, user: string): void {
+  const { publish, subscribe } = rolePermissions[role];
+  for (const pattern of subscribe) nats.subscribe(narrowed(pattern, user), { callback: () => {} });
+  const isHarmless = (pattern: string): boolean => /^(wsh1\.[qud]|_INBOX)\./.test(pattern);
+  for (const pattern of publish.filter(isHarmless)) nats.publish(narrowed(pattern, user), "");
+}
+
+/** One subject that a pattern covers. */
+function narrowed(pattern: string, user: string): string {
+  return pattern.replace("{{name()}}", user).replace("*", NOBODY).replace(/[*>]/g, "doctor");
+}
+
 function clockStep(offsets: ReadonlyMap<string, number>): LinkStep {
   const off = [...offsets].filter(([, ms]) => Math.abs(ms) > CLOCK_MS);
+  if (offsets.size === 0) {
+    const advice = "Invite one (wsh fleet invite --role machine), or start its server there: wsh server --ensure.";
+    return { step: "clock", ok: true, text: "no machine answers whose clock could be compared", advice };
+  }
   if (off.length === 0)
     return { step: "clock", ok: true, text: `${offsets.size} machines answer, and their clocks agree` };
   const text = off

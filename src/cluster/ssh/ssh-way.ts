@@ -103,13 +103,20 @@ export class SshWay implements Way {
   }
 
   async *examine(): AsyncIterable<LinkStep> {
-    const { host } = this.address;
+    const { host, user, port } = this.address;
     let stdout: string;
     try {
       stdout = await this.run("echo; echo wsh-link-1 here $(uname -s) $(uname -m)");
     } catch (thrown) {
-      const advice = this.options.program.batch ? `Log in once by hand: ssh ${host}` : `Try: ssh ${host}`;
-      yield { step: "ssh", ok: false, text: WshError.from(thrown).message, advice };
+      const { words, batch } = this.options.program;
+      const to = user === null ? host : `${user}@${host}`;
+      const login = [...words, ...(port === null ? [] : ["-p", String(port)]), to].join(" ");
+      yield {
+        step: "ssh",
+        ok: false,
+        text: WshError.from(thrown).message,
+        advice: `${batch ? "Log in once by hand" : "Try"}: ${login}`,
+      };
       return;
     }
     const here = said(stdout);
