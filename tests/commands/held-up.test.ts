@@ -31,7 +31,7 @@ async function heldUp(
 ): Promise<{ api: SessionApi; file: string; runs: (asks?: () => void) => Promise<void> }> {
   const api = await SessionApi.shell(http, name, { shell: "bash" });
   const info = (await wsh.list()).find((each) => each.name === name);
-  const pid = info?.windows[0]?.panes[0]?.pid ?? 0;
+  const pid = info?.windows[0]?.panes[0]?.pid ?? Number.NaN;
   const host = hostOf(pid);
   const file = join(wsh.dir, `${name}-ran`);
   process.kill(pid, "SIGSTOP");

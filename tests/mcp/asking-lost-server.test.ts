@@ -26,8 +26,7 @@ test("a killed server's question is withdrawn at the client; a late answer to it
 
   bridge.send(toolCall(2, "wsh_ask_user", { question: "First?" }));
   const first = await asked("First?");
-  const [server] = wsh.servers();
-  process.kill(server ?? 0, "SIGKILL");
+  await wsh.killServer();
   await until("the withdrawal", () =>
     messages.some(({ method, params }) => method === "notifications/cancelled" && params?.requestId === first.id),
   );

@@ -202,8 +202,7 @@ test("while the layout process is started again, saving says so, or waits no lon
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("split", "dev");
-  const [layout] = wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
-  process.kill(layout?.pid ?? 0, "SIGKILL");
+  await wsh.killLayoutProcess();
   const first = await wsh.run("checkpoint", "save", "dev", "a");
   if (first.code !== 0)
     expect(first.stderr).toMatch(/is being started again|does not answer|nothing listens|gone|ended/);

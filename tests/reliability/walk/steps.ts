@@ -433,7 +433,7 @@ export const steps: readonly Step[] = [
     weight: 2,
     possible: (world) => world.server !== null && anySession(world),
     async run(world, dice) {
-      const pid = world.server?.pid ?? 0;
+      const pid = world.server?.pid ?? Number.NaN;
       process.kill(pid, "SIGSTOP");
       const known = dice.pick(world.sessions);
       await printMark(world, known, (text) => world.wsh.ok("send", known.name, text));
