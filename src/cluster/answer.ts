@@ -9,12 +9,14 @@ export const AnswerSchema = v.union([
   v.object({ error: v.looseObject({ code: v.string(), message: v.string() }) }),
 ]);
 
+const AnswerTextSchema = v.pipe(v.string(), v.parseJson(), AnswerSchema);
+
 /** @throws WshError what the operation threw there; outcome_unknown for what can be no answer: it was carried out */
 export function readAnswer<N extends OperationName>(
   asked: Asked & { readonly operation: N },
   text: string,
 ): OperationOutput<N> {
-  const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
+  const answer = v.safeParse(AnswerTextSchema, text);
   if (!answer.success) throw outcomeUnknown(asked, "its answer is none that it could have");
   if ("error" in answer.output) {
     const body: Readonly<Record<string, unknown>> = { ...answer.output.error, machine: asked.machine };

@@ -20,6 +20,8 @@ import { lives } from "./dying.ts";
 /** Longest wait for a process that shows what is left to make room, in ms. */
 const ROOM_MS = 5_000;
 const ROOM_POLL_MS = 20;
+/** Attempts to start a pane's process where readers have it shown in between: one that asks without a pause wins every other. */
+const ATTEMPTS = 20;
 
 /** Who restores or reads. */
 export interface Restorer {
@@ -61,8 +63,16 @@ export async function startPane(
 ): Promise<SessionInfo> {
   const { cwd, notes } = directoryFor(pane.foreground?.cwd ?? pane.cwd);
   const spec = specOf(instance, lost, { ...pane, cwd }, restorer, { run: true, isMember, notes });
-  const report = await startHost(instance, spec);
-  return v.parse(SessionInfoSchema, report.info);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const report = await startHost(instance, spec);
+      return v.parse(SessionInfoSchema, report.info);
+    } catch (thrown) {
+      if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
+    }
+    // Somebody reads what is lost, and had it shown again since there was room.
+    await makeRoom(hostSocket(instance, pane.pane));
+  }
 }
 
 function specOf(

@@ -52,6 +52,8 @@ class SimulatedMachines {
         if (at >= 0) this.beat(at, at + 1);
       },
     });
+    // Asked only so that the servers say when nobody is there.
+    nats.subscribe(serviceSubject("INFO", "*"), { callback: () => {} });
     setInterval(() => {
       const size = Math.ceil(orders.count / TURNS);
       this.beat(this.turn * size, Math.min(orders.count, (this.turn + 1) * size));

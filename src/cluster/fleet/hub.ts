@@ -21,6 +21,7 @@ const QUIET_MS = 150;
 const FILL_MS = 2_000;
 /** Largest beat that is read, in bytes. */
 const MAX_BEAT_BYTES = 16 * 1024;
+const BeatTextSchema = v.pipe(v.string(), v.parseJson(), BeatSchema);
 
 export class FleetHub {
   readonly members: Members;
@@ -142,7 +143,7 @@ export class FleetHub {
   private beat({ subject, data }: FleetMessage): void {
     const machine = parseBeatSubject(subject);
     if (machine === null || data.length > MAX_BEAT_BYTES) return;
-    const beat = v.safeParse(v.pipe(v.string(), v.parseJson(), BeatSchema), new TextDecoder().decode(data));
+    const beat = v.safeParse(BeatTextSchema, new TextDecoder().decode(data));
     if (!beat.success) return;
     const isNew = !this.members.has(machine);
     this.members.heard(machine, beat.output);

@@ -40,6 +40,8 @@ interface Pending {
   readonly from: string;
   readonly subject: string;
   readonly boot: string;
+  /** By performance.now(), in ms. */
+  readonly askedAt: number;
   readonly isGone?: (() => boolean) | undefined;
   readonly refusedBy: AskOptions["refusedBy"];
   readonly parts: Uint8Array[];
@@ -75,6 +77,7 @@ export class FleetRequests {
       from,
       subject,
       boot,
+      askedAt: performance.now(),
       isGone,
       refusedBy,
       parts: [],
@@ -114,7 +117,10 @@ export class FleetRequests {
     };
     const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
     const boot = headers[headerNames.boot] ?? "";
-    this.pending.set(reply, { from, subject, boot, refusedBy: async () => true, parts: [], bytes: 0, missing: 0, end });
+    this.pending.set(reply, {
+      ...{ from, subject, boot, askedAt: performance.now(), refusedBy: async () => true },
+      ...{ parts: [], bytes: 0, missing: 0, end },
+    });
     return this.connection.publish(subject, body, { reply, headers });
   }
 
@@ -123,7 +129,11 @@ export class FleetRequests {
       clearInterval(this.looking ?? undefined);
       this.looking = null;
     }
-    for (const { isGone, end } of [...this.pending.values()]) if (isGone?.() === true) end({ kind: "lost" });
+    // What was asked just now is left to be answered: a list asks thousands at once.
+    const before = performance.now() - LOOK_MS / 2;
+    for (const { askedAt, isGone, end } of [...this.pending.values()]) {
+      if (askedAt <= before && isGone?.() === true) end({ kind: "lost" });
+    }
   }
 
   /**

@@ -66,6 +66,23 @@ test("it runs again under its name and ids, with what was there above a rule", a
   expect((await wsh.session("next")).id).toBe("@s2");
 });
 
+test("it runs again also while others read it, which has it shown all the time", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh);
+  await wsh.server();
+  let isOver = false;
+  const reading = (async () => {
+    while (!isOver) await (await wsh.fetch("/sessions/dev/screen")).text();
+  })();
+  try {
+    expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
+    expect(await wsh.ok("exec", "dev", "--", "echo again")).toBe("again\n");
+  } finally {
+    isOver = true;
+    await reading;
+  }
+});
+
 test("a cursor from before is no place in what runs again", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
