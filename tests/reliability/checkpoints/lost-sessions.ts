@@ -27,9 +27,15 @@ export function textOf(wsh: Wsh, pane = 1, session = 1): string {
   return [...lines, ...(found.screen ?? []), ...(found.alternate ?? [])].join("\n");
 }
 
-/** Waits until a pane's checkpoint has a text. */
+/** Waits until a pane's checkpoint has a text at the beginning of a line: not where it stands in a command line. */
 export function written(wsh: Wsh, text: string, pane = 1, session = 1): Promise<unknown> {
-  return until(`the checkpoint of @${pane} to have '${text}'`, () => textOf(wsh, pane, session).includes(text));
+  const isThere = (): boolean => Bun.stripANSI(`\n${textOf(wsh, pane, session)}`).includes(`\n${text}`);
+  return until(`the checkpoint of @${pane} to have '${text}'`, isThere);
+}
+
+/** The same for the last line of a command, with the prompt after it: nothing runs there as the checkpoint has it. */
+export function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session = 1): Promise<unknown> {
+  return written(wsh, `${text}\n$`, pane, session);
 }
 
 /** Ends processes of sessions at once, as the kernel does when there is no memory left. */

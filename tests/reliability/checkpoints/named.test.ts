@@ -6,7 +6,7 @@ import { Http } from "../../support/http.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, written } from "./lost-sessions.ts";
+import { folderOf, kill, written, writtenToPrompt } from "./lost-sessions.ts";
 
 interface Named {
   readonly session: string;
@@ -75,7 +75,7 @@ test("a pane that is back from one gives no number a second time, however far it
     if (end === "kill") await wsh.ok("kill", "dev");
     else {
       await wsh.ok("exec", "dev", "--", "echo written");
-      await written(wsh, "written");
+      await writtenToPrompt(wsh, "written");
       await kill(wsh);
       await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
     }
@@ -131,7 +131,7 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
   await wsh.ok("checkpoint", "save", "dev", "one");
   await wsh.ok("split", "dev");
   await wsh.ok("exec", "@1", "--", "echo two panes");
-  await written(wsh, "two panes");
+  await writtenToPrompt(wsh, "two panes");
   await until("the layout to be written", () => fs.existsSync(join(folderOf(wsh), "layout.1.state")));
   await until("the other pane to be written", () =>
     fs.readdirSync(folderOf(wsh)).some((name) => /^p3\..*state/.test(name)),

@@ -6,13 +6,13 @@ import { McpInstance } from "../../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../../support/terminals/emulator-terminal.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { kill, written } from "./lost-sessions.ts";
+import { kill, writtenToPrompt } from "./lost-sessions.ts";
 
 async function lose(wsh: Wsh, ...names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { id, pane_id } = await wsh.session(name);
     await wsh.ok("exec", name, "--", `echo in ${name}`);
-    await written(wsh, `in ${name}`, Number(pane_id.slice(1)), Number(id.slice(2)));
+    await writtenToPrompt(wsh, `in ${name}`, Number(pane_id.slice(1)), Number(id.slice(2)));
   }
   await kill(wsh);
 }
@@ -34,7 +34,7 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
   expect(await again.exited).toBe(1);
   await wsh.ok("restore", "dev");
   await wsh.ok("exec", "dev", "--", "echo newer");
-  await written(wsh, "newer");
+  await writtenToPrompt(wsh, "newer");
   await kill(wsh);
   // Another checkpoint is another question.
   await using yes = EmulatorTerminal.run(wsh, ["attach", "dev"]);

@@ -60,7 +60,10 @@ testWith("vim")("vim with a command in its line is only offered", async () => {
 testWith("less")("less runs again over what it showed", async () => {
   await using wsh = new Wsh();
   fs.writeFileSync(join(wsh.dir, "long"), Array.from({ length: 200 }, (_, at) => `row ${at + 1}\n`).join(""));
-  await lose(wsh, "less long", "row 23\n", () => wsh.ok("send", "dev", "--keys", "G"));
+  await lose(wsh, "less long", "row 23\n", async (pane, session) => {
+    await wsh.ok("send", "dev", "--keys", "G");
+    await written(wsh, "row 200", pane, session);
+  });
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /^row 1\nrow 2\n/);
   await wsh.ok("send", "dev", "q");
@@ -97,7 +100,7 @@ testWith("python3")("a REPL waits for Enter, and what was typed into it is above
   await using wsh = new Wsh();
   await lose(wsh, "python3 -q", ">>>", async (pane, session) => {
     await wsh.ok("send", "dev", "--enter", "print(6 * 7)");
-    await written(wsh, "\n42", pane, session);
+    await written(wsh, "42", pane, session);
   });
   await wsh.ok("restore", "dev");
   const screen = await wsh.shows("dev", /─\n\$ python3 -q$/m);

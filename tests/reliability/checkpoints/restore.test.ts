@@ -7,7 +7,7 @@ import { packBlock } from "../../../src/store/checkpoint/blocks.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./lost-sessions.ts";
 
 /** A session with a shell, a tag, 60 lines and a directory of its own, lost. */
 async function lose(wsh: Wsh, name = "dev"): Promise<string> {
@@ -15,7 +15,7 @@ async function lose(wsh: Wsh, name = "dev"): Promise<string> {
   fs.mkdirSync(directory);
   const { pane_id, id } = await wsh.session(name, "--tag", "mine", "--cwd", directory);
   await wsh.ok("exec", name, "--", "seq 1 60; printf '\\033[31mred\\033[0m\\n'");
-  await written(wsh, "red", Number(pane_id.slice(1)), Number(id.slice(2)));
+  await writtenToPrompt(wsh, "red", Number(pane_id.slice(1)), Number(id.slice(2)));
   await kill(wsh);
   return directory;
 }
@@ -88,7 +88,7 @@ test("a cursor from before is no place in what runs again", async () => {
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--", "seq 1 60");
   const { output_cursor: since } = JSON.parse(await wsh.ok("status", "dev", "--json"));
-  await written(wsh, "60");
+  await writtenToPrompt(wsh, "60");
   await kill(wsh);
   await wsh.ok("restore", "dev");
   await wsh.ok("exec", "dev", "--", "seq 1 500");
@@ -103,7 +103,7 @@ test("lost twice, it still has the lines from before the first time", async () =
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /─\n\$$/m);
   await wsh.ok("exec", "dev", "--", "echo second life");
-  await written(wsh, "second life");
+  await writtenToPrompt(wsh, "second life");
   await kill(wsh);
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /second life[\s\S]*─\n\$$/m);
@@ -235,7 +235,7 @@ test("all are restored right after the kill, before the kernel has freed their l
   ] as const) {
     await wsh.session(name);
     await wsh.ok("exec", name, "--", `echo in ${name}`);
-    await written(wsh, `in ${name}`, number, number);
+    await writtenToPrompt(wsh, `in ${name}`, number, number);
   }
   await kill(wsh);
   const locks = [join(folderOf(wsh), "p1.lock"), ...lifeLocks(wsh)];
@@ -258,7 +258,7 @@ test("nothing is kept of a private session, nor while a password is asked for", 
   await wsh.shows("open", "Password:");
   await wsh.ok("tag", "open", "--add", "changed");
   await wsh.ok("send", "open", "--enter", "hunter2");
-  await written(wsh, "\ndone", 2, 2);
+  await written(wsh, "done", 2, 2);
   for (const name of fs.readdirSync(folderOf(wsh, 2))) {
     expect(fs.readFileSync(join(folderOf(wsh, 2), name), "latin1")).not.toContain("hunter2");
   }
@@ -272,7 +272,7 @@ test("nothing is kept of a private session, nor while a password is asked for", 
 test("the setting says how much is kept", async () => {
   await using wsh = new Wsh({ config: 'checkpoint = "screen"\n' });
   await wsh.session("dev", "--", "seq 1 100; sleep 1000");
-  await written(wsh, "\n100");
+  await written(wsh, "100");
   expect(stored(wsh)?.record.history).toBeNull();
   expect(textOf(wsh)).not.toMatch(/^50$/m);
   await using off = new Wsh({ env: { WSH_CHECKPOINT: "off" } });

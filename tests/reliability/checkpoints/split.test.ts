@@ -8,7 +8,7 @@ import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { hostOf, Wsh } from "../../support/wsh.ts";
-import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./lost-sessions.ts";
 
 interface PaneOf {
   readonly id: string;
@@ -37,7 +37,7 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
   }
   await http.post("/sessions/@1/pane/resize", { cols: 30 });
   for (const pane of made) await wsh.ok("exec", pane, "--", `seq 1 40; echo in ${pane}`);
-  for (const pane of made) await written(wsh, `in ${pane}`, Number(pane.slice(1)));
+  for (const pane of made) await writtenToPrompt(wsh, `in ${pane}`, Number(pane.slice(1)));
   await until("the layout to be written", () => {
     try {
       return readLayout(folderOf(wsh)).record.panes.length === 4;
@@ -235,7 +235,7 @@ test("several windows and a zoomed pane: told apart while it is lost, and there 
   };
   expect(await zoomedOf()).toEqual([true, false]);
   await wsh.ok("exec", "@1", "--", "echo here");
-  await written(wsh, "here");
+  await writtenToPrompt(wsh, "here");
   await until("the zoom to be written", () => {
     try {
       const { record } = readLayout(folderOf(wsh));
@@ -300,7 +300,7 @@ test("processes that are lost one after the other within seconds all come back",
   await until("it to serve both", async () => (await shown()) === 2);
   // A pane writes a second after this; the layout would have written, too.
   await wsh.ok("exec", "@1", "--", "echo later");
-  await written(wsh, "later");
+  await writtenToPrompt(wsh, "later");
   await kill(wsh);
   expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
   expect(await layoutOf(wsh, 3)).toEqual(panes);
