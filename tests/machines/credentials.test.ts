@@ -1,8 +1,6 @@
-/** Credentials files: what is read, and what is refused with its reason; the permissions of roles as documented. */
+/** Credentials files: what is read, and what is refused with its reason. */
 import { expect, test } from "bun:test";
-import { type RolePermissions, rolePermissions } from "../../src/cluster/authority/permissions.ts";
-import { type FleetRole, type FleetSettings, formatCredentials, parseCredentials } from "../../src/protocol/fleet.ts";
-import { permissionsOf } from "../support/nats-server.ts";
+import { type FleetSettings, formatCredentials, parseCredentials } from "../../src/protocol/fleet.ts";
 
 const settings: FleetSettings = { v: 1, servers: ["tls://n1.example.org:4222"], role: "machine", tags: ["gpu"] };
 const seed = `SU${"A".repeat(56)}`;
@@ -44,12 +42,4 @@ test.each([
   ["a role that there is not", file({ role: "root" as never }), "cannot be read"],
 ])("%s is refused", (_what, text, reason) => {
   expect(() => parseCredentials(text)).toThrow(reason);
-});
-
-test("docs/machines.md gives each role the permissions that a fleet of wsh fleet init gives it", () => {
-  for (const [role, { publish, subscribe }] of Object.entries(rolePermissions) as [FleetRole, RolePermissions][]) {
-    const documented = permissionsOf({ name: "{{name()}}", role });
-    const sorted = { publish: documented.publish.toSorted(), subscribe: documented.subscribe.toSorted() };
-    expect({ role, ...sorted }).toEqual({ role, publish: publish.toSorted(), subscribe: subscribe.toSorted() });
-  }
 });

@@ -1,10 +1,13 @@
 /** Sessions of another machine over HTTP, WebSocket and MCP, as those here: by the server of the machine that is asked. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(120_000);
 
@@ -62,6 +65,21 @@ test("HTTP: by name in the path, and by ?server=; a bare name is here", async ()
   expect((await json("/sessions/m1%2Fdev?server=m2")).body.error.code).toBe("invalid_request");
   expect((await json("/sessions/m2%2Fdev")).body.error.code).toBe("machine_not_found");
   expect((await json("/sessions/ssh:%2F%2Fm1%2Fdev")).body.error.code).toBe("machine_not_found");
+});
+
+test("names alone are listed of a machine, as completions ask for them", async () => {
+  expect(await near.ok("list", "--names", "--server", "m1")).toBe("m1/dev\n");
+  expect(await near.ok("list", "--names", "--all-machines")).toBe("dev\nm1/dev\n");
+  expect(await near.ok("list", "--names", "--tag", "none-has-it")).toBe("");
+  const bin = join(near.dir, "completing");
+  fs.mkdirSync(bin);
+  fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
+  fs.writeFileSync(join(bin, "completions"), await near.ok("completions", "bash"));
+  const line = 'COMP_WORDS=(wsh attach m1/); COMP_CWORD=2; _wsh; echo "$COMPREPLY"';
+  const run = Bun.spawnSync(["bash", "--norc", "-c", `. '${bin}/completions'; ${line}`], {
+    env: { ...near.env, PATH: `${bin}:${near.env.PATH}` },
+  });
+  expect(run.stdout.toString()).toBe("m1/dev\n");
 });
 
 test("HTTP: sessions are listed, started and ended there", async () => {

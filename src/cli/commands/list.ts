@@ -36,11 +36,11 @@ export function register(program: Command): void {
     .option("--all-machines", "sessions of the other machines, too (wsh servers)")
     .option("--server <name>", "only those of that machine")
     .option("--json", "print everything known of them as JSON")
-    .option("--names", "print only their names, without asking the sessions")
+    .option("--names", "print only their names")
     .action(async ({ all, json, names, tag = [], allMachines, server }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
-      if (names === true) return say(namesOf(instance, all === true));
       const isFar = allMachines === true || server !== undefined;
+      if (names === true && !isFar && tag.length === 0) return say(namesOf(instance, all === true));
       const listed: Shown[] = server === undefined ? await findAll(instance) : [];
       if (isFar) listed.push(...(await findThere(instance, server ?? null)));
       const shown = listed.filter(
@@ -48,6 +48,7 @@ export function register(program: Command): void {
           (all === true || !isEnded(one)) &&
           (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
       );
+      if (names === true) return say(shown.map((one) => `${nameOf(one)}\n`).join(""));
       if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
       if (shown.length === 0) return say("No active sessions.\n");
       const hasAgents = shown.some((one) => "info" in one && one.info.agent !== undefined);
@@ -58,7 +59,7 @@ export function register(program: Command): void {
     });
 }
 
-/** From the registry only: shell completion needs an immediate answer. */
+/** Of the sessions here, from the registry only: shell completion needs an immediate answer. */
 function namesOf(instance: Instance, all: boolean): string {
   const entries = listSessions(instance).filter((entry) => entry.name !== null && (all || !entry.ended));
   return entries.map(({ name }) => `${name}\n`).join("");
@@ -77,6 +78,10 @@ async function findThere(instance: Instance, server: string | null): Promise<Sho
     process.exitCode = 1;
   }
   return asked.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
+}
+
+function nameOf(one: Shown): string {
+  return "info" in one ? one.info.name : (one.entry.name ?? paneId(one.entry.id));
 }
 
 function asRow(one: Shown): string[] {

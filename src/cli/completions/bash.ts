@@ -2,7 +2,11 @@
 import type { CompletionCommand, Value } from "./model.ts";
 
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
-  return `_wsh_sessions() { COMPREPLY=($(compgen -W "$(wsh \${instance[@]+"\${instance[@]}"} list --names 2>/dev/null)" -- "$cur")); }
+  return `_wsh_sessions() {
+  local there=()
+  case $cur in */*) there=(--server "\${cur%%/*}") ;; esac
+  COMPREPLY=($(compgen -W "$(wsh \${instance[@]+"\${instance[@]}"} list --names \${there[@]+"\${there[@]}"} </dev/null 2>/dev/null)" -- "$cur"))
+}
 _wsh() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= position=0 i word instance=()
   COMPREPLY=()

@@ -15,7 +15,12 @@ const sessions = `function __wsh_sessions
         set instance $words[$at]
     end
   end
-  wsh $instance list --names 2>/dev/null
+  set -l there
+  set -l typed (commandline -ct)
+  if string match -q '*/*' -- $typed
+    set there --server (string split -m 1 / -- $typed)[1]
+  end
+  wsh $instance list --names $there </dev/null 2>/dev/null
 end`;
 
 export function fishCompletions(commands: readonly CompletionCommand[]): string {

@@ -3,7 +3,12 @@ import type { CompletionCommand, CompletionOption, Value } from "./model.ts";
 
 export function zshCompletions(commands: readonly CompletionCommand[]): string {
   return `#compdef wsh
-_wsh_sessions() { local -a names; names=(\${(f)"$(wsh $instance list --names 2>/dev/null)"}); compadd -a names }
+_wsh_sessions() {
+  local -a names there
+  [[ $PREFIX == */* ]] && there=(--server "\${PREFIX%%/*}")
+  names=(\${(f)"$(wsh $instance list --names $there </dev/null 2>/dev/null)"})
+  compadd -a names
+}
 _wsh() {
   local context state state_descr line
   typeset -A opt_args
