@@ -20,7 +20,7 @@ import type { Size } from "../protocol/size.ts";
 import type { ThemeRole } from "../protocol/theme.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
-import type { Layout } from "./panel-layout.ts";
+import { type Layout, outerSize } from "./panel-layout.ts";
 import { theme } from "./theme.ts";
 
 /** The part of the session's frame that a smaller terminal does not show, above and to the left. */
@@ -58,7 +58,7 @@ const nothingCut: Offset = { top: 0, left: 0 };
 
 export function composeFrame(input: FrameInput): ClientFrame {
   const { grid, layout, outer } = input;
-  const session: Size = { rows: layout.top + layout.ptyRows + layout.bottom, cols: layout.ptyCols };
+  const session = outerSize(layout);
   const canvas = new Canvas(session.rows, session.cols);
   grid.lines.slice(0, layout.ptyRows).forEach((line, index) => {
     canvas.putRow(layout.top + index, line);

@@ -33,6 +33,11 @@ export interface Layout {
   readonly ptyCols: number;
 }
 
+/** The outer screen of a layout. */
+export function outerSize({ top, ptyRows, bottom, ptyCols }: Layout): Size {
+  return { rows: top + ptyRows + bottom, cols: ptyCols };
+}
+
 /** @param panels those of the current screen mode, oldest first (of equal ones the older is nearer the edge) */
 export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layout {
   const rows = Math.max(MIN_PANE_ROWS, outer.rows);

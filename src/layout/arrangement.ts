@@ -7,12 +7,13 @@
  * has ended and is kept, or is being reached (`reach.ts`); sizes of panes are told to their processes only here.
  */
 import { Emitter } from "../base/emitter.ts";
+import type { Layout } from "../compositor/panel-layout.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Placement } from "../session/layout/cells.ts";
-import type { SessionPlace } from "../session/viewers.ts";
+import { type SessionPlace, smallest } from "../session/viewers.ts";
 import {
   activeWindow,
   placementOf,
@@ -72,6 +73,8 @@ export interface ArrangementPort {
     readonly name: string;
     readonly private: boolean;
   };
+  /** Where panels lie on an outer screen of that size. */
+  layoutAt(outer: Size): Layout;
   /** Writes the value where it survives this process. @throws WshError when it cannot be written */
   save(state: Windows): void;
 }
@@ -87,8 +90,8 @@ export class Arrangement {
   /** Cells of each window that was shown; a window that is not shown keeps its size. */
   private readonly sizes = new Map<number, Size>();
   private queue: Promise<unknown> = Promise.resolve();
-  /** Windows that viewers with an active window of their own look at. */
-  private readonly watched = new Map<object, number>();
+  /** Windows that viewers with an active window of their own look at, and the sizes of their terminals that decide. */
+  private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private isOver = false;
   private settling: Timer | null = null;
 
@@ -113,7 +116,21 @@ export class Arrangement {
 
   /** Cells of a window. */
   sizeOf(window: WindowEntry): Size {
-    return this.isShown(window.id) ? this.area : (this.sizes.get(window.id) ?? this.area);
+    return this.isShown(window.id) ? this.roomOf(window.id) : (this.sizes.get(window.id) ?? this.area);
+  }
+
+  /** Where panels lie around a window that has its size from who looks at it alone; null: where the session has them. */
+  layoutOf(id: number): Layout | null {
+    if (activeWindow(this.current).id === id) return null;
+    const outer = smallest(
+      [...this.watched.values()].flatMap(({ window, outer }) => (window === id ? (outer ?? []) : [])),
+    );
+    return outer === null ? null : this.port.layoutAt(outer);
+  }
+
+  private roomOf(id: number): Size {
+    const layout = this.layoutOf(id);
+    return layout === null ? this.area : { rows: layout.ptyRows, cols: layout.ptyCols };
   }
 
   placementOf(window: WindowEntry): Placement {
@@ -153,15 +170,19 @@ export class Arrangement {
 
   /** The room between the panels has changed. */
   resize(area: Size): void {
-    if (area.rows === this.area.rows && area.cols === this.area.cols) return;
+    // Panels lie elsewhere, too, in windows of other sizes.
+    if (this.watched.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.room = area;
     this.place();
   }
 
-  /** A viewer looks at a window of its own; null: no more. */
-  watch(viewer: object, window: number | null): void {
+  /**
+   * A viewer looks at a window of its own; null: no more.
+   * @param outer size of its terminal, if that decides; absent: as before
+   */
+  watch(viewer: object, window: number | null, outer = this.watched.get(viewer)?.outer ?? null): void {
     if (window === null) this.watched.delete(viewer);
-    else this.watched.set(viewer, window);
+    else this.watched.set(viewer, { window, outer });
     this.place();
   }
 
@@ -169,8 +190,9 @@ export class Arrangement {
   place(): void {
     for (const window of this.current.windows) {
       if (!this.isShown(window.id)) continue;
-      this.sizes.set(window.id, this.area);
-      for (const [pane, box] of placementOf(window, this.area).boxes) {
+      const room = this.roomOf(window.id);
+      this.sizes.set(window.id, room);
+      for (const [pane, box] of placementOf(window, room).boxes) {
         this.links.get(pane)?.resize({ rows: box.rows, cols: box.cols });
       }
     }
@@ -256,7 +278,7 @@ export class Arrangement {
   /** Whether a window is looked at. */
   private isShown(id: number): boolean {
     if (activeWindow(this.current).id === id) return true;
-    for (const window of this.watched.values()) if (window === id) return true;
+    for (const { window } of this.watched.values()) if (window === id) return true;
     return false;
   }
 

@@ -135,6 +135,7 @@ async function begin() {
     let save = (_: Windows): void => {};
     const arrangement = new Arrangement(start.windows, area, {
       keepAfterExit: settings.keep_after_exit,
+      layoutAt: (outer) => session.layoutAt(outer),
       save: (windows) => save(windows),
       served: () => ({
         socket: bound.socket,

@@ -63,6 +63,7 @@ export class SplitSession implements Split {
     const { arrangement, session } = this;
     this.windows = this.content.windows();
     for (const change of ["settled", "placed"] as const) arrangement.events.on(change, () => this.compare());
+    arrangement.events.on("placed", () => this.resize());
     arrangement.events.on("listed", () => session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
@@ -216,6 +217,7 @@ export class SplitSession implements Split {
     const { rows, cols } = this.shared;
     const view = new WindowView(this.arrangement, { rows, cols }, this.content, ownFocus(this.arrangement));
     this.content.independent.add(view);
+    this.arrangement.watch(view, view.window.id);
     peer.onClosed = () => {
       this.content.independent.delete(view);
       this.arrangement.watch(view, null);
@@ -257,6 +259,14 @@ export class SplitSession implements Split {
     function now(): Windows {
       return arrangement.state;
     }
+  }
+
+  /** Who looks at the session's active window may be others now: it has the size of those. */
+  private resize(): void {
+    const { session, content } = this;
+    const size = content.independent.size === 0 ? null : session.viewers.size();
+    if (size === null || (size.rows === session.size.rows && size.cols === session.size.cols)) return;
+    session.resize().catch(() => {});
   }
 
   /** Streams of one pane are its own process's. */

@@ -6,6 +6,7 @@
  * longer than SETTLE_MS, so that no half of a change is seen.
  */
 import type { PaneLabel } from "../compositor/border-titles.ts";
+import type { Layout } from "../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
 import type { Pointed } from "../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
@@ -53,6 +54,7 @@ export class WindowView implements Shown {
   readonly pointed: Pointed;
   private placement: Placement;
   private places: WindowPlaces;
+  layout: Layout | null = null;
   private held: (() => void)[] | null = null;
   private heldTimer: Timer | null = null;
   private focused: string;
@@ -115,6 +117,14 @@ export class WindowView implements Shown {
 
   get isIndependent(): boolean {
     return this.own !== null;
+  }
+
+  get isApart(): boolean {
+    return this.own !== null && this.window.id !== activeWindow(this.arrangement.state).id;
+  }
+
+  sized(outer: Size): void {
+    if (this.own !== null) this.arrangement.watch(this, this.window.id, outer);
   }
 
   /** Gives a pane this view's own focus, in whatever window it is. */
@@ -274,6 +284,7 @@ export class WindowView implements Shown {
 
   /** The room between the panels has changed. */
   resize(area: Size): void {
+    if (this.isApart) return;
     if (area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.area = area;
     this.each((listener) => listener.resizing());
@@ -311,7 +322,8 @@ export class WindowView implements Shown {
   private arranged(): void {
     const { window } = this;
     if (this.watched === null) this.refocus();
-    else this.area = this.arrangement.sizeOf(window);
+    if (this.watched !== null || this.own !== null) this.area = this.arrangement.sizeOf(window);
+    if (this.own !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = this.placed(window);
     this.places = this.placesOf();
     this.epoch++;

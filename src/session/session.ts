@@ -83,7 +83,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.typist = new Typist(clock, () => events.emit("listed", undefined));
     this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
-      { id: windowId(options.windowId), pane, place: (outer) => this.placed(outer) },
+      { id: windowId(options.windowId), pane, place: (outer) => this.layoutAt(outer) },
       { rows: options.rows, cols: options.cols },
     );
     events.on("exited", () => this.questions.end());
@@ -181,13 +181,14 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** What of the status line lies at a cell of the outer screen. */
-  statusAt(row: number, col: number): StatusTarget | null {
+  statusAt(row: number, col: number, layout = this.layout): StatusTarget | null {
     const { status } = this;
-    const place = status === null ? undefined : this.layout.panels.find(({ id }) => id === status.id);
+    const place = status === null ? undefined : layout.panels.find(({ id }) => id === status.id);
     return place?.visible === true && place.row === row ? this.statusTargets(col) : null;
   }
 
-  private placed(outer: Size): Layout {
+  /** Where panels lie on an outer screen of that size. */
+  layoutAt(outer: Size): Layout {
     const { status } = this;
     return status === null
       ? this.elements.layout(outer)

@@ -2,8 +2,9 @@
  * The attached terminals, those in pages among them, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
  * Read-only terminals never decide; one that observes (a view pane of another session, `--follow`) decides only while
- * nobody else does. A size set through an API holds until a terminal that decides acts. Pure bookkeeping: the session
- * applies the size.
+ * nobody else does. One with an active window of its own shares the size of those who look at the same window as everybody,
+ * the smallest of them; while it looks at another window it decides nothing here: that window has its size. A size set
+ * through an API holds until a terminal that decides acts. Pure bookkeeping: the session applies the size.
  */
 import type { Size } from "../protocol/size.ts";
 
@@ -35,6 +36,8 @@ export interface Viewer {
   readonly follows: boolean;
   /** Takes part in it only while all others that would observe, too. */
   readonly observes: boolean;
+  /** What it shows: with an active window of its own; a window that the session does not show now. */
+  readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean };
   /** What people call it, where it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
@@ -149,7 +152,9 @@ export class Viewers {
 
   /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
-    const asked = this.order.flatMap((id) => this.viewers.get(id) ?? []).filter(({ follows }) => !follows);
+    const asked = this.order
+      .flatMap((id) => this.viewers.get(id) ?? [])
+      .filter(({ follows, shown }) => !follows && shown.isApart !== true);
     const own = asked.filter(({ observes }) => !observes);
     return own.length === 0 ? asked : own;
   }
@@ -158,12 +163,15 @@ export class Viewers {
   size(): Size | null {
     if (this.imposed !== null) return this.imposed;
     const asked = this.deciding;
-    const last = asked.at(-1);
-    if (last === undefined) return null;
-    if (this.policy === "latest") return last.size;
-    return {
-      rows: Math.min(...asked.map((viewer) => viewer.size.rows)),
-      cols: Math.min(...asked.map((viewer) => viewer.size.cols)),
-    };
+    const isOwn = ({ shown }: Viewer): boolean => shown.isIndependent === true;
+    const shared = asked.filter((viewer) => !isOwn(viewer));
+    const counted = this.policy === "latest" ? shared.slice(-1) : shared;
+    return smallest([...counted, ...asked.filter(isOwn)].map(({ size }) => size));
   }
+}
+
+/** The largest size that fits into each; null for none. */
+export function smallest(sizes: readonly Size[]): Size | null {
+  if (sizes.length === 0) return null;
+  return { rows: Math.min(...sizes.map(({ rows }) => rows)), cols: Math.min(...sizes.map(({ cols }) => cols)) };
 }

@@ -229,6 +229,49 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   await until("the person's pane", async () => /^still mine/m.test(columns(await person.text(), 0, 40)));
 });
 
+test("--independent: each window has the size of who looks at it, one that both look at that of the smaller", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/windows", { name: "logs", focus: false });
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "$", rows: 24, cols: 80 });
+  const sizeIn = (window: string): Promise<string> => wsh.ok("exec", `dev:${window}`, "--", "stty size");
+  const are = (first: string, logs: string): Promise<unknown> =>
+    until(
+      `sizes ${first} and ${logs}`,
+      async () => (await sizeIn("0")) === `${first}\n` && (await sizeIn("logs")) === `${logs}\n`,
+    );
+  await using other = await EmulatorTerminal.attach(wsh, "dev", {
+    ...{ seen: "$", rows: 40, cols: 120, flags: ["--independent"] },
+  });
+  // Both look at the first one.
+  expect(await sizeIn("0")).toBe("24 80\n");
+  other.type(`${PREFIX}n`);
+  await are("24 80", "40 120");
+  other.type("printf '%0110d\\n' 7\r");
+  await other.sees(/^0{109}7$/m);
+  // A panel takes its rows from each.
+  const panel = (await http.post("/sessions/dev/panel", { position: "bottom", height: 2, spans: [{ text: "panel" }] }))
+    .body;
+  await are("22 80", "38 120");
+  await other.sees((text) => text.split("\n")[38] === "panel");
+  expect((await http.delete(`/sessions/dev/panel/${(panel as { id: string }).id}`)).status).toBe(204);
+  await are("24 80", "40 120");
+  other.resize(30, 100);
+  await are("24 80", "30 100");
+  // The person comes there, too: it fits into both, and is the person's again alone.
+  person.type(`${PREFIX}n`);
+  await until("the smaller one", async () => (await sizeIn("logs")) === "24 80\n");
+  other.type(`${PREFIX}p`);
+  await are("30 100", "24 80");
+  person.type("echo here\r");
+  await person.sees(/^here/m);
+  // Nobody looks at the first one any more: it stays as it was.
+  other.hangUp();
+  await other.exited;
+  await are("30 100", "24 80");
+}, 60_000);
+
 test("a terminal that was small for a moment, before anybody could paint it, is painted whole", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;

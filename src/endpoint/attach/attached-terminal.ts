@@ -91,7 +91,7 @@ export class TerminalStream implements Viewer {
   /** @throws when `input` does not match the schema */
   constructor(
     private readonly session: Session,
-    private readonly shown: Shown,
+    readonly shown: Shown,
     private readonly peer: Peer,
     input: unknown,
     private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
@@ -113,9 +113,9 @@ export class TerminalStream implements Viewer {
     });
     const isOver = (): boolean => this.over;
     this.sized = new OuterSize(session, attach, {
-      ...{ viewer: this.id, atOnce: attach.composed, isOver },
-      isOpening: () => this.presentation.mode === "opening",
+      ...{ viewer: this.id, atOnce: attach.composed, isOver, isOpening: () => this.presentation.mode === "opening" },
       resized: () => this.presentation.resized(),
+      decides: (size) => this.readOnly || this.shown.sized?.(size),
       beforeApplying: () => this.presentation.beforeApplying(),
       applied: () => this.presentation.applied(),
     });
@@ -164,7 +164,7 @@ export class TerminalStream implements Viewer {
     this.ends.push(session.streamOpened());
     if (session.exit === null) {
       session.viewers.add(this);
-      await session.resize();
+      await this.sized.begin();
     }
     await this.shown.atRest(() => this.begin());
   }

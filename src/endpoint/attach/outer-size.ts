@@ -18,6 +18,8 @@ export interface OuterSizePort {
   isOpening(): boolean;
   /** The terminal has another size, and shows nothing that is known. */
   resized(): void;
+  /** The size with which it decides. */
+  decides(size: Size): void;
   beforeApplying(): void;
   applied(): void;
 }
@@ -41,6 +43,11 @@ export class OuterSize {
 
   get size(): Size {
     return this.follows ? this.session.size : this.own;
+  }
+
+  /** The terminal is there: its size counts. */
+  begin(): Promise<void> {
+    return this.tell();
   }
 
   /** A new size is about to be applied. */
@@ -77,10 +84,15 @@ export class OuterSize {
     this.timer = null;
     this.applying = true;
     port.beforeApplying();
-    await this.session.resize();
+    await this.tell();
     this.applying = false;
     if (port.isOver()) return;
     if (own === this.own) port.applied();
     else this.soon();
+  }
+
+  private async tell(): Promise<void> {
+    if (!this.follows) this.port.decides(this.own);
+    await this.session.resize();
   }
 }

@@ -196,9 +196,9 @@ export class OwnView {
       },
       modeKeys: port.modeKeys,
       get top() {
-        return port.session.layout.top;
+        return (port.shown.layout ?? port.session.layout).top;
       },
-      statusAt: (row, col) => port.session.statusAt(row, col),
+      statusAt: (row, col) => port.session.statusAt(row, col, port.shown.layout ?? undefined),
       look: (input, pane) => looking.begin(input, pane),
       status: (target, what) => this.clicked(target, what),
       offer: () => this.offer(paneMenu),

@@ -178,7 +178,7 @@ export class Painter {
   /** Places in the frame: panels lie above the panes, and a smaller terminal shows a part. */
   private places(offset: Offset): FramePlaces {
     const { window, panes } = this.screen.framePlaces();
-    const down = this.session.layout.top - offset.top;
+    const down = (this.screen.layout ?? this.session.layout).top - offset.top;
     const moved = down !== 0 || offset.left !== 0;
     const put = (pane: PanePlace): PanePlace => ({ ...pane, row: pane.row + down, col: pane.col - offset.left });
     return { window, panes: moved ? panes.map(put) : panes };
@@ -201,7 +201,8 @@ export class Painter {
     grid: Grid,
     { outer, sign, bare, note }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
   ): ClientFrame {
-    const { elements, layout } = this.session;
+    const { elements } = this.session;
+    const layout = this.screen.layout ?? this.session.layout;
     const alone = sign === null && !bare && !elements.hasOverlays;
     const next = alone ? this.kept.next(grid, layout, outer) : null;
     if (next !== null) return next;

@@ -11,6 +11,7 @@
  * written before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next
  * picture.
  */
+import { outerSize } from "../../compositor/panel-layout.ts";
 import type { LastingChange } from "../../protocol/attach.ts";
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { messageTypes } from "../../protocol/messages.ts";
@@ -356,7 +357,8 @@ export class Presentation {
 
   /** Whether the session's size is shown now: for a while after it, or the terminal's, has changed. */
   private isNoting(): boolean {
-    const { rows, cols } = this.session.size;
+    const { layout } = this.shown;
+    const { rows, cols } = layout == null ? this.session.size : outerSize(layout);
     const { size } = this.outer;
     const sizes = `${cols}x${rows} ${size.cols}x${size.rows}`;
     if (sizes !== this.noted) {

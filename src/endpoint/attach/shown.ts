@@ -6,9 +6,11 @@
  * What must stay true: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be half made.
  */
 
+import type { Layout } from "../../compositor/panel-layout.ts";
 import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
+import type { Size } from "../../protocol/size.ts";
 import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
 import type { Pointed } from "./pointer.ts";
@@ -81,6 +83,12 @@ export interface Shown {
   readonly hasSeveral: boolean;
   /** Its active window and pane are this terminal's alone. */
   readonly isIndependent?: boolean;
+  /** That window is not the session's active one: it has a size, and the panels a layout, of its own. */
+  readonly isApart?: boolean;
+  /** Where panels lie around the picture; absent: where the session has them. */
+  readonly layout?: Layout | null;
+  /** The terminal that shows it has this size, and decides with it. */
+  sized?(outer: Size): void;
   /** Who gets what is typed. */
   readonly typed: Typed;
   /** History and screen, for who looks back. In a window of several panes: asks one of them, or that with the focus. */
