@@ -26,8 +26,8 @@ export interface Asked {
 }
 
 export interface AskedAgain extends Asked {
-  /** Time since the caller sent it for the first time, in ms, where that was before. */
-  readonly ageMs?: number | undefined;
+  /** Unix time in ms at which the caller sent it for the first time, where that was before. */
+  readonly firstAt?: number | undefined;
   /** Unix time in ms by this machine's clock. */
   readonly deadline: number;
   /** The deadline is the caller's own: there is no use in an answer after it. */
@@ -41,18 +41,18 @@ export interface AskedAgain extends Asked {
 export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
- * @param attempt sends it; throws WayLost when it may have been sent. Its argument is the request's age in ms, from the
- * second attempt on
+ * @param attempt sends it; throws WayLost when it may have been sent. Its argument is when the request was first sent, as
+ * Unix time in ms, from the second attempt on
  * @throws WshError outcome_unknown, cancelled, and what `attempt` throws
  */
-export async function untilAnswered<T>(asked: AskedAgain, attempt: (ageMs?: number) => Promise<T>): Promise<T> {
+export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
   const { signal, deadline } = asked;
-  const firstAt = Date.now() - (asked.ageMs ?? 0);
+  const firstAt = asked.firstAt ?? Date.now();
   let lostAt: number | null = null;
-  let age = asked.ageMs;
+  let before = asked.firstAt;
   for (;;) {
     try {
-      return await whileThere(asked, attempt(age));
+      return await whileThere(asked, attempt(before));
     } catch (thrown) {
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
@@ -64,7 +64,7 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (ageMs?: numb
       const patientUntil = asked.isOwn === true ? deadline : Math.max(deadline, lostAt + AGAIN_MS);
       if (Date.now() > patientUntil) throw outcomeUnknown(asked, "it does not answer");
     }
-    age = Date.now() - firstAt;
+    before = firstAt;
     await pause(RETRY_MS, signal);
   }
 }

@@ -7,7 +7,7 @@ import { getOperation, type OperationInput, type OperationName, type OperationOu
 import { WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
-import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
+import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, readAnswer } from "./answer.ts";
@@ -74,12 +74,12 @@ export class HttpLink implements Link {
         ...(session === undefined ? {} : { session }),
       });
     const deadline = beginsUntil(name, input, own);
-    const { id, shown = id, ageMs } = request;
+    const { id, shown = id, firstAt } = request;
     const asked = {
       machine: this.machine,
       operation: name,
       id: shown,
-      ageMs,
+      firstAt,
       deadline,
       isOwn: own !== undefined,
       signal,
@@ -102,8 +102,8 @@ export class HttpLink implements Link {
       }
     }
     const body = bodyOf(input);
-    const text = await untilAnswered(asked, (age) =>
-      this.post(body, () => this.askedThere(id, deadline, age), signal),
+    const text = await untilAnswered(asked, (before) =>
+      this.post(body, () => this.askedThere(id, deadline, before), signal),
     ).catch((thrown) => {
       if (WshError.from(thrown).code === "cancelled") this.cancel(id);
       throw thrown;
@@ -154,11 +154,11 @@ export class HttpLink implements Link {
     }
   }
 
-  private askedThere(id: string, deadline: number, ageMs: number | undefined): Record<string, string> {
+  private askedThere(id: string, deadline: number, firstAt: number | undefined): Record<string, string> {
     return {
       [REQUEST_HEADER]: id,
       [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
-      ...(ageMs === undefined ? {} : { [REQUEST_AGE_HEADER]: `${Math.ceil(ageMs)}` }),
+      ...sentBefore(firstAt, (time) => this.timeThere(time)),
     };
   }
 

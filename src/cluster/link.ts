@@ -24,8 +24,8 @@ export interface LinkRequest {
   readonly id: string;
   /** What the caller knows it by; absent: by the id. */
   readonly shown?: string | undefined;
-  /** Time since it was sent for the first time, in ms; absent: it is now. */
-  readonly ageMs?: number | undefined;
+  /** Unix time in ms at which it was sent for the first time; absent: it is now. */
+  readonly firstAt?: number | undefined;
 }
 
 /** An event as that machine tells it, with its own names (docs/protocol.md, Events). */

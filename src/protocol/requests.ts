@@ -9,9 +9,16 @@ import { WshError } from "./errors.ts";
 export const REQUEST_HEADER = "Wsh-Request";
 /** Time since the request was sent for the first time, in ms; absent: now. */
 export const REQUEST_AGE_HEADER = "Wsh-Request-Age";
+/** Unix time in ms, by the clock of the machine that is asked, at which it was sent for the first time; absent: now. */
+export const REQUEST_FIRST_HEADER = "Wsh-Request-First";
 /** Unix time in ms, by the clock of the machine that is asked, after which the request is not begun. */
 export const DEADLINE_HEADER = "Wsh-Deadline";
-export const REQUEST_HEADERS: readonly string[] = [REQUEST_HEADER, REQUEST_AGE_HEADER, DEADLINE_HEADER];
+export const REQUEST_HEADERS: readonly string[] = [
+  REQUEST_HEADER,
+  REQUEST_AGE_HEADER,
+  REQUEST_FIRST_HEADER,
+  DEADLINE_HEADER,
+];
 
 /** How long an answer is kept after it was given, in ms: longer than a network or a laptop's lid is away, as a rule. */
 export const REMEMBERED_MS = 10 * 60_000;
@@ -28,7 +35,11 @@ export const OnceSchema = v.object({
   key: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** Of operation, target and input: another request under the same id is refused. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
-  age_ms: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(MAX_AGE_MS))),
+  /**
+   * Unix time in ms by this machine's clock at which it was sent for the first time; absent: it is sent now. A time and no
+   * age: whoever holds a request, or is slow to pass it on, makes it no younger.
+   */
+  first_at: v.optional(v.number()),
   /** The id as its caller knows it. */
   id: v.optional(v.pipe(v.string(), v.maxLength(128))),
 });
@@ -63,18 +74,35 @@ export function askedBy(
     });
   }
   const age = numberIn(header, REQUEST_AGE_HEADER, MAX_AGE_MS);
-  return { ...until, once: onceOf(id, owner, asks, age) };
+  const first = numberIn(header, REQUEST_FIRST_HEADER, Number.MAX_SAFE_INTEGER);
+  // The earlier one: it may have been long on its way, and clocks differ.
+  const times = [...(age === undefined ? [] : [Date.now() - age]), ...(first === undefined ? [] : [first])];
+  return { ...until, once: onceOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
 }
 
-/** @param ageMs absent: it is sent for the first time */
+/**
+ * What the headers of a request that was sent before say of that.
+ * @param firstAt Unix time in ms by this machine's clock; absent: it is sent for the first time
+ * @param timeThere the same time by the clock of the machine that is asked
+ */
+export function sentBefore(
+  firstAt: number | undefined,
+  timeThere: (time: number) => number,
+): Readonly<Record<string, string>> {
+  if (firstAt === undefined) return {};
+  const age = Math.min(MAX_AGE_MS, Math.max(0, Math.ceil(Date.now() - firstAt)));
+  return { [REQUEST_AGE_HEADER]: `${age}`, [REQUEST_FIRST_HEADER]: `${Math.max(0, Math.floor(timeThere(firstAt)))}` };
+}
+
+/** @param firstAt Unix time in ms by the clock of the machine that carries it out; absent: it is sent for the first time */
 export function onceOf(
   id: string,
   owner: string,
   { operation, target = "", input }: { operation: string; target?: string | undefined; input: unknown },
-  ageMs?: number,
+  firstAt?: number,
 ): Once {
-  const age = ageMs === undefined ? {} : { age_ms: ageMs };
-  return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...age };
+  const first = firstAt === undefined ? {} : { first_at: firstAt };
+  return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...first };
 }
 
 /** One of the several things that a request is made of, which are each done once. */

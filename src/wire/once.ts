@@ -73,7 +73,7 @@ export class OnceMemory implements Disposable {
    * @throws WshError request_conflict, outcome_unknown, and what `run` throws
    */
   async answer(
-    { key, digest, age_ms: age }: Once,
+    { key, digest, first_at: firstAt }: Once,
     caller: OnceCaller,
     run: (signal: AbortSignal) => Promise<unknown>,
     isLast = true,
@@ -81,7 +81,7 @@ export class OnceMemory implements Disposable {
     this.prune();
     const known = this.known.get(key);
     if (known === undefined) {
-      if (isLast && age !== undefined && this.clock.wall() - age <= this.knownSince) throw unknownSince();
+      if (isLast && firstAt !== undefined && firstAt <= this.knownSince) throw unknownSince();
       return this.begin(key, digest, caller, run);
     }
     if (known.digest !== digest) throw new WshError("request_conflict", "another request had the same id");

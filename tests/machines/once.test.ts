@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { stored } from "../reliability/checkpoints/lost-sessions.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
@@ -84,6 +85,30 @@ test("a POST with an id is carried out once and answered as often as it is asked
   expect(runsOf("once")).toBe(2);
   const bad = await post(far, "/sessions/local/exec", request, { "Wsh-Request": "a b" });
   expect(bad).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
+});
+
+test("what ran before its session was lost is not run again, however long the request that asks again was on its way", async () => {
+  const { pid, id: session, pane_id } = await far.session("lost");
+  await far.shows("lost", "$");
+  const request = { command: `echo ran >>${log}` };
+  const firstAt = Date.now();
+  const id = { "Wsh-Request": "lost-1" };
+  expect(await post(far, "/sessions/lost/exec", request, id)).toMatchObject({ status: 200 });
+  await until("a checkpoint", () => stored(far, Number(pane_id.slice(1)), Number(session.slice(2))) !== null);
+  process.kill(hostOf(pid), "SIGKILL");
+  await startAgain();
+  await until("it to be lost", async () =>
+    (await far.list()).some(({ name, state }) => name === "lost" && state === "lost"),
+  );
+  await far.ok("restore", "lost");
+  for (const said of [
+    { "Wsh-Request-Age": "1", "Wsh-Request-First": `${firstAt}` },
+    { "Wsh-Request-First": `${firstAt}` },
+  ]) {
+    const again = await post(far, "/sessions/lost/exec", request, { ...id, ...said });
+    expect(again.body.error?.code).toBe("outcome_unknown");
+  }
+  expect(runsOf("ran")).toBe(1);
 });
 
 test("of two creates with one id one session is made, whichever server is asked; also after it has ended", async () => {

@@ -4,7 +4,7 @@ import type { Link, LinkRequest } from "../../cluster/link.ts";
 import { isWait, untilDecided } from "../../cluster/wait-again.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Asked, MAX_AGE_MS, onceOf } from "../../protocol/requests.ts";
+import { type Asked, onceOf } from "../../protocol/requests.ts";
 
 /** Names the request that is asked again, after an `outcome_unknown` has named it. */
 const REQUEST_VARIABLE = "WSH_REQUEST";
@@ -20,8 +20,7 @@ export function nextRequest(): LinkRequest {
   // Only the first one of a command can be meant.
   named = "";
   if (parts === null) return { id };
-  const ageMs = Date.now() - Number.parseInt(`${parts[1]}${parts[2]}`, 16);
-  return { id, ageMs: Math.min(MAX_AGE_MS, Math.max(0, ageMs)) };
+  return { id, firstAt: Number.parseInt(`${parts[1]}${parts[2]}`, 16) };
 }
 
 interface StreamAsk {
@@ -45,13 +44,18 @@ export async function askOverStream(
   // The rest of what only looks is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
   if (isLook && !endsAlike(operation)) return ask({}, input);
-  const { id, ageMs } = isLook ? { id: Bun.randomUUIDv7(), ageMs: undefined } : nextRequest();
+  const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
-  const asked: AskedAgain = { machine: link.machine, operation, id, ageMs, deadline, signal };
-  return untilAnswered(asked, async (age) => {
+  const asked: AskedAgain = { machine: link.machine, operation, id, firstAt, deadline, signal };
+  return untilAnswered(asked, async (before) => {
     if (way.isLost()) await way.again().catch(isGone);
     try {
-      const once = onceOf(id, "cli", { operation, target, input }, age);
+      const once = onceOf(
+        id,
+        "cli",
+        { operation, target, input },
+        before === undefined ? undefined : link.timeThere(before),
+      );
       return await ask({ once, deadline: link.timeThere(deadline) }, input);
     } catch (thrown) {
       if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });

@@ -10,7 +10,7 @@ import { headerNames } from "../../protocol/fleet-messages.ts";
 import { requestSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
-import { DEADLINE_HEADER, REQUEST_AGE_HEADER, REQUEST_HEADER } from "../../protocol/requests.ts";
+import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
@@ -83,25 +83,25 @@ export class NatsLink implements Link {
     const bodyOf = (sent: unknown): string =>
       JSON.stringify({ op: name, input: sent, caller: sentCaller(caller), ...place });
     const deadline = beginsUntil(name, input, own);
-    const { id, shown = id, ageMs } = request;
+    const { id, shown = id, firstAt } = request;
     const isThere = (): Promise<boolean> => this.isThere();
-    const asked = { machine, operation: name, id: shown, ageMs, deadline, isOwn: own !== undefined, signal, isThere };
-    const headers = (age: number | undefined): Record<string, string> => ({
+    const asked = { machine, operation: name, id: shown, firstAt, deadline, isOwn: own !== undefined, signal, isThere };
+    const headers = (before: number | undefined) => (): Readonly<Record<string, string>> => ({
       [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
       // Looking needs no id: it changes nothing there, whether it was done or not.
       ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
-      ...(age === undefined ? {} : { [REQUEST_AGE_HEADER]: `${Math.ceil(age)}` }),
+      ...sentBefore(before, (time) => this.timeThere(time)),
     });
     const sentTo = new Set<string>();
     if (access !== "observe") {
       const body = bodyOf(input);
       return readAnswer(
         asked,
-        await untilAnswered(asked, (age) => this.post(name, access, body, headers(age), signal, sentTo)),
+        await untilAnswered(asked, (before) => this.post(name, access, body, headers(before), signal, sentTo)),
       );
     }
     const once = async (sent: unknown): Promise<OperationOutput<N>> => {
-      const answer = this.post(name, access, bodyOf(sent), headers(ageMs), signal, sentTo);
+      const answer = this.post(name, access, bodyOf(sent), headers(firstAt), signal, sentTo);
       return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
     };
     try {
@@ -129,7 +129,7 @@ export class NatsLink implements Link {
     name: string,
     access: Access,
     body: string,
-    headers: Readonly<Record<string, string>>,
+    headers: () => Readonly<Record<string, string>>,
     signal: AbortSignal | undefined,
     sentTo: Set<string>,
   ): Promise<string> {
@@ -147,7 +147,7 @@ export class NatsLink implements Link {
       sentTo.add(boot);
       const outcome = await requests.ask(machine, subject, body, {
         key: crypto.randomUUID(),
-        headers: { ...headers, [headerNames.boot]: boot },
+        headers: { ...headers(), [headerNames.boot]: boot },
         isGone: () => this.isGone(boot),
         refusedBy: async () => !(await this.isAlive(boot)),
         ...(signal === undefined ? {} : { signal }),

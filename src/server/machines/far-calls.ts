@@ -76,8 +76,8 @@ export class FarCalls {
     };
     const there = inputThere(name, input) as OperationInput<N>;
     const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
-    const answer = await this.repeats.ask(asks, caller, once, ({ key, id, age_ms }) =>
-      link.call(name, there, { ...asked, request: { id: key, shown: id, ageMs: age_ms }, caller, signal }),
+    const answer = await this.repeats.ask(asks, caller, once, ({ key, id, first_at }) =>
+      link.call(name, there, { ...asked, request: { id: key, shown: id, firstAt: first_at }, caller, signal }),
     );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
   }

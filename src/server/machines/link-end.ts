@@ -84,7 +84,7 @@ export class LinkEnd {
       signal: context.signal,
       ...(session === undefined ? {} : { session }),
       ...(deadline === undefined ? {} : { deadline }),
-      ...(once === undefined ? {} : { request: { id: once.key, shown: once.id, ageMs: once.age_ms } }),
+      ...(once === undefined ? {} : { request: { id: once.key, shown: once.id, firstAt: once.first_at } }),
     });
   }
 

@@ -37,7 +37,7 @@ export class Repeats {
     const now = Date.now();
     const again = before !== undefined && now - before.sentAt < REMEMBERED_MS ? before : { once: fresh, sentAt: now };
     try {
-      return await ask(again === before ? { ...again.once, age_ms: now - again.sentAt } : fresh);
+      return await ask(again === before ? { ...again.once, first_at: again.sentAt } : fresh);
     } catch (thrown) {
       if (WshError.from(thrown).code === "outcome_unknown") this.keep(call, again);
       throw thrown;

@@ -68,7 +68,7 @@ export async function createSession(
 async function madeBefore({ instance }: ServerState, once: Once): Promise<CreatedSession | null> {
   const info = await madeFor(instance, once, readyTimeoutMs);
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };
-  if ((once.age_ms ?? 0) < REMEMBERED_MS) return null;
+  if (once.first_at === undefined || Date.now() - once.first_at < REMEMBERED_MS) return null;
   throw new WshError("outcome_unknown", "whether the session was made is not remembered so long");
 }
 

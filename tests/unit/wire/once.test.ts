@@ -5,7 +5,8 @@ import { ORPHAN_MS, onceOf, REMEMBERED_MS } from "../../../src/protocol/requests
 import { OnceMemory } from "../../../src/wire/once.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 
-const ask = (id: string, input: unknown = 1, age?: number) => onceOf(id, "me", { operation: "exec", input }, age);
+const ask = (id: string, input: unknown = 1, firstAt?: number) =>
+  onceOf(id, "me", { operation: "exec", input }, firstAt);
 const here = { signal: new AbortController().signal, isGone: () => true };
 const code = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -18,7 +19,8 @@ function memory(limits = { ids: 100, bytes: 10_000 }, forgets = false) {
   clock.pass(1_000_000);
   const once = new OnceMemory(limits, forgets, clock);
   let runs = 0;
-  return { clock, once, run: async () => ({ run: ++runs }), runs: () => runs };
+  const old = (id: string, ageMs: number) => ask(id, 1, clock.wall() - ageMs);
+  return { clock, once, old, run: async () => ({ run: ++runs }), runs: () => runs };
 }
 
 test("the same id gives the same answer, or the same error; another input or owner is another matter", async () => {
@@ -75,19 +77,19 @@ test("work that nobody asks for any more is given up, and one that is cancelled 
 });
 
 test("what is forgotten, or came before, is not done a second time", async () => {
-  const { once, clock, run, runs } = memory({ ids: 2, bytes: 10_000 });
-  expect(await code(once.answer(ask("before", 1, 5_000), here, run))).toBe("outcome_unknown");
+  const { once, clock, old, run, runs } = memory({ ids: 2, bytes: 10_000 });
+  expect(await code(once.answer(old("before", 5_000), here, run))).toBe("outcome_unknown");
   clock.pass(10_000);
-  expect(await once.answer(ask("late", 1, 5_000), here, run)).toEqual({ run: 1 });
+  expect(await once.answer(old("late", 5_000), here, run)).toEqual({ run: 1 });
   for (const id of ["b", "c", "d"]) {
     clock.pass(1_000);
     await once.answer(ask(id), here, run);
   }
   expect(once.size).toBe(2);
-  expect(await code(once.answer(ask("late", 1, 9_000), here, run))).toBe("outcome_unknown");
+  expect(await code(once.answer(old("late", 9_000), here, run))).toBe("outcome_unknown");
   clock.pass(REMEMBERED_MS + 1);
   expect(once.size).toBe(0);
-  expect(await code(once.answer(ask("d", 1, REMEMBERED_MS + 1), here, run))).toBe("outcome_unknown");
+  expect(await code(once.answer(old("d", REMEMBERED_MS + 1), here, run))).toBe("outcome_unknown");
   expect(runs()).toBe(4);
   // Without an age it is a new request.
   expect(await once.answer(ask("d"), here, run)).toEqual({ run: 5 });
@@ -103,10 +105,10 @@ test("answers take limited room: the oldest say only that it was done", async ()
 });
 
 test("an error that leaves open what was done is asked for again, where another process knows", async () => {
-  const { once, run } = memory(undefined, true);
+  const { once, old, run } = memory(undefined, true);
   const unreached = async (): Promise<never> => {
     throw new WshError("host_unavailable", "does not answer");
   };
   expect(await code(once.answer(ask("a"), here, unreached, false))).toBe("host_unavailable");
-  expect(await once.answer(ask("a", 1, 10), here, run, false)).toEqual({ run: 1 });
+  expect(await once.answer(old("a", 10), here, run, false)).toEqual({ run: 1 });
 });

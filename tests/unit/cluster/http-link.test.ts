@@ -1,0 +1,45 @@
+/** A request to another machine whose way was lost is asked again with its true age, however long the way takes. */
+import { expect, test } from "bun:test";
+import { HttpLink } from "../../../src/cluster/http-link.ts";
+import type { Base, Way } from "../../../src/cluster/way.ts";
+import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
+import { REQUEST_AGE_HEADER, REQUEST_FIRST_HEADER } from "../../../src/protocol/requests.ts";
+import { VERSION } from "../../../src/protocol/version.ts";
+
+/** Time that the machine takes to say who it is once the way was lost, in ms. */
+const SLOW_MS = 1_500;
+/** Two clocks of one machine that are rounded, in ms. */
+const ROUNDING_MS = 20;
+
+test("what is asked again says when it was first sent, and not when the way was last looked for", async () => {
+  const came: { readonly at: number; readonly headers: Headers }[] = [];
+  await using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      if (new URL(request.url).pathname !== "/link/call") {
+        if (came.length > 0) await Bun.sleep(SLOW_MS);
+        const hello = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: "far", hostname: "far", now: Date.now() };
+        return Response.json(hello);
+      }
+      came.push({ at: Date.now(), headers: request.headers });
+      return came.length > 1 ? Response.json({ result: {} }) : new Response(broken());
+    },
+  });
+  const base: Base = { url: `http://127.0.0.1:${server.port}`, headers: {} };
+  const way: Way = { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
+  const link = new HttpLink("far", way);
+  const caller = { kind: "cli", id: "test", connected: true } as const;
+  await link.call("overlay.clear", {}, { session: "dev", caller });
+  const [first, second] = came;
+  expect([first?.headers.has(REQUEST_AGE_HEADER), first?.headers.has(REQUEST_FIRST_HEADER)]).toEqual([false, false]);
+  const since = (second?.at ?? 0) - (first?.at ?? 0);
+  expect(since).toBeGreaterThan(SLOW_MS);
+  expect(Number(second?.headers.get(REQUEST_AGE_HEADER))).toBeGreaterThan(since - ROUNDING_MS);
+  expect(Number(second?.headers.get(REQUEST_FIRST_HEADER))).toBeLessThan((first?.at ?? 0) + ROUNDING_MS);
+});
+
+/** A body that breaks off. */
+function broken(): ReadableStream {
+  return new ReadableStream({ start: (controller) => controller.error(new Error("the way is cut")) });
+}
