@@ -173,8 +173,12 @@ test("SIGTERM to all of them, as when the machine ends; a pane that cannot be re
   const restored = await wsh.run("restore", "@s1", "--as", "again", "--json");
   expect(restored.stderr).toContain(`session 'again' is restored without its pane ${second}: no generation of`);
   expect(JSON.parse(restored.stdout).left_out).toMatchObject([{ session: "again", pane_id: second }]);
-  const panes = (await http.get("/sessions/again/panes")).body as PaneOf[];
-  expect(panes.map(({ id }) => id).sort()).toEqual(made.filter((pane) => pane !== second).sort());
+  // The server hears of the pane's process first, and then of the session's.
+  const all = made.filter((pane) => pane !== second).sort();
+  await until("its panes", async () => {
+    const panes = (await http.get("/sessions/again/panes")).body as PaneOf[];
+    return Bun.deepEquals(panes.map(({ id }) => id).sort(), all);
+  });
 }, 90_000);
 
 test("it is restored, or offered, without anyone having listed sessions since; of what is gone nothing is left", async () => {
