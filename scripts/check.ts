@@ -3,11 +3,12 @@
  * (WSH_TEST_FULL=1). Ends with what was skipped for want of a program, and the plain line
  * `N passed, N failed, N skipped`.
  */
+import os from "node:os";
 import { join } from "node:path";
 import { TestReport, type TestRun } from "./test-run.ts";
 
-/** Test files that run at the same time: most of their time is spent waiting for programs. */
-const WORKERS = 2;
+/** Test files that run at the same time: one, with the programs that it starts, keeps two processors busy. */
+const WORKERS = Math.max(1, Math.floor(os.availableParallelism() / 2));
 
 const root = join(import.meta.dir, "..");
 const full = process.argv.includes("--full");

@@ -259,6 +259,15 @@ test("--independent: each window has the size of who looks at it, one that both 
   await are("24 80", "40 120");
   other.resize(30, 100);
   await are("24 80", "30 100");
+  // One that leaves the size to others leaves them this one, too.
+  await using small = await EmulatorTerminal.attach(wsh, "dev", {
+    ...{ seen: "$", rows: 10, cols: 40, flags: ["--independent", "--follow"] },
+  });
+  small.type(`${PREFIX}n`);
+  await small.sees("0007");
+  await are("24 80", "30 100");
+  small.hangUp();
+  await small.exited;
   // The person comes there, too: it fits into both, and is the person's again alone.
   person.type(`${PREFIX}n`);
   await until("the smaller one", async () => (await sizeIn("logs")) === "24 80\n");

@@ -145,12 +145,11 @@ browserTest("an agent's question is answered by keys, and by touch", async () =>
   const text = () => page.evaluate(() => document.querySelector(".grid")?.textContent ?? "");
   const byKeys = ask();
   await until("the dialog", async () => (await text()).includes("Which one?"));
-  // A dialog takes keys a moment after it has opened.
-  await until("the answer", async () => {
-    await page.keyboard.press("2");
-    await page.keyboard.press("Enter");
-    return Promise.race([byKeys.then(() => true), Bun.sleep(300).then(() => false)]);
-  });
+  // A dialog takes keys a moment after it has opened, and shows which keys then.
+  await until("the dialog that takes keys", async () => (await text()).includes("Esc dismisses"));
+  await page.keyboard.press("2");
+  await until("the second to be chosen", async () => (await text()).includes("2 > second"));
+  await page.keyboard.press("Enter");
   expect(await (await byKeys).json()).toMatchObject({ state: "answered", answer: "second", answered_by: "terminal" });
 
   await until("the dialog gone", async () => !(await text()).includes("Which one?"));

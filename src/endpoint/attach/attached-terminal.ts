@@ -115,7 +115,7 @@ export class TerminalStream implements Viewer {
     this.sized = new OuterSize(session, attach, {
       ...{ viewer: this.id, atOnce: attach.composed, isOver, isOpening: () => this.presentation.mode === "opening" },
       resized: () => this.presentation.resized(),
-      decides: (size) => this.readOnly || this.shown.sized?.(size),
+      decides: (size) => this.readOnly || this.observes || this.shown.sized?.(size),
       beforeApplying: () => this.presentation.beforeApplying(),
       applied: () => this.presentation.applied(),
     });
