@@ -20,7 +20,8 @@ const APART_MS = 30;
 const MANY = 5;
 /** Prints the time without ever coming to rest, or with pauses in which it seems to. */
 const TICKS = (pause: number): string => `while :; do echo tick-$\{EPOCHREALTIME%.*}; sleep ${pause}; done`;
-const MARK = /^mark-\d+$/;
+/** As wide as the narrowest pane, so that it is never wrapped. */
+const MARK = /^m[0-9a-z]{3}$/;
 
 interface Mark {
   readonly text: string;
@@ -115,9 +116,12 @@ class Walk implements AsyncDisposable {
   }
 
   private async mark(pane: string): Promise<void> {
-    const text = `mark-${++this.marks}`;
+    const text = `m${(++this.marks).toString(36).padStart(3, "0")}`;
     this.unanswered.add(text);
-    const { status } = await this.http.post(`/sessions/${pane}/exec`, { command: `echo ${text}` });
+    const { status } = await this.http.post(`/sessions/${pane}/exec`, {
+      // The line that prints it is none, wherever it is wrapped.
+      command: `echo m''${text.slice(1)}`,
+    });
     if (status === 200) this.known.marks.get(pane)?.push({ text, at: Date.now() });
     else this.log.push(`(${text} at ${pane}: ${status})`);
     if (status === 200) this.unanswered.delete(text);
