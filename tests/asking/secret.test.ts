@@ -145,12 +145,13 @@ testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
 test("a program that stopped reading a password meanwhile gets nothing, and another in its place neither", async () => {
   await using the = await scene();
   const { terminal } = the;
-  terminal.type("read -t 4 -rs -p 'first: ' A; clear; stty -echo; cat -v\r");
+  terminal.type("read -rs -p 'first: ' A; clear; stty -echo; cat -v\r");
   await terminal.sees("first: ");
   await the.password();
   const asked = the.ask();
   await terminal.sees(READY);
   // The shell's read is over, and cat reads without echo in its place.
+  await the.wsh.ok("send", "s", "--keys", "Enter");
   await until("the other program", async () => {
     const { foreground } = (await the.http.get("/sessions/s/status")).body as { foreground: { name: string } | null };
     return foreground?.name === "cat";

@@ -172,7 +172,7 @@ for (const shell of shells) {
       expect(["killed 137 SIGKILL", "interrupted 130 SIGINT"]).toContain(`${state} ${exit_code} ${signal}`);
       const loop = isFish ? "while true; sleep 0.01; end" : "while :; do sleep 0.01; done";
       expect(["interrupted", "killed"]).toContain((await api.exec(loop, { ...limit, on_timeout: "kill" })).state ?? "");
-      const left = await api.exec("sleep 0.4; echo done", { max_wait_ms: 50 });
+      const left = await api.exec("sleep 2; echo done", { max_wait_ms: 50 });
       expect(left).toMatchObject({ state: "running", exit_code: null });
       const { command } = await api.until("command_finished", { command_id: left.command_id });
       expect(command).toMatchObject({ id: left.command_id, exit_code: 0 });

@@ -116,9 +116,9 @@ describe("a command without a session", () => {
 
   test("a caller that goes away leaves it running, and its result readable", async () => {
     const ends = new AbortController();
-    const call = http.post("/exec", { command: "sleep 0.3; echo late" }, { signal: ends.signal }).catch(() => null);
+    const call = http.post("/exec", { command: "sleep 2; echo late" }, { signal: ends.signal }).catch(() => null);
     const session = await until("the session", async () =>
-      (await sessions()).find(({ command, running }) => running && command === "sleep 0.3; echo late"),
+      (await sessions()).find(({ command, running }) => running && command === "sleep 2; echo late"),
     );
     ends.abort();
     await call;

@@ -124,8 +124,8 @@ test("errexit ends a bash at the first failure, with its code", async () => {
 test("forged marks make no command, and no end", async () => {
   const api = await start("bash", "PS1='$ '");
   const forged = `printf '\\033]133;D;0\\007\\033]133;A\\007$ \\033]133;B\\007\\033]133;C\\007\\033]133;D;0;nonce=x\\007'`;
-  const begun = await api.exec(`${forged}; sleep 0.4; exit 9`, { background: true });
-  const { command } = await api.until("command_finished");
+  const begun = await api.exec(`${forged}; sleep 1; exit 9`, { background: true });
+  const { command } = await api.until("command_finished", { command_id: begun.command_id });
   expect(command).toMatchObject({ id: begun.command_id, exit_code: 9, verified: true });
   expect((await api.commands()).length).toBe(1);
 });

@@ -56,7 +56,7 @@ describe.if(isLinux)("run returns", () => {
   });
 
   test("at the first activity, when silence is not waited for", async () => {
-    const first = await api.run("sleep 0.2; echo late\n", { timeout_ms: 0 });
+    const first = await api.run("sleep 1; echo late\n", { timeout_ms: 0 });
     expect(first).toMatchObject({ decided_by: "idle" });
     expect(first.exit_code).toBeUndefined();
     await api.until("prompt");
@@ -107,7 +107,7 @@ describe.if(isLinux)("the state says", () => {
   });
 
   test("that a sleep is not idle work that is finished", async () => {
-    const { command_id } = await api.exec("sleep 1.5", { background: true });
+    const { command_id } = await api.exec("sleep 4", { background: true });
     const idle = await api.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);
     expect(idle).toMatchObject({ decided_by: "idle", state: "running" });
     expect(await api.status()).toMatchObject({ state: "running", decided_from: "kernel", relay: false });
@@ -163,7 +163,7 @@ describe("waiting", () => {
     const needle = `needle${process.pid}`;
     await api.exec(`echo ${needle}`);
     const waiting = api.wait([{ type: "text", text: needle }], { max_wait_ms: 10_000 });
-    await api.type(`sleep 0.3; echo ${needle} # ${needle}\n`);
+    await api.type(`sleep 1; echo ${needle} # ${needle}\n`);
     const found = await waiting;
     expect(found).toMatchObject({ decided_by: "text", match: needle });
     const { text } = await api.output("lines=100");
@@ -187,7 +187,7 @@ describe("waiting", () => {
 
   test("for the bell and for the end", async () => {
     const bell = api.wait(["bell"], { max_wait_ms: 10_000 });
-    await api.type("sleep 0.2; printf '\\a'\n");
+    await api.type("sleep 1; printf '\\a'\n");
     expect(await bell).toMatchObject({ decided_by: "bell" });
     await http.create({ name: "ends", command: "read x; exit 3" });
     const ends = new SessionApi(http, "ends").wait(["exited"], { max_wait_ms: 10_000 });
@@ -202,7 +202,7 @@ describe("waiting", () => {
     const any = (fields: object) => http.expect<{ session: string | null }>(200, http.post("/wait", fields));
     const text = [{ type: "text", text: "ready" }];
     const byTag = any({ any_of: text, tag: ["pair"], max_wait_ms: 10_000 });
-    await two.type("sleep 0.2; echo rea''dy\n");
+    await two.type("sleep 1; echo rea''dy\n");
     expect(await byTag).toMatchObject({ session: "two", decided_by: "text", match: "ready" });
     await two.until("prompt");
     const { output_cursor } = await one.exec("echo ready");
@@ -226,12 +226,12 @@ describe("waiting", () => {
         .post("/sessions/dev/wait", { any_of: ["bell"], max_wait_ms: 60_000 }, { signal: own.signal })
         .catch(() => null),
     );
-    const run = http.post("/sessions/dev/run", { input: "sleep 1\n" }, { signal: own.signal }).catch(() => null);
-    await until("the sleep", async () => (await api.status()).last_command?.command === "sleep 1");
+    const run = http.post("/sessions/dev/run", { input: "sleep 4\n" }, { signal: own.signal }).catch(() => null);
+    await until("the sleep", async () => (await api.status()).last_command?.command === "sleep 4");
     own.abort();
     await Promise.all([...waits, run]);
     // What was started goes on.
-    expect(await api.status()).toMatchObject({ state: "running", last_command: { command: "sleep 1" } });
+    expect(await api.status()).toMatchObject({ state: "running", last_command: { command: "sleep 4" } });
     expect(await api.until("command_finished")).toMatchObject({ command: { exit_code: 0 } });
   });
 

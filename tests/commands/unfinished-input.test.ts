@@ -56,7 +56,7 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
 
   test(`${shell}: what is typed while a command runs may stand in its output, and the result says so`, async () => {
     const api = await SessionApi.shell(http, `${shell}-ahead`, { shell });
-    const result = api.exec("sleep 0.5; echo done");
+    const result = api.exec("sleep 2; echo done");
     await until("the command", async () => (await api.commands())[0]?.state === "running");
     await api.type("ahead");
     const { output, warnings } = await result;

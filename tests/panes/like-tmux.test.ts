@@ -232,11 +232,12 @@ describe("what people complain about", () => {
       (await Promise.all(counters.map(({ id }) => wsh.ok("output", id)))).every((text) => text.includes("counting")),
     );
     // Both sides of every pane change.
+    const first = await sizes();
     person.resize(30, 100);
     await until("the first size", async () => {
       const told = await counts();
       const now = await sizes();
-      return told.every(({ size }, at) => size === now[at]);
+      return now[0] !== first[0] && told.every(({ size }, at) => size === now[at]);
     });
     const before = await counts();
     person.resize(40, 130);
