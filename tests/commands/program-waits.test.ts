@@ -237,10 +237,10 @@ describe("waiting", () => {
 
   test("with a pattern that would explode holds up nothing", async () => {
     const pattern = { type: "regex", pattern: "(a*)*(a|b)*b$" } as const;
-    const waiting = api.wait([pattern], { max_wait_ms: 1_500 });
+    const waiting = api.wait([pattern], { max_wait_ms: 5_000 });
     const begin = performance.now();
     expect(await api.exec(`printf '%s\\n' ${"a".repeat(2000)}; echo c`)).toMatchObject({ exit_code: 0 });
-    expect(performance.now() - begin).toBeLessThan(1_400);
+    expect(performance.now() - begin).toBeLessThan(4_500);
     expect(await waiting).toMatchObject({ decided_by: "timeout" });
   });
 });

@@ -181,7 +181,7 @@ describe.skipIf(!canMount)("a state directory that is read-only", () => {
     await enclave.ok("exec", "dev", "--", "echo before");
     const files = (): string => enclave.shell('cd "$0"/wsh/t.checkpoints/s1 2>/dev/null && ls');
     // What was printed, not the line that prints it.
-    const printed = String.raw`cd "$0"/wsh/t.checkpoints/s1 2>/dev/null && grep -aoP "(?<!echo )before" *.state`;
+    const printed = `cd "$0"/wsh/t.checkpoints/s1 2>/dev/null && grep -aoP "(?<!echo )before" *.state`;
     await until("a checkpoint", () => enclave.shell(printed).includes("before"));
     await enclave.ok("checkpoint", "save", "dev", "good");
     await kill(enclave.wsh);

@@ -6,7 +6,7 @@ import { Http } from "../../support/http.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, written, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, kill, writtenToPrompt } from "./lost-sessions.ts";
 
 interface Named {
   readonly session: string;

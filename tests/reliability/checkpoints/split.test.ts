@@ -8,7 +8,7 @@ import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { hostOf, Wsh } from "../../support/wsh.ts";
-import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, writtenToPrompt } from "./lost-sessions.ts";
 
 interface PaneOf {
   readonly id: string;

@@ -11,6 +11,7 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
+import { within } from "../../support/attempts.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -218,9 +219,9 @@ describe("at the server's sockets", () => {
     await wsh.server();
     process.kill(host, "SIGSTOP");
     const hung = wsh.fetch("/sessions/s/screen");
-    const began = performance.now();
-    for (let i = 0; i < 20; i++) expect((await wsh.fetch("/sessions/other/screen")).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(4_500);
+    await within(4_500, async () => {
+      for (let i = 0; i < 20; i++) expect((await wsh.fetch("/sessions/other/screen")).status).toBe(200);
+    });
     process.kill(host, "SIGCONT");
     expect((await hung).status).toBe(200);
     await works(wsh);
