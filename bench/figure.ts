@@ -19,6 +19,11 @@ export function figure(samples: readonly number[]): Figure {
   return { median: percentile(samples, 0.5), low: percentile(samples, 0.25), high: percentile(samples, 0.75) };
 }
 
+/** What was measured once, or counted. */
+export function one(value: number): Figure {
+  return figure([value]);
+}
+
 /** Short enough for a table, exact enough to compare. */
 export function number(value: number): string {
   const size = Math.abs(value);

@@ -1,5 +1,5 @@
 /** What an idle session costs in memory, and a line of its history. */
-import { figure } from "./figure.ts";
+import { figure, one } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 import { pss } from "./process.ts";
 import { HISTORY_LINES, type Stage } from "./stage.ts";
@@ -32,7 +32,6 @@ export const memory: Measure = {
     const perHost = figure(hosts.map(pss));
     const tmux = await tmuxPid(stage);
     const perTmux = pss(tmux) / SESSIONS;
-    const one = (value: number) => figure([value]);
     const lines = [
       { who: "wsh", figures: [perHost, one(pss(server)), one(pss(bridge.pid)), figure(await historyOfWsh(stage))] },
       { who: "tmux", figures: [one(perTmux), one(pss(tmux)), null, one(await historyOfTmux(stage, tmux))] },

@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 import { join } from "node:path";
-import { type Figure, figure, percentile } from "./figure.ts";
+import { type Figure, figure, one, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import { tmuxPid } from "./memory.ts";
 import { pss } from "./process.ts";
@@ -73,10 +73,6 @@ function peers(stage: Stage): Peer[] {
       end: async (name) => void (await stage.run(...stage.tmux("kill-session", "-t", name))),
     },
   ];
-}
-
-function one(value: number): Figure {
-  return figure([value]);
 }
 
 export const panesEcho: Measure = {

@@ -30,7 +30,9 @@ import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
 import { statusLine } from "./status-line.ts";
-import { web } from "./web.ts";
+import { webCrowd, webMiniatures } from "./web/crowd.ts";
+import { webHistory } from "./web/looking-back.ts";
+import { web } from "./web/page.ts";
 
 const measures: readonly Measure[] = [
   echo,
@@ -58,6 +60,9 @@ const measures: readonly Measure[] = [
   panesMemory,
   checkpoint,
   web,
+  webHistory,
+  webCrowd,
+  webMiniatures,
   machinesCalls,
   machinesFlood,
   machinesStopped,

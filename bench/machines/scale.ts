@@ -14,6 +14,8 @@ import { until } from "../until.ts";
 import { FarStage } from "./far-stage.ts";
 
 const LISTS = 15;
+/** Of the command line. */
+const COMMANDS = 5;
 /** Time until work is over, in ms: threads of the compiler and the collector end, with what they hold, after ten seconds. */
 const REST_MS = 15_000;
 
@@ -42,14 +44,17 @@ async function scaleOf(stage: Stage, counts: readonly number[]): Promise<Report>
     const cold = await timed(1, async () => {
       await until("every session", async () => (await listed()) >= count);
     });
-    const cached = await timed(LISTS, listed);
-    const servers = await timed(LISTS, known);
+    const textOf = (path: string) => async (): Promise<string> => (await stage.get(path)).text();
+    const cached = await timed(LISTS, textOf("/sessions?all_machines=1"));
+    const servers = await timed(LISTS, textOf("/servers"));
+    const shown = await timed(COMMANDS, () => stage.run(stage.wsh, "list", "--all-machines"));
     lines.push({
       who: `${count} machines with a session each`,
       figures: [
         figure(cold),
         figure(cached),
         figure(servers),
+        figure(shown),
         figure(local),
         figure([before]),
         figure([pss(far.nearServer)]),
@@ -60,12 +65,12 @@ async function scaleOf(stage: Stage, counts: readonly number[]): Promise<Report>
   }
   return {
     title: `A fleet of ${counts.join(" and ")} machines: its list, ms; memory of the server here, MB`,
-    columns: ["all sessions, cold", "cached", "machines", "one session, local", "memory before", "after"],
+    columns: ["all sessions, cold", "cached", "machines", "`wsh list`", "one session, local", "memory before", "after"],
     lines,
     alone: true,
     goal: "1,000 machines: 100 ms cold, 5 ms cached; 10,000: 600 ms cold",
     meaning:
-      "GET /sessions with all_machines, GET /servers. Cold: the machines are known by their beats, and none was asked for its list. " +
+      "GET /sessions with all_machines, GET /servers, until the answer is there; `wsh list --all-machines`. Cold: the machines are known by their beats, and none was asked for its list. " +
       "The machines are simulated by one process, and answer as fast as that does.",
   };
 }

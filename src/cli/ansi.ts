@@ -2,6 +2,7 @@
 import { BLINK, BOLD, FAINT, INVERSE, ITALIC, STRIKE, UNDERLINE } from "../protocol/grid.ts";
 import type { Span } from "../protocol/screen.ts";
 import { sgrParameters } from "../protocol/sgr.ts";
+import { visibleRendered } from "../protocol/visible.ts";
 
 const attributes = [
   ["bold", BOLD],
@@ -20,5 +21,6 @@ export function spansToAnsi(spans: readonly Span[]): string {
 function spanToAnsi(span: Span): string {
   const flags = attributes.reduce((set, [name, flag]) => (span[name] === true ? set | flag : set), 0);
   const parameters = sgrParameters(flags, span.fg ?? null, span.bg ?? null);
-  return parameters === "" ? span.text : `\x1b[${parameters.slice(1)}m${span.text}\x1b[0m`;
+  const text = visibleRendered(span.text);
+  return parameters === "" ? text : `\x1b[${parameters.slice(1)}m${text}\x1b[0m`;
 }

@@ -1,10 +1,11 @@
 /**
  * A command's output. Everything goes through `print`, which resolves when the text has left this process, so that a
  * pipe's reader gets all of it even if the process ends at once; when the reader is gone the command ends quietly.
- * `print` passes bytes as they are (what a session wrote, scripts, our own colours); everything else goes
- * through `say`, `complain`, `table` or `printJson`, in which control characters of others' text are made visible.
+ * `print` passes bytes as they are (what a command writes while it runs, scripts, our own colours); everything else goes
+ * through `say`, `printRendered`, `complain`, `table` or `printJson`, in which control characters of others' text are made
+ * visible.
  */
-import { visibleCell, visibleJson, visibleLines } from "../protocol/visible.ts";
+import { visibleCell, visibleJson, visibleLines, visibleRendered } from "../protocol/visible.ts";
 
 /** Exit code of a program whose reader is gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
@@ -50,6 +51,11 @@ export async function print(text: string | Uint8Array): Promise<void> {
 /** Prints our text that contains others' names, paths and commands. @param text with its own final newline */
 export function say(text: string): Promise<void> {
   return print(visibleLines(text));
+}
+
+/** Prints what a session shows or wrote, as its machine has rendered it. */
+export function printRendered(text: string): Promise<void> {
+  return print(visibleRendered(text));
 }
 
 /** The same on stderr, after our name; further lines are indented below the first. */

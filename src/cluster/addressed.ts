@@ -5,10 +5,12 @@
  */
 
 /** Fields that hold a target whatever it looks like, and those that hold one when it is an id. */
-const targetFields: ReadonlySet<string> = new Set(["session", "view"]);
-const idFields: ReadonlySet<string> = new Set([
-  ...["id", "pane", "pane_id", "window", "window_id", "session_id", "from", "to", "active", "target", "new_pane"],
+const targetFields: ReadonlySet<string> = new Set([
+  ...["session", "view", "pane", "pane_id", "window_id", "session_id", "new_pane"],
 ]);
+const idFields: ReadonlySet<string> = new Set(["id", "window", "from", "to", "active", "target"]);
+/** Lists of what a target names: each entry's id is one whatever it looks like. */
+const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
 /** Fields with what programs print or people write: nothing below them is changed. */
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
 const idPattern = /^@[sw]?\d+$/;
@@ -28,7 +30,7 @@ function withMachine(machine: string, page: unknown): unknown {
 }
 
 /** Their answer is a session, or several, which has its name in `name`. */
-const returnsSessions: ReadonlySet<string> = new Set([
+export const returnsSessions: ReadonlySet<string> = new Set([
   "sessions.list",
   "sessions.create",
   "session.get",
@@ -59,26 +61,50 @@ export function addressedSession<T extends object>(machine: string, info: T): T 
 function named(machine: string, session: unknown): unknown {
   if (typeof session !== "object" || session === null) return session;
   const name = "name" in session && typeof session.name === "string" ? { name: `${machine}/${session.name}` } : {};
-  return { ...session, ...name, ...("server" in session ? { server: machine } : {}) };
+  // What looks like no id would be a name, and that of a session here.
+  const id = "id" in session && typeof session.id === "string" ? { id: under(machine, session.id) } : {};
+  return { ...session, ...name, ...id, ...("server" in session ? { server: machine } : {}) };
 }
 
-function walk(machine: string, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((each) => walk(machine, each));
+/**
+ * Runs for each field of each session of a list: what stays as it is is copied whole.
+ * @param list the field that holds the value
+ */
+function walk(machine: string, value: unknown, list = ""): unknown {
+  if (Array.isArray(value)) return value.map((each) => walk(machine, each, list));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, own]) => {
-      if (textFields.has(key)) return [key, own];
-      if (typeof own !== "string") return [key, walk(machine, own)];
-      const isTarget = targetFields.has(key) ? own !== "" : idFields.has(key) && idPattern.test(own);
-      return [key, isTarget ? `${machine}/${own}` : own];
-    }),
-  );
+  const changed: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(changed)) {
+    const own = changed[key];
+    if (typeof own === "string") {
+      const isTarget = targetFields.has(key) || (key === "id" && placeLists.has(list));
+      if (isTarget ? own !== "" : idFields.has(key) && idPattern.test(own)) changed[key] = `${machine}/${own}`;
+    } else if (typeof own === "object" && own !== null && !textFields.has(key)) changed[key] = walk(machine, own, key);
+  }
+  return changed;
 }
 
-/** Ids in fields, never in text: there a quote has a backslash before it. */
-const idInJson = /"(id|pane|pane_id|window|window_id|session|session_id)":"(@[sw]?\d+)"/g;
+/** Once. */
+function under(machine: string, id: string): string {
+  return id.startsWith(`${machine}/`) ? id : `${machine}/${id}`;
+}
 
-/** JSON of an event or a picture. Runs for each of them, so it is not parsed. */
+/** Fields of an error beside its message. */
+export function addressedDetails(machine: string, said: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return walk(machine, said) as Record<string, unknown>;
+}
+
+/** Targets in fields, never in text: there a quote has a backslash before it. */
+const targetInJson = /"(?:(session|pane|pane_id|window_id|session_id)":"([^"\\]+)|(id|window)":"(@[sw]?\d+))"/g;
+
+/**
+ * JSON of an event or a picture. Runs for each of them, so it is not walked through; written anew, since a blank or an
+ * escape in it would hide a field.
+ * @throws SyntaxError when it is none
+ */
 export function addressedJson(machine: string, json: string): string {
-  return json.replace(idInJson, `"$1":"${machine}/$2"`);
+  return JSON.stringify(JSON.parse(json)).replace(
+    targetInJson,
+    (_, field = "", target = "", idField = "", id = "") => `"${field}${idField}":"${machine}/${target}${id}"`,
+  );
 }

@@ -1,7 +1,13 @@
-/** What another machine answers to an operation, whatever carries it: checked by the operation's own schema. */
+/**
+ * What another machine answers to an operation, whatever carries it: checked by the operation's own schema, and its
+ * sessions by how a session can be named at all. It speaks of itself alone: no name that it says means anything here.
+ */
 import * as v from "valibot";
 import { getOperation, type OperationName, type OperationOutput } from "../operations/table.ts";
-import { WshError } from "../protocol/errors.ts";
+import { type ErrorCode, WshError } from "../protocol/errors.ts";
+import { isId, isSessionName } from "../protocol/names.ts";
+import { SessionInfoSchema } from "../protocol/session.ts";
+import { addressedDetails, returnsSessions } from "./addressed.ts";
 import { type Asked, outcomeUnknown } from "./ask-again.ts";
 
 export const AnswerSchema = v.union([
@@ -18,11 +24,54 @@ export function readAnswer<N extends OperationName>(
 ): OperationOutput<N> {
   const answer = v.safeParse(AnswerTextSchema, text);
   if (!answer.success) throw outcomeUnknown(asked, "its answer is none that it could have");
-  if ("error" in answer.output) {
-    const body: Readonly<Record<string, unknown>> = { ...answer.output.error, machine: asked.machine };
-    throw WshError.fromBody(body);
-  }
-  const { result } = answer.output;
-  if (v.is(getOperation(asked.operation).output, result)) return result as OperationOutput<N>;
+  if ("error" in answer.output) throw errorThere(asked.machine, answer.output.error);
+  return requireAnswer(asked, answer.output.result);
+}
+
+/** @throws WshError outcome_unknown for what can be no answer */
+export function requireAnswer<N extends OperationName>(
+  asked: Asked & { readonly operation: N },
+  result: unknown,
+): OperationOutput<N> {
+  const { operation } = asked;
+  const isPossible = v.is(getOperation(operation).output, result) && hasPossibleNames(operation, result);
+  if (isPossible) return result as OperationOutput<N>;
   throw outcomeUnknown(asked, "its answer is none that it could have");
+}
+
+/** Longest message and hint of another machine that are told, in characters. */
+const MAX_MESSAGE = 4_000;
+/** What it says of how it was logged in to is no word about whoever asks here. */
+const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
+
+/** What an operation threw there. */
+export function errorThere(machine: string, said: Readonly<Record<string, unknown>>): WshError {
+  const { code, message, hint, ...details } = addressedDetails(machine, said);
+  const cut = (text: unknown): string => {
+    const whole = typeof text === "string" ? text : "unknown error";
+    return whole.length > MAX_MESSAGE ? `${whole.slice(0, MAX_MESSAGE)}…` : whole;
+  };
+  const error = WshError.fromBody({
+    ...{ code, message: cut(message), ...details, machine },
+    ...(typeof hint === "string" ? { hint: cut(hint) } : {}),
+  });
+  if (!refusedThere.has(error.code)) return error;
+  return new WshError("access_denied", `machine '${machine}' does not admit this one: ${error.message}`, {
+    machine,
+    hint: "Its token has changed or ended: `wsh doctor NAME` says what to do.",
+  });
+}
+
+const NamesSchema = v.pick(SessionInfoSchema, ["id", "pane_id", "name", "tags"]);
+
+function hasPossibleNames(operation: OperationName, result: unknown): boolean {
+  return !returnsSessions.has(operation) || [result].flat().every(isPossibleSession);
+}
+
+/** Names that no session can have would lead elsewhere, or nowhere. */
+export function isPossibleSession(session: unknown): boolean {
+  const names = v.safeParse(NamesSchema, session);
+  if (!names.success) return false;
+  const { id, pane_id, name, tags } = names.output;
+  return isId(id) && isId(pane_id) && [name, ...tags].every(isSessionName);
 }

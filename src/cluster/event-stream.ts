@@ -22,7 +22,7 @@ const MessageSchema = v.pipe(
   v.union([
     v.object({ connected: v.literal(true) }),
     v.object({ event: v.string(), params: v.looseObject({}) }),
-    v.object({ type: v.literal("lagged"), skipped: v.number() }),
+    v.object({ type: v.literal("lagged"), skipped: v.pipe(v.number(), v.integer(), v.minValue(1)) }),
     // The answer to our question.
     v.object({ method: v.literal("server_info") }),
   ]),

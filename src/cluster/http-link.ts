@@ -10,10 +10,19 @@ import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
-import { AnswerSchema, readAnswer } from "./answer.ts";
+import { AnswerSchema, errorThere, readAnswer } from "./answer.ts";
 import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
+import { tlsTrouble } from "./certificate-step.ts";
 import { openEvents } from "./event-stream.ts";
-import { type Link, type LinkCallOptions, type LinkEvents, type LinkState, type LinkStep, sentCaller } from "./link.ts";
+import {
+  CLOCK_MS,
+  type Link,
+  type LinkCallOptions,
+  type LinkEvents,
+  type LinkState,
+  type LinkStep,
+  sentCaller,
+} from "./link.ts";
 import { openStream } from "./stream.ts";
 import { isWait, untilDecided } from "./wait-again.ts";
 import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
@@ -231,11 +240,20 @@ export class HttpLink implements Link {
     try {
       const { version, hostname } = await this.hello();
       yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
+      // Of a machine of the fleet, its beats have told.
+      if (this.way.base?.machine === undefined && this.known?.now !== undefined) yield this.clockStep();
     } catch (thrown) {
       const error = WshError.from(thrown);
       const { step, advice } = failedAt(error);
       yield { step, ok: false, text: error.message, advice };
     }
+  }
+
+  private clockStep(): LinkStep {
+    const seconds = Math.round(Math.abs(this.clockAhead) / 1_000);
+    if (Math.abs(this.clockAhead) <= CLOCK_MS) return { step: "clock", ok: true, text: "agrees with the one here" };
+    const text = `${seconds} s ${this.clockAhead > 0 ? "ahead of" : "behind"} the one here`;
+    return { step: "clock", ok: true, text, advice: "Set both by NTP: certificates and times in lists go by them." };
   }
 
   async close(): Promise<void> {
@@ -295,7 +313,7 @@ export class HttpLink implements Link {
     }
     if (!response.ok) {
       const error = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
-      if (error.success && "error" in error.output) throw WshError.fromBody(error.output.error);
+      if (error.success && "error" in error.output) throw errorThere(this.machine, error.output.error);
       throw this.foreign(`it answered ${response.status}`);
     }
     const hello = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkHelloSchema), text);
@@ -336,7 +354,7 @@ export class HttpLink implements Link {
   }
 
   private unreachable(cause: unknown): WshError {
-    const why = cause instanceof Error ? `: ${cause.message}` : "";
+    const why = cause instanceof Error ? `: ${tlsTrouble(cause) ?? cause.message}` : "";
     return new WshError(
       "machine_unreachable",
       `machine '${this.machine}' does not answer${why}`,

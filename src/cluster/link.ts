@@ -51,6 +51,9 @@ export interface LinkState {
   readonly error: string | null;
 }
 
+/** Clocks that differ by more, in ms, make credentials, certificates and times in lists wrong. */
+export const CLOCK_MS = 5_000;
+
 /** One step of the way, for `wsh doctor`. */
 export interface LinkStep {
   readonly step: string;

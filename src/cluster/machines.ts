@@ -69,6 +69,10 @@ export class Machines {
     return fleet.members.names.filter((name) => !added.has(name));
   }
 
+  isOfFleet(name: string): boolean {
+    return this.fleet?.members.has(name) === true && !this.all.some((each) => each.name === name);
+  }
+
   /** @throws WshError machine_not_found */
   link(name: string): Link {
     const machine = this.all.find((each) => each.name === name);
@@ -118,7 +122,7 @@ export class Machines {
 
   /** Forgets a machine; what runs there goes on. @throws WshError machine_not_found */
   async remove(name: string): Promise<void> {
-    if (this.ofFleet.includes(name)) {
+    if (this.isOfFleet(name)) {
       this.requireGone(name);
       this.fleet?.forget(name);
       return;

@@ -9,6 +9,7 @@ import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
 import { WshError } from "../protocol/errors.ts";
 import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../protocol/machines.ts";
 import type { Carrier, WireEvents } from "../wire/socket.ts";
+import { errorThere } from "./answer.ts";
 
 /** Interval between pings, in ms, and how many of them may stay unanswered. */
 const PING_MS = 5_000;
@@ -152,7 +153,7 @@ class LinkStream implements Carrier {
       this.timer = setInterval(() => this.ping(), PING_MS);
       this.opening.resolve(this);
     } else if ("error" in note) {
-      this.opening.reject(WshError.fromBody(note.error));
+      this.opening.reject(errorThere(this.machine, note.error));
       this.lost();
     } else if ("ping" in note) this.tell({ pong: note.ping });
   }

@@ -1,11 +1,16 @@
 /** The way to a gateway that listens on TCP: it is there or not, and a token admits to it. */
+import net from "node:net";
 import { WshError } from "../protocol/errors.ts";
-import type { HttpAddress } from "../protocol/machines.ts";
+import { type HttpAddress, plainHost } from "../protocol/machines.ts";
+import { type CertificateStep, certificateStep } from "./certificate-step.ts";
 import type { LinkStep } from "./link.ts";
 import type { Base, Way } from "./way.ts";
 
 /** Longest wait for `/health`, in ms. */
 const HEALTH_MS = 5_000;
+const HTTPS_PORT = 443;
+const TRUST =
+  "Nobody who is trusted here has signed it: wsh servers remove it, and add it again with --ca FILE, its authority's certificate.";
 
 export class TcpWay implements Way {
   readonly base: Base;
@@ -26,13 +31,45 @@ export class TcpWay implements Way {
 
   async *examine(): AsyncIterable<LinkStep> {
     const { url, tls } = this.base;
+    const isSecure = url.startsWith("https:");
+    let trouble: string | null = null;
+    let text = "";
     try {
       const signal = AbortSignal.timeout(HEALTH_MS);
       const { status } = await fetch(`${url}/health`, { signal, ...(tls === undefined ? {} : { tls }) });
-      yield { step: "reach", ok: true, text: `${url} answers (${status})` };
+      text = `${url} answers (${status})`;
     } catch (thrown) {
-      const text = `${url}: ${WshError.from(thrown).message}`;
-      yield { step: "reach", ok: false, text, advice: "Check the address, the server there, firewalls and --ca." };
+      trouble = `${url}: ${WshError.from(thrown).message}`;
+    }
+    const certificate = isSecure ? await this.certificate() : null;
+    if (certificate !== null && !certificate.ok) {
+      yield { step: "reach", ok: true, text: `${url} is there` };
+      yield { step: "TLS", ...certificate };
+      return;
+    }
+    if (trouble !== null) {
+      const advice = "Check the address, the server there, and firewalls.";
+      yield { step: "reach", ok: false, text: trouble, advice };
+      return;
+    }
+    yield { step: "reach", ok: true, text };
+    if (certificate !== null) yield { step: "TLS", ...certificate };
+  }
+
+  /** Null: nothing is there. */
+  private async certificate(): Promise<CertificateStep | null> {
+    const { hostname, port } = new URL(this.base.url);
+    const host = plainHost(hostname);
+    const socket = net.connect({ host, port: Number(port === "" ? HTTPS_PORT : port) });
+    const connected = Promise.withResolvers<boolean>();
+    socket.setTimeout(HEALTH_MS, () => connected.resolve(false));
+    socket.on("connect", () => connected.resolve(true));
+    socket.on("error", () => connected.resolve(false));
+    try {
+      if (!(await connected.promise)) return null;
+      return await certificateStep(socket, host, this.base.tls?.ca, TRUST);
+    } finally {
+      socket.destroy();
     }
   }
 

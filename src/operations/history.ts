@@ -19,6 +19,9 @@ const count = (most: number) =>
     v.maxValue(most),
   );
 
+/** Whether there is such a date: another machine says what it likes. */
+const isTime = (ms: number): boolean => !Number.isNaN(new Date(ms).getTime());
+
 /** What narrows a search. */
 const filters = {
   query: v.optional(
@@ -48,7 +51,7 @@ export const HistoryCommandSchema = v.object({
   command: v.pipe(v.string(), v.description("of one longer than 16384 characters, its beginning")),
   cwd: v.nullable(v.string()),
   /** Unix time in ms; null where an imported history did not say. */
-  started_at: v.nullable(v.number()),
+  started_at: v.nullable(v.pipe(v.number(), v.check(isTime))),
   duration_ms: v.nullable(v.number()),
   exit_code: v.nullable(v.number()),
   signal: v.nullable(v.string()),

@@ -2,7 +2,7 @@
  * What machines of a fleet say: beats, the headers of requests, and the messages of a stream (docs/machines.md). Pure.
  */
 import * as v from "valibot";
-import { LinkNoteSchema } from "./machines.ts";
+import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
 /** Interval between two beats of a machine at rest, in ms; each is up to a tenth earlier, so that a fleet does not beat at once. */
 export const BEAT_MS = 5_000;
@@ -40,7 +40,7 @@ export const BeatSchema = v.object({
   version: v.pipe(v.string(), v.maxLength(64)),
   hostname: v.pipe(v.string(), v.maxLength(256)),
   /** Unix time there, in ms. */
-  at: v.number(),
+  at: ToldTimeSchema,
   /** Running sessions. */
   sessions: v.pipe(v.number(), v.integer(), v.minValue(0)),
   /** Load average of a minute for each processor. */

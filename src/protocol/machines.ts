@@ -57,7 +57,7 @@ function sshAddress(text: string): SshAddress {
   return {
     kind: "ssh",
     user: user ?? null,
-    host: host.replace(/^\[|\]$/g, ""),
+    host: plainHost(host),
     port: port === undefined ? null : Number(port),
     instance: instance === undefined ? null : checkInstanceName(instance),
   };
@@ -136,20 +136,30 @@ export const LinkCallSchema = v.object({
 });
 export type LinkCall = v.InferOutput<typeof LinkCallSchema>;
 
+/** A host as sockets take it: an address of IPv6 without the brackets that it has in a URL. */
+export function plainHost(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
+}
+
+/** The last Unix time in ms of which there is a date (ECMA-262, Time Values). */
+const LAST_TIME_MS = 8.64e15;
+/** Unix time in ms, as another machine says it: one of which there is a date. */
+export const ToldTimeSchema = v.pipe(v.number(), v.minValue(0), v.maxValue(LAST_TIME_MS));
+
 /** What the gateway of a machine says of itself. */
 export const LinkHelloSchema = v.looseObject({
   /** PROTOCOL_VERSION there. */
   wsh: v.number(),
-  version: v.string(),
-  server_id: v.string(),
-  hostname: v.string(),
+  version: v.pipe(v.string(), v.maxLength(64)),
+  server_id: v.pipe(v.string(), v.maxLength(256)),
+  hostname: v.pipe(v.string(), v.maxLength(256)),
   /** Unix time in ms by its clock. */
-  now: v.optional(v.number()),
+  now: v.optional(ToldTimeSchema),
   /** For placement: which sessions it lets others start, its tags, load of a minute a processor, running sessions. */
   accept: v.optional(v.picklist(["none", "named", "placed"])),
   tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(64))),
-  load: v.optional(v.number()),
-  sessions: v.optional(v.number()),
+  load: v.optional(v.pipe(v.number(), v.minValue(0))),
+  sessions: v.optional(v.pipe(v.number(), v.minValue(0))),
 });
 export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
 

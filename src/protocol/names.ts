@@ -24,7 +24,7 @@ const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
 /** Most characters of a refused value that a message repeats. */
 const quotedLength = 80;
 
-function isSessionName(text: string): boolean {
+export function isSessionName(text: string): boolean {
   return namePattern.test(text);
 }
 
@@ -110,6 +110,11 @@ const idKinds: Readonly<Record<string, "pane" | "window_id" | "session_id">> = {
   w: "window_id",
   s: "session_id",
 };
+
+/** Whether a text is the id of a pane, a window or a session. */
+export function isId(text: string): boolean {
+  return idPattern.test(text);
+}
 
 export function paneId(id: number): string {
   return `@${id}`;

@@ -25,6 +25,11 @@ function visibleBlanks(line: string): string {
   return visible(line.replaceAll("\t", "  "));
 }
 
+/** Rendered text, which has line ends and tabs alone, unless another machine says otherwise: nothing else is changed. */
+export function visibleRendered(text: string): string {
+  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, visible);
+}
+
 /** For a cell or a value: line ends and tabs become blanks, too. */
 export function visibleCell(text: string): string {
   return visible(text.replace(/[\t\r\n]+/g, " "));

@@ -1,6 +1,6 @@
 /** The page's beginning: login, then the workspace. */
 import { render } from "preact";
-import { prepareLogin } from "./connection/login.ts";
+import { enterAnew, prepareLogin } from "./connection/login.ts";
 import { Server } from "./connection/server.ts";
 import { App } from "./page/app.tsx";
 import { followKeyboard, pinchFont } from "./page/touch.ts";
@@ -10,6 +10,7 @@ const root = document.getElementById("wsh");
 if (root !== null) {
   const server = new Server();
   const entry = prepareLogin(server);
+  addEventListener("hashchange", enterAnew);
   followKeyboard();
   pinchFont(root);
   render(<App workspace={new Workspace(server, entry === "share")} />, root);

@@ -182,8 +182,11 @@ export class Connection {
   private receive(bytes: Uint8Array): void {
     try {
       for (const message of this.decoder.push(bytes)) this.dispatch(message);
-    } catch (error) {
-      this.helloWaiter?.reject(error);
+    } catch (cause) {
+      const foreign = `what answers at ${this.path} is no session process`;
+      this.helloWaiter?.reject(
+        cause instanceof WshError ? cause : new WshError("host_unavailable", foreign, {}, { cause }),
+      );
       this.close();
     }
   }

@@ -170,6 +170,55 @@ describe("a question", () => {
     expect(await asked).toMatchObject({ answer: true });
   });
 
+  test("is not answered by somebody who types on when it opens, however long", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const asking = async (): Promise<boolean | null> => {
+      const asked = the.ask({ question: "Now?", kind: "confirm" });
+      await terminal.sees("Now?");
+      // Twice the guard, and a key every tenth of it.
+      for (let typed = 0; typed < 20; typed++) {
+        terminal.type("y");
+        await Bun.sleep(30);
+      }
+      const [open] = (await the.http.get("/sessions/s/ask")).body as { state: string }[];
+      if (open === undefined) return null;
+      await terminal.sees(READY);
+      terminal.type("n");
+      return (await asked).answer as boolean;
+    };
+    // A machine that stalls makes a pause in the typing: it spoils one attempt, and a fault all.
+    let answer: boolean | null = null;
+    for (let attempt = 0; attempt < 5 && answer === null; attempt++) answer = await asking();
+    expect(answer).toBe(false);
+  });
+
+  test("leaves nothing to the program of what somebody types at it as it ends", async () => {
+    await using the = await scene();
+    const { terminal, http } = the;
+    const ending = async (attempt: number): Promise<boolean> => {
+      const asked = the.ask({ question: "Name?" });
+      await terminal.sees((text) => READY.test(text) && text.includes("Name?"));
+      const [open] = (await http.get("/sessions/s/ask")).body as { ask_id: string }[];
+      let cancelled: Promise<unknown> | null = null;
+      for (let typed = 0; typed < 30; typed++) {
+        terminal.type("w");
+        if (typed === 10) cancelled = http.delete(`/sessions/s/ask/${open?.ask_id}`);
+        await Bun.sleep(30);
+      }
+      await cancelled;
+      expect(await asked).toMatchObject({ decided_by: "cancelled" });
+      // The pause after which keys are the program's again.
+      await Bun.sleep(400);
+      terminal.type(`echo at''tempt ${attempt}\r`);
+      const shown = await terminal.sees((text) => text.includes(`at''tempt ${attempt}`));
+      return new RegExp(`^\\$ echo at''tempt ${attempt}$`, "m").test(shown);
+    };
+    let ended = false;
+    for (let attempt = 0; attempt < 5 && !ended; attempt++) ended = await ending(attempt);
+    expect(ended).toBe(true);
+  });
+
   test("is refused with what is wrong with it", async () => {
     await using the = await scene();
     const refuse = async (input: object): Promise<unknown> => (await the.http.post("/sessions/s/ask", input)).body;

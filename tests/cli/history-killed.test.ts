@@ -88,6 +88,29 @@ describe("a session process that is killed", () => {
     expect((await search(wsh)).map(({ command }) => command)).toEqual(["true kept"]);
   });
 
+  test("what ran before a session is restored, here or beside it, is there once, and what was kept out stays out", async () => {
+    await using wsh = new Wsh();
+    fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "HISTCONTROL=ignorespace\n");
+    await wsh.session("one");
+    await wsh.ok("exec", "one", "--", "true before");
+    await wsh.ok("run", "one", " true secret");
+    await wsh.ok("checkpoint", "save", "one", "good");
+    await wsh.ok("checkpoint", "restore", "one", "good", "--as", "copy");
+    await wsh.ok("wait", "copy", "prompt");
+    expect(await wsh.ok("commands", "copy")).toContain("true secret");
+    await wsh.ok("exec", "copy", "--", "true after");
+    await wsh.ok("kill", "one", "copy");
+    await wsh.ok("checkpoint", "restore", "one", "good");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("exec", "one", "--", "true again");
+    await wsh.ok("kill", "one");
+    expect((await search(wsh)).map(({ command, session }) => [command, session])).toEqual([
+      ["true again", "one"],
+      ["true after", "copy"],
+      ["true before", "one"],
+    ]);
+  });
+
   test("what begins or ends while the session is private is not kept", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");

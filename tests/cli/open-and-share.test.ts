@@ -1,6 +1,7 @@
 /** `wsh open` and `wsh share`: how a person, and others, get to the page. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import jsQR from "jsqr";
 import { givenTime } from "../support/attempts.ts";
@@ -12,7 +13,7 @@ import { Wsh } from "../support/wsh.ts";
 
 describe("wsh open", () => {
   test("starts a server on loopback, and prints an address that lets one browser in", async () => {
-    await using wsh = new Wsh();
+    await using wsh = new Wsh({ env: { USER: "" } });
     await wsh.ok("new", "dev");
     const { code, stdout, stderr } = await wsh.run("open", "dev", "--print");
     expect(code).toBe(0);
@@ -22,7 +23,8 @@ describe("wsh open", () => {
     const fragment = new URLSearchParams(address.hash.slice(1));
     expect(fragment.get("session")).toBe("dev");
     expect(fragment.get("c")).toMatch(/^[A-Za-z0-9]{32}$/);
-    expect(stderr).toContain(`ssh -N -L ${address.port}:127.0.0.1:${address.port}`);
+    // Nothing says what the user is called: no name is made up.
+    expect(stderr).toContain(`ssh -N -L ${address.port}:127.0.0.1:${address.port} ${hostname()}\n`);
     const page = await fetch(`http://127.0.0.1:${address.port}/health`, { headers: { Host: address.host } });
     expect(page.status).toBe(200);
     const again = JSON.parse(await wsh.ok("open", "--json"));

@@ -193,6 +193,18 @@ command = "sleep 100"
     expect(await wsh.ok("layout", "save", "dev", "-")).toStartWith("[[windows]]\n");
   });
 
+  test("may begin with a byte order mark", async () => {
+    await using all = await instance();
+    const { wsh, windows, file } = all;
+    for (const [name, text] of [
+      ["toml", '[[windows]]\ncommand = "cat"\n'],
+      ["json", '{"row": [{"command": "cat"}, {"command": "cat"}]}'],
+    ] as const) {
+      await wsh.ok("new", name, "--layout", file(`marked.${name}`, `\ufeff${text}`));
+      expect((await windows(name))[0]?.panes[0]).toMatchObject({ command: "cat" });
+    }
+  });
+
   test("keep titles, what stays after its end, and the names that were given, and no other", async () => {
     await using all = await instance();
     const { wsh, windows } = all;

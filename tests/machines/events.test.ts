@@ -6,6 +6,9 @@ import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { Wsh } from "../support/wsh.ts";
 
+/** Longer than what a question wants before it takes a key (session/questions), in ms. */
+const PAUSE_MS = 500;
+
 setDefaultTimeout(60_000);
 
 let far: Wsh;
@@ -117,8 +120,9 @@ test("a question to whoever is there reaches the person at another machine, once
   void asked.then(async (response) => {
     answer = (await response.json()) as Record<string, unknown>;
   });
-  // Keys that were meant for the program when the question came are not taken for its answer.
-  await until("the answer", () => {
+  // Keys that were meant for the program when the question came are not taken for its answer: it wants a pause first.
+  await until("the answer", async () => {
+    await Bun.sleep(PAUSE_MS);
     if (answer === null) person.type("y");
     return answer;
   });

@@ -169,12 +169,14 @@ describe("what a result says of itself", () => {
     const menu = join(mcp.dir, "menu.sh");
     fs.writeFileSync(
       menu,
-      `at=0; items=(one two three four)
+      // Between two reads a key would be echoed, and move what is drawn.
+      `stty -echo -icanon; at=0; items=(one two three four)
 draw() { for i in 0 1 2 3; do [ $i = $at ] && echo "> \${items[$i]}" || echo "  \${items[$i]}"; done; }
 echo Choose:; draw
 while IFS= read -rsn1 key; do
   case "$key" in j) at=$((at+1)); printf '\\e[4A\\e[J'; draw ;; q) break ;; esac
-done`,
+done
+stty echo icanon`,
     );
     const begun = await good("wsh_run_command", { session, create: true, input: `bash ${menu}`, submit: true });
     expect(begun.output).toBe("Choose:\n> one\n  two\n  three\n  four");

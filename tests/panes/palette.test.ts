@@ -151,6 +151,36 @@ describe("the palette", () => {
     await person.sees("the wait was cancelled");
   });
 
+  test("what is typed behind Enter is typed where the line leads, and behind a yes, too; not where it failed", async () => {
+    await using wsh = new Wsh();
+    for (const name of ["one", "two"]) await wsh.session(name);
+    await using person = await EmulatorTerminal.attach(wsh, "one");
+    const run = async (line: string, then: string): Promise<void> => {
+      person.type(`${PREFIX}:`);
+      await person.sees("Command palette");
+      person.type(`${line}\r${then}`);
+    };
+    // To a process that is started for it, within that, and to another session.
+    await run("pane.split focus=true", "echo s''plit $COLUMNS\r");
+    await person.sees(/│split 39/);
+    await run("pane.split direction=down focus=true", "echo b''elow $LINES \x1b[200~pasted\x1b[201~\r");
+    await person.sees(/below 1[01] pasted/);
+    await run("view.go session=two", "echo o''ver\r");
+    await person.sees(/^over$/m);
+    expect(await wsh.screen("two")).toContain("over");
+    await run("view.go session=one", "sleep 1000\r");
+    await person.sees("sleep 1000");
+    await until("sleep", async () => JSON.stringify(await wsh.list()).includes('"state":"running"'));
+    person.type(`${PREFIX}xyecho behi''nd\r`);
+    await person.sees(/│behind/);
+    await run("view.go session=none", "echo no''where\r");
+    await person.sees("none");
+    person.type("\x1b");
+    await person.sees((text) => !text.includes("Command palette"));
+    person.type("echo f''ine\r");
+    expect(await person.sees(/│fine/)).not.toContain("nowhere");
+  });
+
   test("nothing secret is kept, and nothing of a private session; the file is the user's alone", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");

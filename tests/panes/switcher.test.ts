@@ -109,6 +109,59 @@ describe("the switcher", () => {
     await person.sees(/^made$/m);
   });
 
+  test("what is typed behind Enter is typed where that leads, however fast; nothing is lost or typed elsewhere", async () => {
+    await using wsh = new Wsh();
+    for (const name of ["alpha", "beta"]) await wsh.session(name);
+    await using person = await EmulatorTerminal.attach(wsh, "alpha");
+    // Before the list is there, and behind it.
+    person.type(`${PREFIX}sbeta\recho go''ne\r`);
+    await person.sees(/^gone$/m);
+    expect(await wsh.screen("beta")).toContain("gone");
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>beta/m);
+    person.type("alpha\recho ba''ck\r");
+    await person.sees(/^back$/m);
+    expect(await wsh.screen("alpha")).toContain("back");
+    // To a session that is being made, a paste, too.
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>alpha/m);
+    person.type("\x14gamma\recho ma''de \x1b[200~pasted\x1b[201~\r");
+    await person.sees(/^made pasted$/m);
+    expect(await wsh.screen("gamma")).toContain("made pasted");
+    // Behind the end of another one, and through the list as it is then.
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>gamma/m);
+    person.type("beta\x18yalpha\recho la''st\r");
+    await person.sees(/^last$/m);
+    expect((await wsh.list()).map(({ name }) => name).toSorted()).toEqual(["alpha", "gamma"]);
+    expect(await wsh.screen("alpha")).toMatch(/^back$[\s\S]*^last$/m);
+  });
+
+  test("a question and a name go on about the session that they began with, also when it has ended", async () => {
+    await using wsh = new Wsh();
+    for (const name of ["alpha", "beta", "gamma"]) await wsh.session(name);
+    await using person = await EmulatorTerminal.attach(wsh, "alpha");
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>alpha/m);
+    for (const [name, key, asked] of [
+      ["beta", "\x18", "end session 'beta' and all that runs in it?"],
+      ["gamma", "\x12", "new name of session 'gamma':"],
+    ] as const) {
+      person.type(name);
+      await person.sees(new RegExp(`^>${name}`, "m"));
+      person.type(key);
+      await person.sees(asked);
+      await wsh.ok("kill", name);
+      await person.sees((text) => !new RegExp(`^.${name} `, "m").test(text));
+      expect(await person.text()).toContain(asked);
+      expect(await person.text()).not.toMatch(/^>alpha/m);
+      person.type(key === "\x18" ? "y" : "new\r");
+      await person.sees(`session '${name}' is not there any more`);
+      await person.sees(/^>alpha/m);
+    }
+    expect((await wsh.list()).map(({ name }) => name)).toEqual(["alpha"]);
+  });
+
   test("says that there is no agent, and that nothing has the name that was typed", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");

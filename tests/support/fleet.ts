@@ -23,11 +23,18 @@ export class TestFleet implements AsyncDisposable {
     readonly ports: { readonly tls: number; readonly wss: number },
   ) {}
 
-  static async start(): Promise<TestFleet> {
+  /** @param more of `wsh fleet init` */
+  static async start(...more: readonly string[]): Promise<TestFleet> {
     const maker = new Wsh();
     const [tls = 0, wss = 0] = freePorts(2);
     const dir = join(maker.dir, "fleet");
-    await maker.ok("fleet", "init", dir, ...["--host", "127.0.0.1", "--port", `${tls}`, "--wss-port", `${wss}`]);
+    await maker.ok(
+      "fleet",
+      "init",
+      dir,
+      ...["--host", "127.0.0.1", "--port", `${tls}`, "--wss-port", `${wss}`],
+      ...more,
+    );
     const fleet = new TestFleet(maker, dir, { tls, wss });
     await fleet.startServer();
     return fleet;

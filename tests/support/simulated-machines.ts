@@ -4,7 +4,7 @@
  */
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
 import { BEAT_MS, type Beat } from "../../src/protocol/fleet-messages.ts";
-import { beatSubject, parseRequestSubject, requestsTo, serviceSubject } from "../../src/protocol/fleet-subjects.ts";
+import { beatSubject, encodeToken, requestsTo, serviceSubject } from "../../src/protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 
 /** Beats of all machines are spread over their interval in so many turns. */
@@ -38,11 +38,13 @@ class SimulatedMachines {
     private readonly nats: NatsConnection,
     private readonly orders: Orders,
   ) {
-    const list = JSON.stringify({ result: orders.sessions });
+    const encoder = new TextEncoder();
+    const list = encoder.encode(JSON.stringify({ result: orders.sessions }));
+    const error = { code: "unsupported", message: "this machine is simulated" };
+    const none = encoder.encode(JSON.stringify({ error }));
+    const asksForList = `.${encodeToken("sessions.list")}`;
     const answer = (_: unknown, message: Msg): void => {
-      const asked = parseRequestSubject(message.subject)?.operation;
-      const error = { code: "unsupported", message: "this machine is simulated" };
-      message.respond(asked === "sessions.list" ? list : JSON.stringify({ error }));
+      message.respond(message.subject.endsWith(asksForList) ? list : none);
     };
     for (let at = 0; at < orders.count; at++) nats.subscribe(requestsTo(`s${at}`), { callback: answer });
     nats.subscribe(serviceSubject("PING"), { callback: () => this.beat(0, orders.count) });

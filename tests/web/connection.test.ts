@@ -39,6 +39,14 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await until("what was typed", async () => (await typed()) === "before ");
   await own.end("SIGKILL");
   await page.waitForSelector(".lost.lost");
+  await page.waitForSelector(".connection.lost");
+  // Below the list, in sight.
+  expect(
+    await page.$eval(".connection", (words) => {
+      const { left, top, width, height } = words.getBoundingClientRect();
+      return document.elementFromPoint(left + width / 2, top + height / 2)?.closest("footer") != null;
+    }),
+  ).toBe(true);
   // While the server is away for a moment, a person types on.
   await page.keyboard.type("meanwhile ");
   await own.serve();
@@ -208,6 +216,12 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await page.waitForSelector("[data-session=renamed]", { hidden: true });
   expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
   expect(faults).toEqual([]);
+  // A page that is left takes nothing back: what it said will be.
+  await page.hover("[data-session=first]");
+  await page.click("[data-session=first] [aria-label^='End']");
+  await page.waitForSelector("[data-session=first].ending");
+  await page.goto("about:blank");
+  await until("the end", async () => (await gateway.unix("/sessions/first")).status === 404);
 });
 
 browserTest("the palette finds what can be done, and does it", async () => {
@@ -243,7 +257,18 @@ browserTest("a screen reader finds the screen's lines and where it can go", asyn
   await page.keyboard.press("KeyL");
   await page.keyboard.up("Shift");
   await page.keyboard.up("Control");
-  expect(await page.evaluate(() => document.activeElement?.closest(".sessions") !== null)).toBe(true);
+  const focused = () =>
+    page.evaluate(() => document.activeElement?.closest("[data-session]")?.getAttribute("data-session"));
+  expect(await focused()).toBe("read-aloud");
+  // Arrows go from session to session, Escape back to the terminal.
+  await gateway.create({ name: "read-aloud-2" });
+  await page.waitForSelector("[data-session=read-aloud-2]");
+  await page.keyboard.press("ArrowDown");
+  expect(await focused()).toBe("read-aloud-2");
+  await page.keyboard.press("ArrowUp");
+  expect(await focused()).toBe("read-aloud");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".terminal.focused");
 });
 
 browserTest(

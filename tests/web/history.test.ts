@@ -83,6 +83,45 @@ browserTest("what a person reads stays where it is while the program prints", as
   expect(await topRow()).toBe(before);
 });
 
+browserTest("what a person reads stays in sight when the window gets another size", async () => {
+  const line = "of a text that wraps in a narrow window ".repeat(3);
+  await gateway.create({
+    name: "resizing",
+    command: `/bin/sh -c 'for at in $(seq 600); do echo "[$at] ${line}"; done; exec sleep 600'`,
+  });
+  const { page, shows } = await open(browser, gateway, "resizing");
+  await shows("[600]");
+  await page.mouse.move(300, 300);
+  const isSeen = (text: string) =>
+    page.evaluate((wanted) => {
+      const frame = document.querySelector(".scroller")?.getBoundingClientRect();
+      const row = Array.from(document.querySelectorAll(".history .row")).find((each) =>
+        each.textContent?.startsWith(wanted),
+      );
+      const box = row?.getBoundingClientRect();
+      return frame !== undefined && box !== undefined && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+    }, text);
+  const gridWidth = () => page.$eval(".grid", (grid) => (grid as HTMLElement).style.width);
+  await until("line 300", async () => {
+    await page.mouse.wheel({ deltaY: -150 });
+    return isSeen("[300]");
+  });
+  for (const width of [800, 640, 900]) {
+    const before = await gridWidth();
+    await page.setViewport({ width, height: 600 });
+    // What is seen before the rows of the new width have come says nothing.
+    await until("the new width", async () => (await gridWidth()) !== before);
+    await until(`line 300 in a width of ${width}`, () => isSeen("[300]"));
+  }
+  await page.click(".newest");
+  await until("the newest line", () =>
+    page.evaluate(() => {
+      const scroller = document.querySelector(".scroller");
+      return scroller !== null && scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop < 2;
+    }),
+  );
+});
+
 browserTest("find goes from match to match over all history, with n of m", async () => {
   await gateway.create({ name: "finding", command: `/bin/sh -c 'seq -f "row %.0f end" ${LINES}; exec sleep 600'` });
   const { page, shows, faults } = await open(browser, gateway, "finding");
@@ -184,6 +223,36 @@ browserTest("the mouse draws a selection over three screens, and what wraps is c
   await until("the text on the clipboard", async () => (await copied()) !== null);
   const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
   expect(await copied()).toBe([...numbers(1, 50), long, ...numbers(51, 129)].join("\n"));
+  expect(faults).toEqual([]);
+});
+
+browserTest("two clicks select a path whole, three a line, also where it wraps", async () => {
+  const path = `/usr/share/${"deeper-and-".repeat(20)}end.txt:12`;
+  await gateway.create({ name: "clicking", command: `/bin/sh -c 'echo see "(${path})" there; exec sleep 600'` });
+  const { page, shows, faults } = await open(browser, gateway, "clicking");
+  await shows("there");
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
+  });
+  const copied = async (row: number, count: number) => {
+    const at = await page.evaluate((index) => {
+      const box = document.querySelectorAll(".screen .row")[index]?.getBoundingClientRect();
+      return { x: (box?.left ?? 0) + 60, y: (box?.top ?? 0) + 8 };
+    }, row);
+    await page.evaluate(() => document.body.removeAttribute("data-copied"));
+    await page.mouse.click(at.x, at.y, { count });
+    await page.keyboard.down("Control");
+    await page.keyboard.down("Shift");
+    await page.keyboard.press("KeyC");
+    await page.keyboard.up("Shift");
+    await page.keyboard.up("Control");
+    const handle = await page.waitForFunction(() => document.body.getAttribute("data-copied"));
+    return handle.jsonValue();
+  };
+  for (const row of [0, 1]) {
+    expect(await copied(row, 2)).toBe(path);
+    expect(await copied(row, 3)).toBe(`see (${path}) there`);
+  }
   expect(faults).toEqual([]);
 });
 

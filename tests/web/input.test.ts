@@ -264,3 +264,18 @@ browserTest("a program that asks for the mouse gets it, and Shift keeps it for t
   expect(await page.evaluate(() => getSelection()?.toString())).toContain("recordin");
   expect(await read()).toBe(before);
 });
+
+browserTest("a dialog has the keys as soon as it is there: what is typed then is not the program's", async () => {
+  await gateway.create({ name: "below" });
+  const { page } = await open(browser, gateway, "below");
+  await page.evaluate(() => {
+    const look = (): void => {
+      const dialog = document.querySelector("dialog");
+      if (dialog !== null) document.body.dataset.dialog ??= `${dialog.open} ${dialog.contains(document.activeElement)}`;
+    };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.click("button[aria-label='New session']");
+  await page.waitForSelector("body[data-dialog]");
+  expect(await page.evaluate(() => document.body.dataset.dialog)).toBe("true true");
+});

@@ -44,6 +44,39 @@ browserTest(
   },
 );
 
+browserTest("an address lets in, and leads to its sessions, in a tab that shows the page already", async () => {
+  await gateway.create({ name: "one" });
+  await gateway.create({ name: "two" });
+  const { page, faults } = await browser.page();
+  const print = async () => (await gateway.ok("open", "one", "--print")).match(/https?:\/\/\S+/)?.[0] ?? "no address";
+  await page.goto((await print()).replace(/#.*/, ""));
+  await page.waitForSelector(".empty code");
+  await page.goto(await print());
+  await page.waitForSelector("[data-session=one].active");
+  expect(page.url()).not.toContain("c=");
+
+  const shown = (names: readonly string[]) =>
+    page.waitForFunction(
+      (wanted) => Array.from(document.querySelectorAll(".tile .name"), (name) => name.textContent).join() === wanted,
+      {},
+      names.join(),
+    );
+  const go = (hash: string) => page.evaluate((wanted) => location.assign(`#${wanted}`), hash);
+  await go("session=two");
+  await shown(["two"]);
+  await go("session=two,one");
+  await shown(["two", "one"]);
+  await go("session=three");
+  await page.waitForFunction(() => document.querySelector(".toasts")?.textContent?.includes("'three'"));
+  await shown(["two", "one"]);
+  expect(page.url()).toContain("session=two,one");
+  // A tab that begins with one that is not there says so, before somebody types into another.
+  await page.goto("about:blank");
+  await page.goto(`${new URL(await print()).origin}/#session=gone`);
+  await page.waitForFunction(() => document.querySelector(".toasts")?.textContent?.includes("'gone'"));
+  expect(faults).toEqual([]);
+});
+
 browserTest("a page of another origin gets no WebSocket", async () => {
   await using other = Bun.serve({
     port: 0,
@@ -85,6 +118,7 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
   await page.click(".pane");
   await page.keyboard.type("echo typed-by-guest\r");
   await page.waitForSelector(".toast.error");
+  expect(await page.$$eval(".toast.error", ({ length }) => length)).toBe(1);
   await gateway.type("shared", "echo still-here\r");
   await until("the session to go on", async () => (await text()).includes("still-here"));
   expect(await text()).not.toContain("typed-by-guest");

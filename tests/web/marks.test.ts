@@ -6,6 +6,9 @@ import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
 import { open } from "./support/shown.ts";
 
+/** What has not moved for so long stands still, in ms: several frames. */
+const STILL_MS = 100;
+
 let gateway: Gateway;
 let browser: TestBrowser;
 beforeAll(async () => {
@@ -37,6 +40,25 @@ browserTest("a command's mark says how it ended, and folds its output", async ()
     buttons.find(({ textContent }) => textContent?.startsWith("Fold") === true)?.click(),
   );
   await page.waitForFunction(() => document.querySelectorAll(".row.folded").length === 6);
+  expect(faults).toEqual([]);
+});
+
+browserTest("what clear erased is marked no more, whatever is printed in its place", async () => {
+  await gateway.create({ name: "cleared", shell: undefined });
+  const { page, shows, faults } = await open(browser, gateway, "cleared");
+  const exec = (command: string) => gateway.unix("/sessions/cleared/exec", { json: { command } });
+  await exec("seq 3");
+  await exec("(exit 3)");
+  await page.waitForSelector(".row[data-mark='exit 3']");
+  await exec("printf '\\033[H\\033[2J'");
+  await page.waitForFunction(() => document.querySelector(".row[data-mark='exit 3']") === null);
+  await exec("printf '%s\\n' a b c d e f g h");
+  await shows(/^h$/m);
+  await exec("(exit 4)");
+  await page.waitForSelector(".row[data-mark='exit 4']");
+  expect(
+    await page.$$eval(".row[data-state]", (rows) => rows.map(({ textContent }) => textContent?.trimEnd())),
+  ).toEqual([expect.stringContaining("a b c"), expect.stringContaining("(exit 4)")]);
   expect(faults).toEqual([]);
 });
 
@@ -78,15 +100,22 @@ browserTest(
     await jump("ArrowDown", /\(exit 3\)/);
     await jump("ArrowUp", /seq 1 3000/);
 
-    const choose = async (item: string) => {
-      const at = await page.evaluate(() => {
+    const mark = () =>
+      page.evaluate(() => {
         const row = Array.from(document.querySelectorAll(".row[data-state]")).find(
           ({ textContent }) => textContent?.includes("seq 1 3000") === true,
         );
         const box = row?.getBoundingClientRect();
         return box === undefined ? null : { x: box.left - 5, y: box.top + box.height / 2 };
       });
-      if (at === null) throw new Error("no mark");
+    const choose = async (item: string) => {
+      // Rows that are fetched above it move it.
+      const at = await until("the mark to stand still", async () => {
+        const before = await mark();
+        await Bun.sleep(STILL_MS);
+        const now = await mark();
+        return before?.y === now?.y ? now : null;
+      });
       await page.mouse.click(at.x, at.y);
       await page.waitForSelector(".menu-of-command");
       await page.$$eval(

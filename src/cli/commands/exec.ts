@@ -14,7 +14,7 @@ import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson, whenReaderGoes } from "../print.ts";
+import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 import { endedAfterLoss, reported, untilFinished } from "../session/exec-end.ts";
@@ -176,7 +176,7 @@ async function execAtPrompt(
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
   const { output = "" } = started;
-  await print(output === "" ? "" : `${output.trimEnd()}\n`);
+  await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
 }
 
 function wantsOutput({ json, background, isFiltered }: ExecOptions): boolean {
@@ -190,7 +190,7 @@ async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
   const cut = state === "running" || state === "interrupted" || state === "killed";
   process.exitCode = cut ? TIMED_OUT : state === "finished" ? codeOf(exit_code ?? null, signal ?? null) : UNKNOWN;
   if (json === true) return printJson(result);
-  await print(output === "" ? "" : `${output.trimEnd()}\n`);
+  await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
 }
 
 /** Prints what names a command that runs in the background, or says why it is not ready. */
@@ -384,7 +384,7 @@ async function watch(
   } else if (options.isFiltered === true) {
     const shown = await filteredOutput(session, record, options);
     if (shown?.incomplete === true) complain(incompleteText(shown));
-    if (shown?.text) await print(`${shown.text}\n`);
+    if (shown?.text) await printRendered(`${shown.text}\n`);
   }
 }
 

@@ -7,7 +7,7 @@ import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
 import { done, sayLayout } from "../panes/shown.ts";
 import { atTarget, wordsOf } from "../panes/target.ts";
-import { print, printJson } from "../print.ts";
+import { print, printJson, printRendered } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";
 
 interface LayoutOptions {
@@ -80,7 +80,7 @@ async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promi
   const [layout, windows, { window: own }] = await read(session);
   if (tmux === true) {
     const found = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
-    return json === true ? printJson({ tmux: found?.tmux }) : print(`${found?.tmux}\n`);
+    return json === true ? printJson({ tmux: found?.tmux }) : printRendered(`${found?.tmux}\n`);
   }
   return json === true ? printJson(layout) : sayLayout(layout, windows);
 }

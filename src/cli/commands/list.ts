@@ -17,6 +17,8 @@ const AGENT_COLUMN = 6;
 const VIEWERS_COLUMN = 7;
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
+/** Longest cell of a session of another machine, which may say what it likes. */
+const FAR_CELLS = 200;
 
 interface ListOptions {
   readonly all?: boolean;
@@ -85,7 +87,7 @@ function nameOf(one: Shown): string {
 }
 
 function asRow(one: Shown): string[] {
-  if ("far" in one) return rowOf(one.info);
+  if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, FAR_CELLS));
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";

@@ -4,7 +4,6 @@
  * another machine.
  */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import * as v from "valibot";
@@ -16,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
+import { tunnelLine } from "../tunnel.ts";
 
 /** Browsers that show a page in a window of its own (`--app`), where no key is the browser's. */
 const appBrowsers = [
@@ -102,9 +102,7 @@ function addressOf(page: string, code: string | null, session: string | null): s
 function explain(page: string, seconds: number | null): void {
   const { port } = new URL(page);
   if (seconds !== null) complain(`the address lets one browser in, within ${seconds} s`);
-  complain(
-    `from another machine, first: ssh -N -L ${port}:127.0.0.1:${port} ${os.userInfo().username}@${os.hostname()}`,
-  );
+  complain(`from another machine, first: ${tunnelLine(port)}`);
 }
 
 function hasDisplay(): boolean {

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson } from "../print.ts";
+import { complain, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { incompleteText } from "../session/filtered-output.ts";
 
@@ -61,7 +61,7 @@ export function register(program: Command): void {
       });
       if (options.json === true) return printJson(result);
       if (result.incomplete === true) complain(incompleteText(result));
-      await print(ended(result.text ?? "", options.follow === true));
+      await printRendered(ended(result.text ?? "", options.follow === true));
       if (options.follow === true) await follow(session, result.output_cursor, options.grep);
     });
 }
@@ -79,7 +79,7 @@ async function follow(session: SessionClient, from: number, grep: string | undef
   const only = grep === undefined ? {} : { grep };
   for (let since = from; ; ) {
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
-    await print(more.text ?? "");
+    await printRendered(more.text ?? "");
     const { omitted_lines: missing = 0 } = more;
     if (missing > 0) complain(`${missing} lines are missing: they came faster than they were read`);
     if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { seconds } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson } from "../print.ts";
+import { complain, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 interface RunOptions {
@@ -37,6 +37,6 @@ export function register(program: Command): void {
       if (options.json === true) return printJson(result);
       const { output = "", prompt = "" } = result;
       const lines = output === "" || output.endsWith("\n") ? output : `${output}\n`;
-      return print(prompt === "" ? lines : `${lines}${prompt}\n`);
+      return printRendered(prompt === "" ? lines : `${lines}${prompt}\n`);
     });
 }

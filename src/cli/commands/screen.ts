@@ -1,5 +1,6 @@
 /** `wsh screen`: prints what a session shows, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
+import { visibleRendered } from "../../protocol/visible.ts";
 import { spansToAnsi } from "../ansi.ts";
 import { wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -30,7 +31,9 @@ export function register(program: Command): void {
         ...(tail === undefined ? {} : { tail }),
       });
       if (json === true || format === "styled") return printJson(screen);
-      const lines = screen.lines.map((line) => (typeof line === "string" ? line.trimEnd() : spansToAnsi(line)));
+      const lines = screen.lines.map((line) =>
+        typeof line === "string" ? visibleRendered(line.trimEnd()) : spansToAnsi(line),
+      );
       return print(`${lines.join("\n")}\n`);
     });
 }

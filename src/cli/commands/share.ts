@@ -21,6 +21,7 @@ import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table, takesColor } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
 import { findAll } from "../session/listed.ts";
+import { tunnelLine } from "../tunnel.ts";
 
 /** How long a link counts, unless something else is said. */
 const USUAL_LIFE = "1h";
@@ -78,9 +79,7 @@ async function share(instance: Instance, session: string, options: Options): Pro
   else complain(`who has this link sees the session, until ${until}`);
   if (options.local === true) {
     const { port } = new URL(page);
-    complain(
-      `on the other machine, first: ssh -N -L ${port}:127.0.0.1:${port} ${os.userInfo().username}@${os.hostname()}`,
-    );
+    complain(`on the other machine, first: ${tunnelLine(port)}`);
   }
   complain(`end it: wsh share --revoke ${name}`);
 }

@@ -12,7 +12,9 @@ export function ago(time: number | null, now: number): string {
   if (passed < HOUR_MS) return `${Math.floor(passed / MINUTE_MS)}m`;
   if (passed < DAY_MS) return `${Math.floor(passed / HOUR_MS)}h`;
   if (passed < 30 * DAY_MS) return `${Math.floor(passed / DAY_MS)}d`;
-  return new Date(time).toISOString().slice(0, 10);
+  const date = new Date(time);
+  // Another machine may say what is no time.
+  return Number.isNaN(date.getTime()) ? "-" : date.toISOString().slice(0, 10);
 }
 
 /** `0.2s`, `42s`, `3m05`, `2h10`. */

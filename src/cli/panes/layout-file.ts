@@ -111,7 +111,8 @@ function textOf(path: string): string {
   try {
     const { size } = fs.statSync(path);
     if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; ${MAX_FILE_BYTES} are allowed`);
-    return fs.readFileSync(path, "utf8");
+    // Editors of some systems begin a file with a byte order mark, which is no part of its text.
+    return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WshError("invalid_layout", `the layout '${path}' cannot be read: ${reason}`, {

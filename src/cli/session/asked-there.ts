@@ -1,4 +1,5 @@
 /** Requests of the command line to sessions of other machines, over the stream that it has there (cluster/ask-again.ts). */
+import { errorThere, requireAnswer } from "../../cluster/answer.ts";
 import { type AskedAgain, beginsUntil, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
 import { isWait, untilDecided } from "../../cluster/wait-again.ts";
@@ -40,13 +41,20 @@ export async function askOverStream(
   ask: (asked: Asked, input: unknown) => Promise<unknown>,
   way: { isLost(): boolean; again(): Promise<void> },
 ): Promise<unknown> {
-  if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, ask, way);
+  const { machine } = link;
+  const checked = async (asked: Asked, sent: unknown): Promise<unknown> => {
+    const answer = await ask(asked, sent).catch((thrown) => {
+      throw thrown instanceof WshError ? errorThere(machine, thrown.toBody()) : thrown;
+    });
+    return requireAnswer({ machine, operation, id: asked.once?.id ?? Bun.randomUUIDv7() }, answer);
+  };
+  if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, way);
   // The rest of what only looks is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
-  if (isLook && !endsAlike(operation)) return ask({}, input);
+  if (isLook && !endsAlike(operation)) return checked({}, input);
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
-  const asked: AskedAgain = { machine: link.machine, operation, id, firstAt, deadline, signal };
+  const asked: AskedAgain = { machine, operation, id, firstAt, deadline, signal };
   return untilAnswered(asked, async (before) => {
     if (way.isLost()) await way.again().catch(isGone);
     try {
@@ -56,7 +64,7 @@ export async function askOverStream(
         { operation, target, input },
         before === undefined ? undefined : link.timeThere(before),
       );
-      return await ask({ once, deadline: link.timeThere(deadline) }, input);
+      return await checked({ once, deadline: link.timeThere(deadline) }, input);
     } catch (thrown) {
       if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
       throw thrown;

@@ -120,8 +120,9 @@ export class SessionClient implements Disposable {
       const connection = isForPane(operation, target) ? this.connection : await this.serving();
       return connection.request(operation, sent, { ...context, ...asked });
     };
-    const result = await (this.far === null ? ask() : this.askThere(this.far, operation, input, signal, ask));
-    return (machine === null ? result : addressedAnswer(machine, operation, result)) as OperationOutput<N>;
+    if (this.far === null || machine === null) return (await ask()) as OperationOutput<N>;
+    const result = await this.askThere(this.far, operation, input, signal, ask);
+    return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
 
   /** A way that was lost is made again, and what was asked over it is asked by its id: it is done once. */

@@ -82,10 +82,10 @@ export async function fleetMachines(instance: Instance): Promise<ServerEntry[]> 
 /** As the server here has them: those of a machine that does not answer as they were. */
 async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry[]): Promise<MachineSessions[]> {
   const answer = await askServer(instance, "GET", "/sessions?all_machines=1&all=1");
-  const all = v.parse(v.array(SessionInfoSchema), answer);
+  const all = Map.groupBy(v.parse(v.array(SessionInfoSchema), answer), ({ server }) => server);
   return members.map(({ hostname, health, error = health }) => ({
     machine: hostname,
-    sessions: all.filter(({ server }) => server === hostname),
+    sessions: all.get(hostname) ?? [],
     trouble: health === "healthy" || health === "stale" ? null : new WshError("machine_unreachable", error),
   }));
 }

@@ -147,7 +147,8 @@ function quoteKey(key: string): string {
 
 /** Every header and key of the file, each with all of its lines. */
 function statementsOf(text: string): Statement[] {
-  const [top] = parseTOML(text).body;
+  // A byte order mark stays, and means no more than a blank.
+  const [top] = parseTOML(text.replace(/^\ufeff/, " ")).body;
   return top.body.flatMap((node) => {
     if (node.type === "TOMLKeyValue") return [keyStatement(text, node)];
     const header = { ...linesOf(text, node.range[0], node.key.range[1]), header: keysOf(node.key), key: undefined };

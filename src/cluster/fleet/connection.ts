@@ -20,6 +20,8 @@ const LONGEST_PAUSE_MS = 5_000;
 /** Longest wait for a server's handshake, in ms. */
 const CONNECT_MS = 5_000;
 
+const encoder = new TextEncoder();
+
 /** Who this process is to the fleet, and where its servers are. */
 export interface FleetIdentity {
   /** The user's name in subjects: of the machine, or of a person. */
@@ -134,7 +136,7 @@ export class FleetConnection {
   publish(subject: string, data: Uint8Array | string, { reply, headers }: Outgoing = {}): boolean {
     const { nats, client } = this;
     if (nats === null || client === null || !this.isOpen) return false;
-    const payload = typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data);
+    const payload = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
     if (payload.length > this.maxBytes) return false;
     try {
       nats.publish(subject, payload, {
@@ -305,7 +307,7 @@ function incoming(message: Msg): FleetMessage {
 
 function headersOf(client: Client, values: Readonly<Record<string, string>>): MsgHdrs {
   const headers = client.headers();
-  for (const [name, value] of Object.entries(values)) headers.set(name, value);
+  for (const [name, value] of Object.entries(values)) headers.append(name, value);
   return headers;
 }
 

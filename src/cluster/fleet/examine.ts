@@ -1,27 +1,26 @@
 /** The way to a fleet's servers step by step, from nothing, for `wsh doctor`: what fails, and what to do. */
 import net from "node:net";
-import tls from "node:tls";
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { type Credentials, type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { everyBeat, serviceSubject } from "../../protocol/fleet-subjects.ts";
+import { plainHost } from "../../protocol/machines.ts";
 import { rolePermissions } from "../authority/permissions.ts";
-import type { LinkStep } from "../link.ts";
+import { certificateStep } from "../certificate-step.ts";
+import { CLOCK_MS, type LinkStep } from "../link.ts";
 import { connectAs, identityOf } from "./connection.ts";
 
 /** Longest wait for one server, in ms; time in which machines that are there have answered. */
 const PATIENCE_MS = 5_000;
 const BEATS_MS = 1_000;
+const NOT_ADMITTED = "They may have ended or be revoked, or be of another fleet: have a new invitation made.";
 /** What the servers refuse is shown up to this number. */
 const SHOWN_REFUSALS = 4;
-/** Clocks that differ by more, in ms, make credentials and deadlines wrong. */
-const CLOCK_MS = 5_000;
-const DAY_MS = 86_400_000;
 /** Stands for a machine or a user that there is not, in subjects that are tried. */
 const NOBODY = "nobody-doctor";
-/** A certificate that ends sooner is worth a word, in days. */
-const SOON_DAYS = 30;
+const TRUST =
+  "Nobody whom the credentials, or the system, trust has signed it: have a new invitation made, which has the fleet's authority in it.";
 
 /** Ends with the first step that fails. */
 export async function* examineFleet(credentials: Credentials): AsyncIterable<LinkStep> {
@@ -51,8 +50,7 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
   if (good === undefined || good.reached === null) return;
   yield { step: "reach", ok: true, text: `${good.server} answers in ${Math.round(good.reached)} ms` };
   if (!good.ok) {
-    const advice =
-      "The certificate must be for that name and signed by what the credentials, or the system, trust; check the clock, too.";
+    const advice = good.advice ?? "Check that nats-server runs there, and no other program.";
     yield { step: "TLS", ok: false, text: `${good.server}: ${good.text}`, advice };
     return;
   }
@@ -61,7 +59,7 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
 }
 
 async function* examineLogin(credentials: Credentials, who: string): AsyncIterable<LinkStep> {
-  const { user, settings } = credentials;
+  const { user, settings, expiresAt } = credentials;
   const client = await import("@nats-io/transport-node");
   let nats: Awaited<ReturnType<typeof connectAs>>;
   try {
@@ -72,13 +70,18 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
       step: "credentials",
       ok: false,
       text,
-      advice: "They may be revoked, or of another fleet: have a new invitation made.",
+      advice: NOT_ADMITTED,
     };
     return;
   }
+  const refused: string[] = [];
+  // They may end, or be revoked, at any moment.
+  const ended = (): string | undefined => refused.find((text) => /authentication|authorization/i.test(text));
+  const noMore = (why: string): LinkStep => {
+    return { step: "credentials", ok: false, text: `${who} is admitted no more: ${why}`, advice: NOT_ADMITTED };
+  };
   try {
     yield { step: "credentials", ok: true, text: `${who} is admitted` };
-    const refused: string[] = [];
     void (async () => {
       for await (const status of nats.status()) if (status.type === "error") refused.push(status.error.message);
     })();
@@ -100,6 +103,11 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     nats.publish(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, "", { reply: inbox });
     await nats.flush();
     await Bun.sleep(BEATS_MS);
+    const why = ended();
+    if (why !== undefined) {
+      yield noMore(why);
+      return;
+    }
     const advice = "Give the user the permissions of docs/machines.md (A cluster of your own).";
     if (refused.length > 0) {
       yield { step: "permissions", ok: false, text: refused.slice(0, SHOWN_REFUSALS).join("; "), advice };
@@ -107,6 +115,14 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     }
     yield { step: "permissions", ok: true, text: bucket };
     if (isCaller) yield clockStep(offsets);
+  } catch (thrown) {
+    // The servers have closed the connection.
+    const { message } = WshError.from(thrown);
+    const why = ended() ?? (expiresAt !== null && expiresAt <= Date.now() ? "they have ended" : null);
+    const advice = "Try again: the server may have been started anew.";
+    yield why === null
+      ? { step: "reach", ok: false, text: `the connection was lost: ${message}`, advice }
+      : noMore(why);
   } finally {
     await nats.close().catch(() => {});
   }
@@ -161,7 +177,7 @@ interface Reached {
 /** A NATS server greets in the clear and asks for TLS then; a WebSocket begins with it. */
 async function reach(server: string, ca: string | undefined): Promise<Reached> {
   const url = new URL(server.replace(/^(tls|nats|wss|ws):/, "https:"));
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = plainHost(url.hostname);
   const isSocket = /^wss?:/.test(server);
   const port = Number(url.port || (isSocket ? 443 : 4222));
   const began = performance.now();
@@ -176,19 +192,12 @@ async function reach(server: string, ca: string | undefined): Promise<Reached> {
   socket.on("connect", () => {
     reached = performance.now() - began;
     if (/^(nats|ws):/.test(server)) return end(true, "not encrypted, on this machine alone");
-    if (isSocket) secure();
-    else socket.once("data", secure);
+    if (isSocket) void secure();
+    else socket.once("data", () => void secure());
   });
-  const secure = (): void => {
-    const trust = ca === undefined ? {} : { ca };
-    const name = net.isIP(host) === 0 ? { servername: host } : {};
-    const secured = tls.connect({ socket, ...trust, ...name, host }, () => {
-      const { valid_to: until, issuer } = secured.getPeerCertificate();
-      const days = Math.floor((new Date(until).getTime() - Date.now()) / DAY_MS);
-      const soon = days < SOON_DAYS ? "It ends soon: renew it." : undefined;
-      end(true, `certificate of ${String(issuer?.CN ?? "an authority")}, ${days} days left`, soon);
-    });
-    secured.on("error", (error) => end(false, error.message));
+  const secure = async (): Promise<void> => {
+    const { ok, text, advice } = await certificateStep(socket, host, ca, TRUST);
+    end(ok, text, advice);
   };
   try {
     return await done.promise;

@@ -14,7 +14,12 @@ const LOOK_MS = 2_500;
 const EventSchema = v.pipe(
   v.string(),
   v.parseJson(),
-  v.object({ boot: v.string(), seq: v.number(), event: v.string(), params: v.record(v.string(), v.unknown()) }),
+  v.object({
+    boot: v.string(),
+    seq: v.pipe(v.number(), v.safeInteger()),
+    event: v.string(),
+    params: v.record(v.string(), v.unknown()),
+  }),
 );
 
 interface Source {

@@ -8,6 +8,7 @@ import { type Beat, GONE_MS, STALE_MS } from "../../protocol/fleet-messages.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import { addressedSession } from "../addressed.ts";
 
 /** Time by which an older boot must outlive the first beat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
@@ -23,14 +24,26 @@ interface Boot {
   beat: Beat;
 }
 
-/** What a machine's list was. */
+/** What a machine's list was, made once for all who look at it. */
 export interface MemberSessions {
+  /** As callers here name them: `m1/dev`. */
   readonly sessions: readonly SessionInfo[];
+  /** JSON of the same as the machine itself names them, to be remembered. */
+  readonly text: string;
   /** Unix time in ms. */
   readonly at: number;
   /** Boot and revision of the list; it holds while both do and the machine says that it is settled. */
   readonly boot: string;
   readonly rev: number;
+}
+
+export function memberSessions(
+  machine: string,
+  sessions: readonly SessionInfo[],
+  { at, boot, rev }: Pick<MemberSessions, "at" | "boot" | "rev">,
+): MemberSessions {
+  const named = sessions.map((info) => addressedSession(machine, info));
+  return { sessions: named, text: JSON.stringify(sessions), at, boot, rev };
 }
 
 interface Member {
@@ -97,11 +110,12 @@ export class Members {
   /** The list that still holds; null: it must be asked. */
   currentList(machine: string, now = this.now): MemberSessions | null {
     const member = this.members.get(machine);
-    const beat = this.beatOf(machine, now);
-    if (member === undefined || beat === null || member.listed === null) return null;
-    const { boot, rev, settled } = beat;
-    const holds = settled && member.listed.boot === boot && member.listed.rev === rev;
-    return holds && this.healthOf(machine, now) === "healthy" ? member.listed : null;
+    if (member === undefined || member.listed === null) return null;
+    const boots = alive(member, now);
+    const beat = newest(boots)?.beat ?? member.beat;
+    if (beat === null || !beat.settled || member.listed.boot !== beat.boot || member.listed.rev !== beat.rev)
+      return null;
+    return this.healthWith(boots, now) === "healthy" ? member.listed : null;
   }
 
   lastList(machine: string): MemberSessions | null {
@@ -164,9 +178,11 @@ export class Members {
 
   healthOf(machine: string, now = this.now): MachineHealth {
     const member = this.members.get(machine);
-    if (member === undefined) return "connecting";
+    return member === undefined ? "connecting" : this.healthWith(alive(member, now), now);
+  }
+
+  private healthWith(boots: readonly Boot[], now: number): MachineHealth {
     if (!this.options.isUp()) return this.options.isRejected() ? "rejected" : "unreachable";
-    const boots = alive(member, now);
     if (overlap(boots)) return "conflict";
     const current = newest(boots);
     if (current === null) return "unreachable";

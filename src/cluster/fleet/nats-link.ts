@@ -53,11 +53,16 @@ export class NatsLink implements Link {
   ) {}
 
   get state(): LinkState {
+    return this.stateAt(this.parts.members.now);
+  }
+
+  /** @param now as the members have it: lists ask for thousands at one moment */
+  stateAt(now: number): LinkState {
     const { members, connection } = this.parts;
-    const health = members.healthOf(this.machine);
+    const health = members.healthOf(this.machine, now);
     return {
       health,
-      hello: helloOf(members, this.machine),
+      hello: helloOf(members, this.machine, now),
       answeredAt: members.heardAt(this.machine),
       error: health === "healthy" ? null : troubleOf(this.machine, health, connection.error).message,
     };
@@ -102,7 +107,7 @@ export class NatsLink implements Link {
     }
     const once = async (sent: unknown): Promise<OperationOutput<N>> => {
       const answer = this.post(name, access, bodyOf(sent), headers(firstAt), signal, sentTo);
-      return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
+      return readAnswer(asked, await (isWait(name) || own === undefined ? answer : whileThere(asked, answer)));
     };
     try {
       if (!isWait(name)) return await orAgain(once, input, deadline);
@@ -304,8 +309,8 @@ function denied(name: string, access: Access, { user, role }: FleetIdentity): Ws
   );
 }
 
-function helloOf(members: Members, machine: string): LinkHello | null {
-  const beat = members.beatOf(machine);
+function helloOf(members: Members, machine: string, now = members.now): LinkHello | null {
+  const beat = members.beatOf(machine, now);
   if (beat === null) return null;
   const { wsh, version, hostname, boot } = beat;
   return { wsh, version, hostname, server_id: boot };

@@ -9,10 +9,12 @@ import { checkOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
+import { ToldTimeSchema } from "../../protocol/machines.ts";
 import { isMachineName } from "../../protocol/names.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
+import { isPossibleSession } from "../answer.ts";
 import { rememberedFile } from "./creds-file.ts";
-import type { Members } from "./members.ts";
+import { type Members, memberSessions } from "./members.ts";
 import type { FleetRequests } from "./requests.ts";
 
 /** Delay from a change to the file's writing, in ms: it is written whole. */
@@ -24,12 +26,12 @@ const BUCKET_MS = 2_000;
 /** Machines that are read from the bucket at once. */
 const READ_AT_ONCE = 256;
 
-/** What is remembered of a machine. */
+/** What is remembered of a machine, which writes its own entry of the bucket. */
 export const RememberedMemberSchema = v.object({
   beat: v.nullable(BeatSchema),
   /** Unix time in ms of its last beat. */
-  heard_at: v.nullable(v.number()),
-  sessions: v.nullable(v.object({ at: v.number(), sessions: v.array(SessionInfoSchema) })),
+  heard_at: v.nullable(ToldTimeSchema),
+  sessions: v.nullable(v.object({ at: ToldTimeSchema, sessions: v.array(SessionInfoSchema) })),
 });
 export type RememberedMember = v.InferOutput<typeof RememberedMemberSchema>;
 
@@ -90,14 +92,16 @@ export class RememberedMembers {
           // With a body it is another request, which is refused.
           const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(RememberedMemberSchema), text);
-          if (value.success && isMachineName(name)) this.known(name, value.output);
+          const isPossible = value.success && (value.output.sessions?.sessions.every(isPossibleSession) ?? true);
+          if (value.success && isPossible && isMachineName(name)) this.known(name, value.output);
         }),
       );
     }
   }
 
   private known(name: string, { beat, heard_at, sessions }: RememberedMember): void {
-    const listed = sessions === null ? null : { ...sessions, boot: "", rev: 0 };
+    const listed =
+      sessions === null ? null : memberSessions(name, sessions.sessions, { at: sessions.at, boot: "", rev: 0 });
     this.members.remember(name, beat, listed, heard_at);
   }
 
@@ -120,17 +124,17 @@ export class RememberedMembers {
   private write(): void {
     this.timer = null;
     this.written = this.members.changes;
-    const all = Object.fromEntries(
-      this.members.names.map((name): [string, RememberedMember] => {
-        const listed = this.members.lastList(name);
-        const sessions = listed === null ? null : { at: listed.at, sessions: [...listed.sessions] };
-        return [name, { beat: this.members.beatOf(name), heard_at: this.members.heardAt(name), sessions }];
-      }),
-    );
+    // Put together from what each has: with thousands of them, making it anew would hold up every request.
+    const all = this.members.names.map((name) => {
+      const listed = this.members.lastList(name);
+      const sessions = listed === null ? "null" : `{"at":${listed.at},"sessions":${listed.text}}`;
+      const beat = JSON.stringify(this.members.beatOf(name));
+      return `${JSON.stringify(name)}:{"beat":${beat},"heard_at":${this.members.heardAt(name)},"sessions":${sessions}}`;
+    });
     const temporary = `${this.path}.${process.pid}.new`;
     try {
       prepareStateDir(this.instance);
-      fs.writeFileSync(temporary, `${JSON.stringify(all)}\n`, { mode: 0o600 });
+      fs.writeFileSync(temporary, `{${all.join(",")}}\n`, { mode: 0o600 });
       fs.renameSync(temporary, this.path);
     } catch {
       // Only the list after the next start is poorer.

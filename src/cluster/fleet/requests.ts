@@ -167,13 +167,18 @@ export class FleetRequests {
     }
     const part = message.header(headerNames.part);
     const place = part === "" ? { at: 0, of: 1 } : parsePart(part);
-    pending.bytes += message.data.length;
+    const { data } = message;
+    pending.bytes += data.length;
     if (place === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[place.at] !== undefined) {
       pending.end({ kind: "not_an_answer" });
       return;
     }
+    if (place.of === 1) {
+      pending.end({ kind: "answer", text: Buffer.from(data.buffer, data.byteOffset, data.length).toString("utf8") });
+      return;
+    }
     if (pending.missing === 0) pending.missing = place.of;
-    pending.parts[place.at] = new Uint8Array(message.data);
+    pending.parts[place.at] = new Uint8Array(data);
     if (--pending.missing > 0) return;
     pending.end({ kind: "answer", text: Buffer.concat(pending.parts.slice(0, MAX_PARTS)).toString("utf8") });
   }

@@ -26,6 +26,8 @@ export interface OwnDialog {
    * @returns whether it stays open, is done, or is done and the event is for what is below
    */
   pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
+  /** Typed behind what it does now, and given to nobody yet. */
+  readonly rest?: readonly Uint8Array[];
   /** It is gone, by whatever way. */
   closed?(): void;
 }

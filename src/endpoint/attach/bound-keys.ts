@@ -50,8 +50,21 @@ export class BoundKeys {
     }
   }
 
+  /** Goes somewhere: what follows is typed there, and nowhere where that fails. */
+  lead(work: () => Promise<void>): void {
+    const following = this.waiting ?? [];
+    this.begin(null, following, async () => {
+      try {
+        await work();
+      } catch (thrown) {
+        following.length = 0;
+        throw thrown;
+      }
+    });
+  }
+
   press(key: string): void {
-    if (this.waiting === null) this.begin(key, []);
+    if (this.waiting === null) this.begin(key, [], () => this.port.perform(key));
     else if (this.waiting.length < MAX_WAITING) this.waiting.push(key);
   }
 
@@ -62,19 +75,26 @@ export class BoundKeys {
     return true;
   }
 
-  private begin(key: string, following: (Uint8Array | string)[]): void {
+  /** @returns whether they wait for what is being done now */
+  private behind(next: Uint8Array | string, rest: readonly (Uint8Array | string)[]): boolean {
+    this.waiting?.push(next, ...rest);
+    return this.waiting !== null;
+  }
+
+  private begin(key: string | null, following: (Uint8Array | string)[], work: () => Promise<void>): void {
     this.waiting = following;
     this.current = key;
-    void this.port
-      .perform(key)
+    void work()
       .catch((error) => this.port.failed(error))
       .finally(() => {
         const rest = this.waiting ?? [];
         this.waiting = null;
         this.current = null;
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
+          // What was typed has led somewhere.
+          if (this.behind(next, rest)) return;
           if (typeof next === "string") {
-            this.begin(next, rest);
+            this.begin(next, rest, () => this.port.perform(next));
             return;
           }
           this.port.typed(next);

@@ -1,8 +1,8 @@
 /**
- * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate (after a rest two at
- * once: a change has a consequence, as a new pane has a prompt), after output other than echo has paused, outside a
- * synchronized update, and between two chunks. It owns the one timer for that and remembers since when a picture is due;
- * its owner decides whether a picture can be made now and what it shows.
+ * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate (after a rest three at
+ * once: a change has consequences, as a split has the other pane's new size and the new one's prompt), after output
+ * other than echo has paused, outside a synchronized update, and between two chunks. It owns the one timer for that and
+ * remembers since when a picture is due; its owner decides whether a picture can be made now and what it shows.
  */
 
 /** Time between two pictures, in ms: a screen shows sixty a second. */
@@ -88,9 +88,9 @@ export class FramePacer {
   /** A picture is being made. */
   began(): void {
     const now = performance.now();
-    // After a rest of a frame, the first picture does not put off the second. Echoes come as fast as keys, and must not
-    // put off what else is to be shown by more than a frame.
-    this.readyAt = Math.min(Math.max(this.readyAt + FRAME_MS, now), now + FRAME_MS);
+    // After a rest of two frames, the first two pictures do not put off the next. Echoes come as fast as keys, and must
+    // not put off what else is to be shown by more than a frame.
+    this.readyAt = Math.min(Math.max(this.readyAt + FRAME_MS, now - FRAME_MS), now + FRAME_MS);
     this.dirtySince = null;
   }
 

@@ -1,6 +1,6 @@
 /**
- * The size of one attached terminal, and when the session learns of it: a frame later, and while a window is being
- * dragged once a frame. A terminal that follows has the session's size, whatever its own is. Ends with `close`.
+ * The size of one attached terminal, and when the session learns of it: at once, and while a window is being dragged once
+ * a frame. A terminal that follows has the session's size, whatever its own is. Ends with `close`.
  */
 import type { Attach } from "../../protocol/attach.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -31,6 +31,7 @@ export class OuterSize {
   /** Waits to apply the newest size. */
   private timer: Timer | null = null;
   private applying = false;
+  private appliedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly session: Session,
@@ -75,14 +76,16 @@ export class OuterSize {
       void this.apply();
       return;
     }
-    // Never at once: another size may stand right behind this one.
-    this.timer = setTimeout(() => void this.apply(), RESIZE_MS);
+    // Not in the middle of what has been read: another size may stand right behind this one.
+    const wait = Math.max(0, this.appliedAt + RESIZE_MS - performance.now());
+    this.timer = setTimeout(() => void this.apply(), wait);
   }
 
   private async apply(): Promise<void> {
     const { own, port } = this;
     this.timer = null;
     this.applying = true;
+    this.appliedAt = performance.now();
     port.beforeApplying();
     await this.tell();
     this.applying = false;

@@ -125,7 +125,7 @@ export class OwnView {
 
   /** Typed, and given to nobody yet. */
   get rest(): BoundKeys["rest"] {
-    return this.bound.rest;
+    return [...this.bound.rest, ...(this.own.dialog?.rest ?? [])];
   }
 
   /** As BoundKeys.whileAway. */
@@ -170,7 +170,7 @@ export class OwnView {
 
   /** Asks about a key that was pressed here; `act` fails as a key does. */
   ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
-    const answered = (answer: Answer): void => void act(answer).catch((error) => this.refused(error));
+    const answered = (answer: Answer): void => this.bound.lead(() => act(answer));
     this.own.show(new AskDialog(question, title, answered));
   }
 
@@ -323,6 +323,7 @@ export class OwnView {
       ...{ instance: port.instance, bindings: port.bindings, isPrivate: port.session.isPrivate },
       changed: () => port.changed(),
       run: (line, signal) => this.runLine(line, signal),
+      typed: (bytes) => port.typed(bytes),
       done: (said) => {
         own.hide(palette);
         if (said !== null) own.say(said);
@@ -335,7 +336,11 @@ export class OwnView {
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
   private async goTo(target: string): Promise<void> {
     const { placeOf } = await import("../switcher/places.ts");
-    const place = await placeOf(this.port.instance, target);
+    await this.show(await placeOf(this.port.instance, target));
+  }
+
+  /** Shows a place in this terminal. @throws WshError of its session, nested_session */
+  private async show(place: Place): Promise<void> {
     if (!this.port.readOnly) await this.focus(place);
     if (place.number !== this.number) await this.port.go(place);
   }
@@ -377,8 +382,8 @@ export class OwnView {
       ...{ instance: port.instance, readOnly: port.readOnly, here: () => this.number },
       changed: () => port.changed(),
       say: (text) => own.say(text),
-      focus: (place) => this.focus(place),
-      go: (place) => port.go(place),
+      go: (place) => this.bound.lead(() => this.show(place)),
+      typed: (bytes) => port.typed(bytes),
       done: () => own.hide(switcher),
     });
     own.show(switcher);

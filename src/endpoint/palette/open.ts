@@ -18,6 +18,8 @@ export interface OpenPort {
   changed(): void;
   /** @returns what a line answered, if that is for the person to read @throws WshError */
   run(line: string, signal: AbortSignal): Promise<unknown>;
+  /** Typed for what is below. */
+  typed(bytes: Uint8Array): void;
   /** It is over. @param said for a moment, in its place */
   done(said: string | null): void;
   /** It opens with a line that could not be carried out. */
@@ -39,6 +41,7 @@ export function openPalette(port: OpenPort): OwnDialog {
       remembered.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
       return port.run(line, signal);
     },
+    typed: (bytes) => port.typed(bytes),
     done: (said) => port.done(said),
     ...(port.failed === undefined ? {} : { failed: port.failed }),
   });

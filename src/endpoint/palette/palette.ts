@@ -39,6 +39,8 @@ const MOST_SAID = 3;
 const WIDEST_NAME = 26;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
+/** Keys that are kept while a call is running: more than anybody types meanwhile. */
+const MAX_HELD = 4096;
 /** Lines that a page key moves. */
 const PAGE = 8;
 
@@ -52,6 +54,8 @@ export interface PalettePort {
    * @throws WshError
    */
   run(line: string, signal: AbortSignal): Promise<unknown>;
+  /** Typed for what is below. */
+  typed(bytes: Uint8Array): void;
   /** It is over. @param said for a moment, in its place */
   done(said: string | null): void;
   /** It opens with a line that could not be carried out. */
@@ -66,6 +70,8 @@ export class Palette implements OwnDialog {
   private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
   private running: AbortController | null = null;
   private over = false;
+  /** Typed while a call is running: for what is below once it is done. */
+  private held: Uint8Array[] = [];
   /** Where the list lies on the terminal, and how many of its items are above. */
   private drawn = { row: 0, first: 0, height: 0 };
 
@@ -75,22 +81,30 @@ export class Palette implements OwnDialog {
     this.error = inWords(port.failed.error);
   }
 
+  get rest(): readonly Uint8Array[] {
+    return this.held;
+  }
+
   closed(): void {
     this.over = true;
     this.running?.abort();
   }
 
   pressed(event: InputEvent): "open" | "closed" {
+    const name = event.parsed === null ? "" : [...event.parsed.modifiers, event.parsed.key].join("+");
+    const isEscape = event.kind === "key" && (name === "Escape" || name === "ctrl+c" || name === "ctrl+g");
+    if (this.running !== null) {
+      // The answer to what is given up is not waited for.
+      if (isEscape) {
+        this.running.abort();
+        this.held = [];
+      } else if ((event.kind === "key" || event.kind === "paste") && this.held.length < MAX_HELD)
+        this.held.push(event.raw);
+      return "open";
+    }
     if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
     if (event.kind === "mouse") this.clicked(parseMouse(event.raw));
     if (event.kind !== "key" || event.parsed === null) return "open";
-    const name = [...event.parsed.modifiers, event.parsed.key].join("+");
-    const isEscape = name === "Escape" || name === "ctrl+c" || name === "ctrl+g";
-    if (this.running !== null) {
-      // The answer to what is given up is not waited for.
-      if (isEscape) this.running.abort();
-      return "open";
-    }
     if (isEscape) {
       if (this.answer === null) return "closed";
       this.answer = null;
@@ -107,7 +121,7 @@ export class Palette implements OwnDialog {
 
   /** A click chooses, and takes what was chosen; the wheel moves. */
   private clicked(report: MouseReport | null): void {
-    if (report === null || report.release || this.running !== null) return;
+    if (report === null || report.release) return;
     const { row, first, height } = this.drawn;
     const at = report.row - 1 - row;
     if (report.button === WHEEL_UP || report.button === WHEEL_DOWN) this.move(report.button === WHEEL_UP ? -1 : 1);
@@ -121,7 +135,7 @@ export class Palette implements OwnDialog {
   }
 
   private edit(line: EditedLine | null): void {
-    if (line === null || this.running !== null) return;
+    if (line === null) return;
     this.line = line;
     this.chosen = null;
     this.error = null;
@@ -209,13 +223,15 @@ export class Palette implements OwnDialog {
     this.error = null;
     try {
       const answer = await this.port.run(line, running.signal);
-      if (this.over) return;
-      if (answer === null) this.port.done(`done: ${line.split(/\s/)[0]}`);
-      else this.answer = { lines: resultLines(answer), from: 0 };
+      if (answer === null) {
+        if (!this.over) this.port.done(`done: ${line.split(/\s/)[0]}`);
+        for (const bytes of this.held) this.port.typed(bytes);
+      } else this.answer = { lines: resultLines(answer), from: 0 };
     } catch (thrown) {
       this.error = inWords(WshError.from(thrown));
     } finally {
       this.running = null;
+      this.held = [];
       if (!this.over) this.port.changed();
     }
   }

@@ -131,23 +131,31 @@ export async function preview(instance: Instance, { pane }: Place): Promise<read
   }
 }
 
-/** Gives a window or pane the focus of its session. @throws WshError of that session */
-export async function focus({ kind, target, socket }: Place): Promise<void> {
-  if (kind === "session") return;
-  await ask(socket, kind === "window" ? "window.select" : "pane.select", {}, target);
+/** Gives a window or pane the focus of its session. @throws WshError of that session, session_not_found */
+export async function focus(place: Place): Promise<void> {
+  if (place.kind !== "session") await act(place, place.kind === "window" ? "window.select" : "pane.select", {});
 }
 
-/** @throws WshError of the session */
-export async function close({ kind, target, socket, session }: Place): Promise<void> {
-  if (kind === "session") await ask(socket, "session.kill", { reason: "killed" }, session);
-  else await ask(socket, kind === "window" ? "window.close" : "pane.close", {}, target);
+/** @throws WshError of the session, session_not_found */
+export async function close(place: Place): Promise<void> {
+  if (place.kind === "session") await act(place, "session.kill", { reason: "killed" });
+  else await act(place, place.kind === "window" ? "window.close" : "pane.close", {});
 }
 
-/** @throws WshError of the session */
-export async function rename({ kind, target, socket, session }: Place, name: string): Promise<void> {
-  if (kind === "session") await ask(socket, "session.update", { name }, session);
-  else if (kind === "window") await ask(socket, "window.update", { name }, target);
-  else await ask(socket, "pane.update", { title: name }, target);
+/** @throws WshError of the session, session_not_found */
+export async function rename(place: Place, name: string): Promise<void> {
+  if (place.kind === "session") await act(place, "session.update", { name });
+  else if (place.kind === "window") await act(place, "window.update", { name });
+  else await act(place, "pane.update", { title: name });
+}
+
+async function act({ target, socket, session }: Place, op: string, input: unknown): Promise<void> {
+  try {
+    await ask(socket, op, input, target);
+  } catch (thrown) {
+    if (processState(socket) === "alive") throw thrown;
+    throw new WshError("session_not_found", `session '${session}' is not there any more`);
+  }
 }
 
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */

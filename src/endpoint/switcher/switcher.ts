@@ -48,10 +48,10 @@ export interface SwitcherPort {
   readonly readOnly: boolean;
   changed(): void;
   say(text: string): void;
-  /** Gives a window or pane the focus. @throws WshError of its session */
-  focus(place: Place): Promise<void>;
-  /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: Place): Promise<void>;
+  /** Goes there in this terminal; what is typed from now on is typed there. */
+  go(place: Place): void;
+  /** Typed for what is below. */
+  typed(bytes: Uint8Array): void;
   /** It is done. */
   done(): void;
 }
@@ -64,6 +64,8 @@ export class Switcher implements OwnDialog {
   private typed = "";
   private mode: Mode = "filter";
   private chosen = "";
+  /** What a question or a name that is typed is about, whatever becomes of it meanwhile. */
+  private about: Place | undefined;
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
   /** How the list was drawn last: its first place, its rows and its columns. */
   private drawn = { from: 0, room: 0, left: 0 };
@@ -113,7 +115,7 @@ export class Switcher implements OwnDialog {
     this.drawn = { from, room, left };
     for (const [at, place] of shown.slice(from, from + room).entries()) {
       const row = 2 + at;
-      const isChosen = from + at === index;
+      const isChosen = place.target === this.chosen;
       const style = isChosen ? theme.dialog_choice : place.kind === "session" ? theme.dialog_strong : theme.dialog;
       const cell = { row, col: 0, height: 1, width: left };
       if (isChosen) canvas.fill(cell, theme.dialog_choice);
@@ -144,16 +146,18 @@ export class Switcher implements OwnDialog {
 
   pressed(event: InputEvent): "open" | "closed" {
     const { kind, parsed } = event;
-    if (kind === "mouse" && !this.isBusy) this.clicked(parseMouse(event.raw));
-    if (kind === "paste" && !this.isBusy) this.pasted(event);
+    if (this.isBusy || this.entersThen) {
+      // What is typed meanwhile is for what is shown then.
+      if ((kind === "key" || kind === "paste") && this.held.length < MAX_HELD) this.held.push(event);
+      return "open";
+    }
+    if (kind === "mouse") this.clicked(parseMouse(event.raw));
+    if (kind === "paste") this.pasted(event);
     if (kind !== "key" || parsed === null) return "open";
     const { key, modifiers } = parsed;
     const before = this.typed;
     const name = [...modifiers, key].join("+");
-    if (this.isBusy) {
-      // What is typed meanwhile is for what is shown then.
-      if (this.held.length < MAX_HELD) this.held.push(event);
-    } else if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
+    if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
       if (this.mode === "filter") return "closed";
       this.enter("filter");
     } else if (this.mode === "close") {
@@ -215,17 +219,12 @@ export class Switcher implements OwnDialog {
 
   private enter(mode: Mode, typed = ""): void {
     this.mode = mode;
+    this.about = this.place();
     this.typed = typed;
   }
 
   private prompt(): string {
-    const place = this.place();
-    const what =
-      place === undefined
-        ? ""
-        : place.kind === "session"
-          ? `session '${place.session}'`
-          : `${place.kind} ${place.name}`;
+    const what = this.about === undefined ? "" : described(this.about);
     switch (this.mode) {
       case "filter":
         return `> ${this.typed}`;
@@ -267,32 +266,37 @@ export class Switcher implements OwnDialog {
   }
 
   private accept(): void {
-    const { mode, typed } = this;
+    const { mode, typed, about } = this;
     const place = this.place();
-    if (mode === "filter" && !this.isLoaded) this.entersThen = true;
-    else if (mode === "filter" && place !== undefined) this.act(async () => this.goTo(place));
-    else if (mode === "rename" && place !== undefined && typed !== "") this.act(() => rename(place, typed));
-    else if (mode === "close" && place !== undefined) this.act(() => close(place));
-    else if (mode === "create") this.act(async () => this.goTo(await create(this.port.instance, typed.trim())));
     if (mode !== "filter") this.enter("filter");
+    if (mode === "filter" && !this.isLoaded) this.entersThen = true;
+    else if (mode === "filter" && place !== undefined) this.leaveFor(place);
+    else if (mode === "rename" && about !== undefined && typed !== "") void this.act(() => rename(about, typed));
+    else if (mode === "close" && about !== undefined) void this.act(() => close(about));
+    else if (mode === "create")
+      void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim())));
   }
 
-  private async goTo(place: Place): Promise<void> {
-    if (!this.port.readOnly) await this.port.focus(place);
+  private leaveFor(place: Place): void {
+    if (this.over) return;
+    this.port.go(place);
     this.port.done();
-    if (place.number !== this.port.here()) await this.port.go(place);
   }
 
-  private act(make: () => Promise<void>): void {
+  private async act(make: () => Promise<void>): Promise<void> {
     this.isBusy = true;
-    make()
-      .catch((error) => this.port.say(WshError.from(error).message))
-      .finally(() => {
-        this.isBusy = false;
-        if (this.over) return;
-        void this.renew();
-        for (const event of this.held.splice(0)) if (this.pressed(event) === "closed") this.port.done();
-      });
+    await make().catch((error) => this.port.say(WshError.from(error).message));
+    if (!this.over) await this.renew();
+    this.isBusy = false;
+    this.replay();
+  }
+
+  /** What was typed meanwhile goes where it would have gone. */
+  private replay(): void {
+    for (const event of this.held.splice(0)) {
+      if (this.over) this.port.typed(event.raw);
+      else if (this.pressed(event) === "closed") this.port.done();
+    }
   }
 
   private async renew(): Promise<void> {
@@ -312,12 +316,14 @@ export class Switcher implements OwnDialog {
     if (this.entersThen) {
       this.entersThen = false;
       this.accept();
+      this.replay();
     }
-    await this.look();
+    void this.look();
   }
 
   private async look(): Promise<void> {
     const place = this.place();
+    if (this.over) return;
     if (place !== undefined) {
       const lines = await preview(this.port.instance, place);
       if (this.over) return;
@@ -325,4 +331,8 @@ export class Switcher implements OwnDialog {
     }
     this.port.changed();
   }
+}
+
+function described({ kind, session, name }: Place): string {
+  return kind === "session" ? `session '${session}'` : `${kind} ${name}`;
 }

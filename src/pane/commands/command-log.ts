@@ -159,9 +159,10 @@ export class CommandLog {
     return this.records.nextId;
   }
 
-  /** Where a command came from; null when its record is not kept. */
+  /** Where a command came from; null when its record is not kept, or ran before the session was restored. */
   origin(id: number): CommandOrigin | null {
-    return this.records.get(id);
+    const entry = this.records.get(id);
+    return entry?.isRestored === true ? null : entry;
   }
 
   /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */

@@ -61,13 +61,16 @@ export class FarEvents implements Disposable {
       this.timer = null;
     }
     const lists = [...this.watchers.values()];
-    const known = lists.length === 0 ? [] : [...this.machines.all.map(({ name }) => name), ...this.machines.ofFleet];
-    const wanted = new Set(known.filter((name) => lists.some((names) => this.isFor(names, name))));
+    const added = lists.length === 0 ? [] : this.machines.all.map(({ name }) => name);
+    const known = new Set(lists.length === 0 ? [] : [...added, ...this.machines.ofFleet]);
+    const wanted = new Set(
+      lists.flatMap((names) => (names === null ? added : names.filter((name) => known.has(name)))),
+    );
     for (const [name, feed] of this.feeds) {
       if (wanted.has(name)) continue;
       feed[Symbol.dispose]();
       this.feeds.delete(name);
-      if (!known.includes(name)) this.tell({ event: "machine_removed", server: name, params: {} });
+      if (!known.has(name)) this.tell({ event: "machine_removed", server: name, params: {} });
     }
     for (const name of wanted) {
       if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.tell(event)));
@@ -76,7 +79,7 @@ export class FarEvents implements Disposable {
 
   /** Of a fleet only those that are named: there may be thousands. A machine that was removed is told of to all. */
   private isFor(names: readonly string[] | null, name: string): boolean {
-    return names === null ? !this.machines.ofFleet.includes(name) : names.includes(name);
+    return names === null ? !this.machines.isOfFleet(name) : names.includes(name);
   }
 
   private tell(event: MachineEvent): void {
@@ -117,7 +120,7 @@ class Feed implements Disposable {
     try {
       const stream = await this.machines.link(name).events({
         event: (event) => this.heard(event),
-        missed: (skipped) => this.tell({ event: "machine_lagged", server: name, params: { skipped } }),
+        missed: (skipped) => this.missed(skipped),
         closed: () => this.lost(new WshError("machine_unreachable", `machine '${name}' does not answer`)),
       });
       if (this.isOver) {
@@ -134,7 +137,20 @@ class Feed implements Disposable {
   }
 
   private heard({ event, params }: FarEvent): void {
-    if (!this.isOver) this.tell({ event, server: this.name, params: addressedEvent(this.name, params) });
+    if (this.isOver) return;
+    let said: MachineEvent["params"];
+    try {
+      said = addressedEvent(this.name, params);
+    } catch {
+      // Nested deeper than can be read.
+      this.missed(1);
+      return;
+    }
+    this.tell({ event, server: this.name, params: said });
+  }
+
+  private missed(skipped: number): void {
+    this.tell({ event: "machine_lagged", server: this.name, params: { skipped } });
   }
 
   private lost({ code, message }: WshError): void {

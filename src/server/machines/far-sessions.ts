@@ -3,9 +3,10 @@
  * changed; one that does not answer in time delays nobody, and its sessions stay listed as they were last known, with the
  * time of that (`as_of`): a session never vanishes because the way to it did.
  */
-import { orUntil, pause } from "../../base/deadline.ts";
+import { orUntil } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
-import type { MemberSessions } from "../../cluster/fleet/members.ts";
+import { type MemberSessions, memberSessions } from "../../cluster/fleet/members.ts";
+import type { NatsLink } from "../../cluster/fleet/nats-link.ts";
 import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
@@ -27,7 +28,6 @@ export class FarSessions {
   private readonly known = new Map<string, LastKnown>();
   /** By machine; those of the fleet with a slash in front, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
-  private readonly namedLists = new WeakMap<MemberSessions, readonly SessionInfo[]>();
 
   constructor(
     private readonly instance: Instance,
@@ -42,31 +42,22 @@ export class FarSessions {
     const names = this.machines.all.map(({ name }) => name);
     for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
-    const far = withFleet ? this.machines.ofFleet : [];
-    const now = this.machines.fleet?.members.now ?? 0;
-    // One timer for all of them, and only where one has to be asked.
-    const over = new AbortController();
-    let late: Promise<void> | null = null;
-    const patience = (): Promise<void> => {
-      late ??= pause(LIST_PATIENCE_MS, over.signal);
-      return late;
-    };
-    try {
-      const lists = await Promise.all([
-        ...names.map((name) => this.of(name, caller)),
-        ...far.map((name) => this.ofMember(name, caller, now, patience)),
-      ]);
-      return lists.flat();
-    } finally {
-      over.abort();
-    }
+    const far = withFleet ? this.fleetSessions(caller) : [];
+    const lists = await Promise.all([...names.map((name) => this.of(name, caller)), far]);
+    return lists.flat();
   }
 
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
     const added = this.machines.all.find((each) => each.name === name);
-    if (added === undefined && this.machines.fleet?.members.has(name) === true)
-      return this.member(name, patienceMs, caller);
+    if (added === undefined && this.machines.fleet?.members.has(name) === true) {
+      if (patienceMs > LIST_PATIENCE_MS)
+        await this.memberLink(name)
+          .hello()
+          .catch(() => {});
+      await this.askFor(this.unknownOf([name]), caller);
+      return this.member(name, this.fleet.members.now);
+    }
     if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
@@ -88,33 +79,20 @@ export class FarSessions {
   /** Every machine but this one. */
   async entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
     await this.machines.fleet?.ready();
-    return Promise.all([
-      ...this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS)),
-      ...this.members(caller),
-    ]);
-  }
-
-  private members(caller: CallContext["caller"]): Promise<ServerEntry>[] {
+    const added = this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS));
     const { ofFleet } = this.machines;
-    const counted = ofFleet.length > MAX_COUNTED ? null : caller;
-    return ofFleet.map((name) => this.member(name, LIST_PATIENCE_MS, counted));
+    const counted = ofFleet.length > 0 && ofFleet.length <= MAX_COUNTED ? this.unknownOf(ofFleet) : new Set<string>();
+    const [entries] = await Promise.all([Promise.all(added), this.askFor(counted, caller)]);
+    const now = this.machines.fleet?.members.now ?? 0;
+    return [...entries, ...this.machines.ofFleet.map((name) => this.member(name, now))];
   }
 
-  /**
-   * A machine of the fleet, by its beats.
-   * @param patienceMs over LIST_PATIENCE_MS: one that is not healthy is asked
-   * @param counted who has its sessions asked for, where they are not known; null: nobody
-   */
-  private async member(name: string, patienceMs: number, counted: CallContext["caller"] | null): Promise<ServerEntry> {
+  /** A machine of the fleet, by its beats and its last list. */
+  private member(name: string, now: number): ServerEntry {
     const { members } = this.fleet;
-    const link = this.memberLink(name);
-    if (patienceMs > LIST_PATIENCE_MS) await link.hello().catch(() => {});
-    if (counted !== null && members.currentList(name) === null) {
-      await orUntil(this.askMember(name, counted), { ms: LIST_PATIENCE_MS }, () => {});
-    }
-    const listed = members.currentList(name) ?? members.lastList(name);
-    const { health, hello, answeredAt, error } = link.state;
-    const { tags = [], sessions = 0 } = members.beatOf(name) ?? {};
+    const listed = members.lastList(name);
+    const { health, hello, answeredAt, error } = this.memberLink(name).stateAt(now);
+    const { tags = [], sessions = 0 } = members.beatOf(name, now) ?? {};
     return {
       hostname: name,
       address: fleetAddress,
@@ -142,10 +120,8 @@ export class FarSessions {
     const known = this.lastOf(name);
     if (known === null) return [];
     const isCurrent = known.at >= began;
-    return known.sessions.map((info) => ({
-      ...addressedSession(name, info),
-      ...(isCurrent ? {} : { as_of: known.at, state: "unresponsive" as const }),
-    }));
+    const sessions = known.sessions.map((info) => addressedSession(name, info));
+    return isCurrent ? sessions : sessions.map(lastSeen(known.at));
   }
 
   private get fleet(): Fleet {
@@ -155,44 +131,45 @@ export class FarSessions {
   }
 
   /** Without a look at the file of those that were added: a list does this for each of many thousands. */
-  private memberLink(name: string): Link {
+  private memberLink(name: string): NatsLink {
     const link = this.fleet.link(name);
     if (link === null) throw new WshError("machine_not_found", `no machine '${name}'`);
     return link;
   }
 
-  /** As `of`, from the cache while that holds. */
-  private async ofMember(
-    name: string,
-    caller: CallContext["caller"],
-    now: number,
-    patience: () => Promise<void>,
-  ): Promise<SessionInfo[]> {
-    const { members } = this.fleet;
-    let listed = members.currentList(name, now);
-    let isCurrent = listed !== null;
-    if (listed === null) {
-      await Promise.race([this.askMember(name, caller), patience()]);
-      listed = members.lastList(name);
-      isCurrent = members.healthOf(name) === "healthy" && members.beatOf(name)?.boot === listed?.boot;
+  /** Sessions of the fleet's machines, from the cache while that holds. */
+  private async fleetSessions(caller: CallContext["caller"]): Promise<SessionInfo[]> {
+    const { ofFleet, fleet } = this.machines;
+    if (fleet === null) return [];
+    const { members } = fleet;
+    const asked = this.unknownOf(ofFleet);
+    await this.askFor(asked, caller);
+    const { now } = members;
+    const isCurrent = (name: string, { boot }: MemberSessions): boolean =>
+      !asked.has(name) || (members.healthOf(name, now) === "healthy" && members.beatOf(name, now)?.boot === boot);
+    const date = Date.now();
+    const listed: SessionInfo[] = [];
+    for (const name of ofFleet) {
+      const last = members.lastList(name);
+      if (last === null) continue;
+      const change = isCurrent(name, last) ? aged(Math.max(0, date - last.at)) : lastSeen(last.at);
+      for (const info of last.sessions) listed.push(change(info));
     }
-    if (listed === null) return [];
-    const { at } = listed;
-    const named = this.named(name, listed);
-    if (!isCurrent) return named.map((info) => ({ ...info, as_of: at, state: "unresponsive" as const }));
-    const ms = Math.max(0, Date.now() - at);
-    return named.map((info) => ({
-      ...info,
-      idle_ms: info.idle_ms + ms,
-      last_activity_ms: info.last_activity_ms + ms,
-    }));
+    return listed;
   }
 
-  /** A list as callers here name what is in it: made once for each. */
-  private named(machine: string, listed: MemberSessions): readonly SessionInfo[] {
-    const made = this.namedLists.get(listed) ?? listed.sessions.map((info) => addressedSession(machine, info));
-    this.namedLists.set(listed, made);
-    return made;
+  /** Those whose list has to be asked for. */
+  private unknownOf(names: readonly string[]): ReadonlySet<string> {
+    const { members } = this.fleet;
+    const { now } = members;
+    return new Set(names.filter((name) => members.currentList(name, now) === null));
+  }
+
+  /** Asks all at once, and waits for them as long as a list waits. */
+  private async askFor(names: ReadonlySet<string>, caller: CallContext["caller"]): Promise<void> {
+    if (names.size === 0) return;
+    const asking = Promise.all([...names].map((name) => this.askMember(name, caller)));
+    await orUntil(asking, { ms: LIST_PATIENCE_MS }, () => []);
   }
 
   /** Asks once at a time; one that does not answer is the link's state. */
@@ -209,7 +186,7 @@ export class FarSessions {
           (sessions) => {
             // What changed while it answered is newer than this number.
             const { boot = "", rev = 0 } = beat ?? {};
-            members.keepList(name, { sessions, at: Date.now(), boot, rev });
+            members.keepList(name, memberSessions(name, sessions, { at: Date.now(), boot, rev }));
           },
           () => {},
         )
@@ -240,4 +217,14 @@ export class FarSessions {
     this.asking.set(name, asking);
     return asking;
   }
+}
+
+/** A session as it is so many ms after its machine told of it. */
+function aged(ms: number): (info: SessionInfo) => SessionInfo {
+  return (info) => ({ ...info, idle_ms: info.idle_ms + ms, last_activity_ms: info.last_activity_ms + ms });
+}
+
+/** A session whose machine does not answer. @param at Unix time in ms of what is known */
+function lastSeen(at: number): (info: SessionInfo) => SessionInfo {
+  return (info) => ({ ...info, as_of: at, state: "unresponsive" });
 }

@@ -33,7 +33,7 @@ export function serversHandlers(
     "servers.get": async ({ hostname }, { only, caller }) => {
       if (hostname === state.hostname) return ownEntry(hosts, state, only, refusal());
       await machines.fleet?.ready();
-      const isKnown = machines.ofFleet.includes(hostname) || machines.all.some(({ name }) => name === hostname);
+      const isKnown = machines.isOfFleet(hostname) || machines.all.some(({ name }) => name === hostname);
       if (only !== undefined || !isKnown) {
         requireOwnServer(state, hostname);
       }

@@ -51,7 +51,7 @@ export function dialogState(question: Question): DialogState {
 
 export interface DialogFrame {
   readonly title: string;
-  /** Keys answer: not for a moment after the dialog came, since they were meant for what it covers. */
+  /** Keys answer: not before a pause after the dialog came, since they were meant for what it covers. */
   readonly live: boolean;
   readonly secret: SecretPrompt | null;
 }
@@ -127,9 +127,9 @@ export function act(question: Question, state: DialogState, event: InputEvent, l
   if (event.kind === "paste")
     return typesInto(question) ? stepOf(insertText(state, pastedText(event), MAX_TYPED)) : nothing;
   if (event.kind !== "key" || event.parsed === null) return nothing;
+  if (dismisses(event.parsed)) return dismissed;
   const { key, modifiers } = event.parsed;
   const ctrl = modifiers.includes("ctrl");
-  if ((key === "Escape" && modifiers.length === 0) || (ctrl && key === "c")) return dismissed;
   if (key === "PageUp") return scrolled(state, layout, -PAGE);
   if (key === "PageDown") return scrolled(state, layout, PAGE);
   if (typesInto(question)) return edited(question, state, event.parsed);
@@ -140,6 +140,15 @@ export function act(question: Question, state: DialogState, event: InputEvent, l
   if (question.kind === "confirm" && (key === "n" || key === "N")) return { type: "answered", answer: false };
   if (["ArrowLeft", "ArrowRight", "Tab"].includes(key)) return changed(state, { focus: 1 - state.focus });
   return nothing;
+}
+
+function dismisses({ key, modifiers }: ParsedKey): boolean {
+  return (key === "Escape" && modifiers.length === 0) || (key === "c" && modifiers.includes("ctrl"));
+}
+
+/** Whether an event is typing that goes on. What dismisses is not: whoever holds it gets out. */
+export function typesOn({ kind, parsed }: InputEvent): boolean {
+  return kind === "paste" || (kind === "key" && (parsed === null || !dismisses(parsed)));
 }
 
 function typesInto({ kind }: Question): boolean {

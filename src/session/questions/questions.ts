@@ -3,7 +3,7 @@
  *
  * A question lives until it is answered, dismissed, cancelled or over, whatever becomes of the call that asked it. It is
  * shown only while somebody is attached who can answer, and not while that person types: their keys are for the
- * program. For a moment after a dialog came, keys do nothing, since they were meant for what it covers. A hand-over has
+ * program. A dialog takes keys only after a pause, since those before it were meant for what it covers. A hand-over has
  * no deadline once it was taken: nobody else may go on while the person works. A secret is dropped as soon as it was
  * typed; no result holds it. An answer by a call is told as one, and never counts as the person's. When another process takes the session over, its questions go there: here they
  * are frozen meanwhile, and waits that began here end with what was answered there.
@@ -17,7 +17,8 @@ import { WshError } from "../../protocol/errors.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../viewer-keys.ts";
-import { act, dialogContent, dialogState } from "./dialog.ts";
+import { act, dialogContent, dialogState, typesOn } from "./dialog.ts";
+import { LateKeys } from "./late-keys.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
 import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort, QuestionsState } from "./types.ts";
 
@@ -25,7 +26,7 @@ import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort, Questi
 const PAUSE_MS = 600;
 /** Longest wait for what a program does after a hand-over, in ms: its process may hang. */
 const STATE_MS = 1_000;
-/** How long after a dialog opened keys and clicks do nothing, in ms: about the time to notice it. */
+/** How long a dialog has been shown without a key typed at it before keys and clicks do anything, in ms: about the time to notice it. */
 const GUARD_MS = 300;
 
 export class Questions implements Answers {
@@ -43,11 +44,14 @@ export class Questions implements Answers {
   private actedAt = Number.NEGATIVE_INFINITY;
   private people = 0;
   private readonly keys: ViewerKeys;
+  private readonly late = new LateKeys();
+  /** The terminal whose keys are being looked at. */
+  private pressing: number | null = null;
   private size: Size = { rows: 1, cols: 1 };
 
   constructor(private readonly port: QuestionsPort) {
     this.pending = new PendingQuestions(port.clock, (entry) => this.ended(entry));
-    this.keys = new ViewerKeys(port.clock, (events) => this.pressed(events));
+    this.keys = new ViewerKeys(port.clock, (events, viewer) => this.pressed(events, viewer));
   }
 
   /**
@@ -137,14 +141,15 @@ export class Questions implements Answers {
 
   /**
    * A person typed or clicked at a terminal.
-   * @returns whether a dialog took it
+   * @returns whether it was for a dialog
    */
   type(viewer: number, bytes: Uint8Array, size: Size): boolean {
     this.actedAt = this.port.clock.now();
     if (this.open === null) {
       this.typedAt = this.actedAt;
-      return false;
+      return this.late.takes(viewer, bytes, this.actedAt);
     }
+    this.late.atDialog(viewer, this.actedAt);
     this.size = size;
     this.keys.push(viewer, bytes);
     return true;
@@ -152,6 +157,7 @@ export class Questions implements Answers {
 
   viewerGone(viewer: number): void {
     this.keys.forget(viewer);
+    this.late.forget(viewer);
   }
 
   /** Somebody attached or left. */
@@ -262,6 +268,7 @@ export class Questions implements Answers {
   }
 
   private shut(): void {
+    this.late.closed(this.port.clock.now(), this.pressing);
     this.open?.timer[Symbol.dispose]();
     this.open = null;
     this.keys.dispose();
@@ -313,40 +320,54 @@ export class Questions implements Answers {
   }
 
   private show(entry: Entry, secret: SecretPrompt | null): void {
-    const timer = this.port.clock.after(GUARD_MS, () => {
+    const state = entry.draft ?? dialogState(entry.question);
+    entry.draft = null;
+    this.open = { entry, state, live: false, secret, timer: this.guard(entry) };
+    this.port.changed();
+  }
+
+  /** Ends the guard of a dialog after a pause. */
+  private guard(entry: Entry): Disposable {
+    return this.port.clock.after(GUARD_MS, () => {
       if (this.open?.entry !== entry) return;
       this.open.live = true;
       this.port.changed();
     });
-    const state = entry.draft ?? dialogState(entry.question);
-    entry.draft = null;
-    this.open = { entry, state, live: false, secret, timer };
-    this.port.changed();
   }
 
-  private pressed(events: readonly InputEvent[]): void {
-    for (const event of events) {
-      const { open } = this;
-      const content = this.dialog;
-      if (open === null || content === null || !open.live || this.frozen) continue;
-      const step = act(open.entry.question, open.state, event, layoutDialog(content, this.size));
-      switch (step.type) {
-        case "changed":
-          open.state = step.state;
-          this.port.changed();
-          break;
-        case "answered":
-          this.answered(open.entry, step.answer);
-          break;
-        case "secret":
-          void this.hand(open, step.typed);
-          break;
-        case "taken_over":
-          this.takenOver(open.entry);
-          break;
-        case "dismissed":
-          this.pending.close(open.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
-      }
+  private pressed(events: readonly InputEvent[], viewer: number): void {
+    this.pressing = viewer;
+    for (const event of events) this.press(event);
+    this.pressing = null;
+  }
+
+  private press(event: InputEvent): void {
+    const { open } = this;
+    const content = this.dialog;
+    if (open === null || content === null || this.frozen) return;
+    if (!open.live) {
+      if (!typesOn(event)) return;
+      open.timer[Symbol.dispose]();
+      open.timer = this.guard(open.entry);
+      return;
+    }
+    const step = act(open.entry.question, open.state, event, layoutDialog(content, this.size));
+    switch (step.type) {
+      case "changed":
+        open.state = step.state;
+        this.port.changed();
+        break;
+      case "answered":
+        this.answered(open.entry, step.answer);
+        break;
+      case "secret":
+        void this.hand(open, step.typed);
+        break;
+      case "taken_over":
+        this.takenOver(open.entry);
+        break;
+      case "dismissed":
+        this.pending.close(open.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
     }
   }
 

@@ -62,7 +62,8 @@ export interface Open {
   live: boolean;
   /** Who reads the secret. */
   readonly secret: SecretPrompt | null;
-  readonly timer: Disposable;
+  /** Ends the guard. */
+  timer: Disposable;
 }
 
 /** Questions between two processes of one session. */

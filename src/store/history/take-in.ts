@@ -5,7 +5,8 @@
  * journal whose next command is the oldest is read first.
  *
  * What must stay true: lines and progress are one transaction; a journal is removed only when everything in it is in the
- * database and nobody can append to it.
+ * database and nobody can append to it; its progress is forgotten only after that, so that one without progress whose
+ * file is gone has been taken in.
  */
 
 import { type Database, SQLiteError } from "bun:sqlite";
@@ -60,7 +61,7 @@ function takeGroup(
   failures: unknown[],
 ): void {
   using opened = new DisposableStack();
-  const journals: (Source & { readonly path: string })[] = paths.flatMap((path) => {
+  const journals: Source[] = paths.flatMap((path) => {
     const journal = openJournal(path);
     return journal === null
       ? []
@@ -90,6 +91,7 @@ function takeGroup(
 }
 
 interface Source {
+  readonly path: string;
   readonly name: string;
   readonly journal: OpenJournal;
   /** It could not be read. */
@@ -160,14 +162,27 @@ interface Reading<S extends Source> {
   readonly from: number;
 }
 
+/** Runs in the transaction: whoever takes a journal in removes it first, and forgets how far it was taken in then. */
 function readingOf<S extends Source>(db: Database, source: S): Reading<S>[] {
-  db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(source.name);
-  const known = db
-    .query<{ id: number; offset: number; seq: number }, [string]>("SELECT id, offset, seq FROM journals WHERE name = ?")
-    .get(source.name);
+  const progress = db.query<{ id: number; offset: number; seq: number }, [string]>(
+    "SELECT id, offset, seq FROM journals WHERE name = ?",
+  );
+  if (progress.get(source.name) === null) {
+    // Another process has taken it in since it was opened here.
+    if (!isThere(source)) return [];
+    db.query("INSERT INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(source.name);
+  }
+  const known = progress.get(source.name);
   if (known === null) return [];
   const reader = new JournalReader(source.journal.fd, known.offset, known.seq);
   return [{ id: known.id, source, reader, from: known.offset }];
+}
+
+/** Whether its name still stands for the file that is open. */
+function isThere({ path, journal }: Source): boolean {
+  const found = fs.statSync(path, { throwIfNoEntry: false });
+  const own = fs.fstatSync(journal.fd);
+  return found !== undefined && found.ino === own.ino && found.dev === own.dev;
 }
 
 function timeOf({ source }: Reading<Source>): number {

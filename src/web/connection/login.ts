@@ -23,6 +23,15 @@ function takeFromAddress(name: string): string | null {
   return value;
 }
 
+/** An address that lets in, opened in a tab that shows the page, changes nothing but the fragment: the page begins anew. */
+export function enterAnew(event: HashChangeEvent): void {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  if (!["t", "s", "c"].some((name) => fields.has(name))) return;
+  // Nobody else may write the address before it is read.
+  event.stopImmediatePropagation();
+  location.reload();
+}
+
 /** Prepares the server's login from the page's address, or from the device that this browser is. */
 export function prepareLogin(server: Server): Entry {
   const token = takeFromAddress("t");

@@ -71,6 +71,7 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
         Run <code>wsh open</code> on the machine of the sessions: it opens this page logged in.{" "}
         <code>wsh open --print</code> prints the address, for another browser.
       </p>
+      <p class="quiet">Who came by the link of a shared session opens that link again.</p>
       <p class="quiet">{why}</p>
     </div>
   );

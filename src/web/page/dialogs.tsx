@@ -1,6 +1,6 @@
 /** What opens above the terminals: each is a modal dialog, closed by Escape, that gives the focus back. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { OperationForm } from "./operation-form.tsx";
@@ -95,7 +95,8 @@ function Modal({
   readonly closed?: () => void;
 }) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
+  // Before the browser has anything else to do: a key that is typed now is the dialog's, not the program's below.
+  useLayoutEffect(() => element.current?.showModal(), []);
   return (
     // A press beside the dialog closes it; keys do the same by Escape, which the element itself handles.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above

@@ -1,4 +1,5 @@
 /** All sessions: state, agent, newest command, a live miniature; what can be done with each. */
+import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { Miniature } from "./miniature.tsx";
@@ -43,7 +44,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           +
         </button>
       </header>
-      <ul>
+      <ul onKeyDown={(event) => walk(event, workspace)}>
         {listed.map((session) => (
           <SessionItem key={session.id} session={session} workspace={workspace} />
         ))}
@@ -72,6 +73,17 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
       </footer>
     </nav>
   );
+}
+
+/** Arrows go from session to session, Escape back to the terminal. */
+function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): void {
+  const { key, target, currentTarget } = event;
+  if (key === "Escape") workspace.focus(workspace.active.peek());
+  if ((key !== "ArrowDown" && key !== "ArrowUp") || !(target instanceof Element)) return;
+  const all = Array.from(currentTarget.querySelectorAll<HTMLElement>(".choose"));
+  const at = all.findIndex((each) => each.parentElement?.contains(target) === true);
+  all[at + (key === "ArrowDown" ? 1 : -1)]?.focus();
+  event.preventDefault();
 }
 
 function Connection({ workspace }: { readonly workspace: Workspace }) {

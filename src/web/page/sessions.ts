@@ -168,6 +168,7 @@ export class SessionList {
     const record = command as CommandRecord;
     this.newest(session.id, record);
     this.told({ kind: "command", session, command: record, started: event === "command_started" });
+    if (!document.hidden) this.soon();
   }
 
   private newest(id: string, command: CommandRecord): void {

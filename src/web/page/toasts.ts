@@ -44,7 +44,8 @@ export function toast(
           },
         }),
   };
-  toasts.value = [...toasts.value, own].slice(-MOST);
+  // What is said again is said in its place: each key that is refused is.
+  toasts.value = [...toasts.value.filter((each) => each.text !== text), own].slice(-MOST);
   return away;
 }
 

@@ -85,6 +85,7 @@ export class Workspace {
       document.title = waiting === 0 ? "wsh" : `(${waiting}) wsh`;
     });
     void document.fonts.ready.then(() => this.restyle());
+    addEventListener("hashchange", () => this.goToAddress());
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());
     matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.restyle());
@@ -164,13 +165,21 @@ export class Workspace {
   kill({ id, name }: SessionInfo): void {
     if (this.ending.peek().has(id)) return;
     this.ending.value = new Set([...this.ending.peek(), id]);
+    const pending = new AbortController();
     const over = (): void => {
+      pending.abort();
       this.ending.value = new Set([...this.ending.peek()].filter((each) => each !== id));
     };
     const timer = setTimeout(() => {
       over();
       this.control.call("kill_session", {}, id).catch(tellError);
     }, UNDO_MS);
+    // Nobody can take it back in a page that is left.
+    const left = (): void => {
+      const init = { method: "DELETE", keepalive: true };
+      this.server.request(`sessions/${encodeURIComponent(id)}`, init).catch(() => undefined);
+    };
+    addEventListener("pagehide", left, { signal: pending.signal });
     toast(`${name} will be ended.`, {
       ms: UNDO_MS,
       action: {
@@ -296,7 +305,10 @@ export class Workspace {
         this.open.value = { kind: "palette", query: "" };
         return true;
       case "KeyL":
-        document.querySelector<HTMLElement>(".sessions [tabindex='0'], .sessions button")?.focus();
+        [".session.active .choose", ".session .choose", "button"]
+          .map((wanted) => document.querySelector<HTMLElement>(`.sessions ${wanted}`))
+          .find((element) => element?.checkVisibility())
+          ?.focus();
         return true;
       case "ArrowUp":
       case "ArrowDown":
@@ -349,7 +361,9 @@ export class Workspace {
     for (const tile of this.tiles.peek()) {
       const isKnown = listed.some(({ id, name }) => id === tile.session || name === tile.session);
       // Sessions of other machines are in no list before somebody asked for one.
-      if (!isKnown && !tile.session.includes("/")) this.hide(tile);
+      if (isKnown || tile.session.includes("/")) continue;
+      tellMissing(tile.session);
+      this.hide(tile);
     }
     if (this.tiles.peek().length > 0) return;
     const [newest] = listed.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
@@ -358,10 +372,24 @@ export class Workspace {
 
   /** The address names what is shown, so that a reload shows it again. */
   private remember(): void {
-    const names = this.tiles
-      .peek()
-      .map((tile) => sessions.peek().find(({ id }) => id === tile.session)?.name ?? tile.session);
+    const names = this.tiles.peek().map(nameOf);
     history.replaceState(null, "", names.length === 0 ? "#" : `#session=${names.map(encodeURIComponent).join(",")}`);
+  }
+
+  /** A link, an address that a person wrote, or Back leads to other sessions in this tab. */
+  private goToAddress(): void {
+    const wanted = addressed().slice(0, MAX_TILES);
+    const listed = sessions.peek();
+    const found = wanted.flatMap((name) => {
+      const id = listed.find((each) => each.name === name)?.id ?? (name.includes("/") ? name : undefined);
+      if (id === undefined) tellMissing(name);
+      return id ?? [];
+    });
+    if (found.length > 0) {
+      for (const tile of this.tiles.peek()) if (!found.includes(tile.session)) this.hide(tile);
+      for (const id of found) this.show(id, true);
+    }
+    this.remember();
   }
 
   private restyle(): void {
@@ -374,6 +402,14 @@ export class Workspace {
     this.glyphs.resize(this.measure.size);
     for (const tile of this.tiles.peek()) tile.terminal.restyle();
   }
+}
+
+function nameOf({ session }: Tile): string {
+  return sessions.peek().find(({ id }) => id === session)?.name ?? session;
+}
+
+function tellMissing(name: string): void {
+  toast(`No session is named '${name}'.`, { kind: "error" });
 }
 
 /** Names of sessions in the page's address: `#session=dev,build`. */

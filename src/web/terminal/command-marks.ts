@@ -18,11 +18,19 @@ export class CommandMarks {
     return this.folded.size > 0;
   }
 
-  /** @returns whether something changed */
+  /** From the oldest to the newest. One that begins at or below a newer one was erased: its lines are others' now. */
   set(commands: readonly CommandMark[]): void {
-    this.commands = commands;
+    let limit = Number.POSITIVE_INFINITY;
+    this.commands = commands
+      .toReversed()
+      .filter(({ firstLine }) => {
+        const isLeft = firstLine < limit;
+        limit = Math.min(limit, firstLine);
+        return isLeft;
+      })
+      .reverse();
     this.byPrompt.clear();
-    for (const command of commands) this.byPrompt.set(command.firstLine - 1, command);
+    for (const command of this.commands) this.byPrompt.set(command.firstLine - 1, command);
   }
 
   /** Draws the marks of these rows. */
@@ -31,7 +39,9 @@ export class CommandMarks {
     for (const row of rows) {
       const command = row.line === null ? undefined : this.byPrompt.get(row.line);
       const { dataset, classList } = row.element;
-      if (command === undefined || row.wrapped) {
+      const end = command === undefined ? 0 : contentEnd(row.cells);
+      // A prompt that was erased leaves a blank row.
+      if (command === undefined || row.wrapped || end === 0) {
         if (dataset.state !== undefined) {
           delete dataset.state;
           delete dataset.mark;
@@ -46,7 +56,7 @@ export class CommandMarks {
               : "failed";
         if (dataset.state !== state) dataset.state = state;
         const text = markText(command, this.folded.has(command.id));
-        if (text === "" || contentEnd(row.cells) + text.length + 2 > row.cells.length) delete dataset.mark;
+        if (text === "" || end + text.length + 2 > row.cells.length) delete dataset.mark;
         else if (dataset.mark !== text) dataset.mark = text;
       }
       const isFolded = this.hasFolds && this.isInFold(row.line);

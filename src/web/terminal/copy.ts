@@ -55,9 +55,23 @@ export function selectedParts(
 }
 
 /** Characters of the row before a place in it. */
-function offsetIn(row: Element, node: Node, offset: number): number {
+export function offsetIn(row: Element, node: Node, offset: number): number {
   const range = document.createRange();
   range.selectNodeContents(row);
   range.setEnd(node, offset);
   return range.toString().length;
+}
+
+/** The text node and offset of a character of an element. */
+export function placeIn(element: HTMLElement, at: number): { readonly node: Node; readonly offset: number } | null {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let left = at;
+  let last: Node | null = null;
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const length = node.textContent?.length ?? 0;
+    if (left <= length) return { node, offset: left };
+    left -= length;
+    last = node;
+  }
+  return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
 }

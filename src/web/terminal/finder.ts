@@ -2,6 +2,7 @@
  * A search in a pane's history and screen, from match to match. Matches are cells of logical lines; the one that is
  * looked at is marked by the browser's own highlights, which change no element.
  */
+import { placeIn } from "./copy.ts";
 import type { PaneView } from "./pane-view.ts";
 import type { Match, Matches, SearchQuery, ShownRow } from "./types.ts";
 
@@ -70,8 +71,7 @@ export class Finder {
   }
 
   private mark({ line, col, length }: Match): void {
-    const rows = [...this.pane.history.rowsOf(line), ...this.pane.shown.filter((row) => row.line === line)];
-    const ranges = rows.flatMap((row) => rangeIn(row, col, col + length) ?? []);
+    const ranges = this.pane.rowsOf(line).flatMap((row) => rangeIn(row, col, col + length) ?? []);
     CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
     ranges[0]?.startContainer.parentElement?.closest(".row")?.scrollIntoView({ block: "nearest" });
   }
@@ -90,18 +90,4 @@ function rangeIn({ element, cells, col }: ShownRow, from: number, to: number): R
   range.setStart(first.node, first.offset);
   range.setEnd(last.node, last.offset);
   return range;
-}
-
-/** The text node and offset of a character of an element. */
-function placeIn(element: HTMLElement, at: number): { readonly node: Node; readonly offset: number } | null {
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  let left = at;
-  let last: Node | null = null;
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-    const length = node.textContent?.length ?? 0;
-    if (left <= length) return { node, offset: left };
-    left -= length;
-    last = node;
-  }
-  return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
 }

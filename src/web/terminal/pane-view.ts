@@ -5,6 +5,7 @@
  * a selection survives output below it; while a person looks back nothing that they see moves.
  */
 import { type Row, sameCell } from "../../protocol/grid.ts";
+import { selectByClicks } from "./clicked.ts";
 import { CommandMarks } from "./command-marks.ts";
 import { HistoryView } from "./history-view.ts";
 import { fillRow } from "./row.ts";
@@ -35,6 +36,8 @@ export class PaneView {
   private rows: ShownRow[] = [];
   private cols = 0;
   private loadsAt = 0;
+  /** Logical line that a person reads while the rows around it are fetched in another width. */
+  private reading: { readonly line: number } | null = null;
 
   constructor(
     place: Place,
@@ -56,6 +59,10 @@ export class PaneView {
     this.scroller.append(this.history.element, this.screen);
     this.element.append(this.scroller);
     keepSelectionIn(this.scroller);
+    selectByClicks(this.scroller, (element) => {
+      const row = rowsByElement.get(element);
+      return row === undefined ? [] : row.line === null ? [row] : this.rowsOf(row.line);
+    });
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     // Nothing is mounted above the screen before somebody looks for it.
     const looking = (): void => {
@@ -75,6 +82,7 @@ export class PaneView {
   /** Shows a picture: `cells` has the pane's part of each row, the same object while it is the same. */
   update(place: Place, cells: readonly Row[]): void {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
+    const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
     this.place = place;
     this.cols = place.cols;
     const lines = linesOf(place);
@@ -100,6 +108,7 @@ export class PaneView {
     this.history.element.hidden = hidesHistory;
     this.marks.apply(this.rows);
     if (this.isFollowing) this.toEnd();
+    else if (read !== null) void this.readOn(read);
   }
 
   showMarks(commands: readonly CommandMark[]): void {
@@ -127,6 +136,7 @@ export class PaneView {
   /** Shows the newest rows, and goes on doing so. */
   toEnd(): void {
     this.isFollowing = true;
+    this.reading = null;
     if (this.history.hole && selectionIn(this.element) === null) this.history.reset();
     this.history.trimTop();
     const end = this.scroller.scrollHeight - this.scroller.clientHeight;
@@ -141,11 +151,11 @@ export class PaneView {
 
   /** Brings a logical line into sight, from history that is not mounted, too. */
   async showLine(line: number): Promise<ShownRow | null> {
-    let found = this.rowOf(line);
+    let found = this.rowsOf(line)[0];
     if (found === undefined) {
       this.isFollowing = false;
       await this.history.showAround(line);
-      found = this.rowOf(line);
+      found = this.rowsOf(line)[0];
     }
     if (found === undefined) return null;
     const { top } = found.element.getBoundingClientRect();
@@ -158,10 +168,24 @@ export class PaneView {
 
   /** Brings a command's prompt to the top. */
   async showPrompt({ firstLine }: CommandMark): Promise<void> {
-    const row = await this.showLine(firstLine - 1);
+    await this.showAtTop(firstLine - 1);
+  }
+
+  private async showAtTop(line: number): Promise<void> {
+    const row = await this.showLine(line);
     if (row === null) return;
     const { top } = row.element.getBoundingClientRect();
     this.scroller.scrollTop += top - this.scroller.getBoundingClientRect().top;
+  }
+
+  /** The lines were wrapped anew: what a person reads stays at the top. */
+  private async readOn(line: number): Promise<void> {
+    const reading = { line };
+    this.reading = reading;
+    await this.showAtTop(line).catch(() => undefined);
+    if (this.reading !== reading) return;
+    this.reading = null;
+    this.scrolled();
   }
 
   /** The logical line at the top of what is seen. */
@@ -179,9 +203,9 @@ export class PaneView {
     return rows[low]?.line ?? null;
   }
 
-  /** The first row of a logical line, if it is mounted. */
-  rowOf(line: number): ShownRow | undefined {
-    return this.history.rowsOf(line)[0] ?? this.rows.find((row) => row.line === line);
+  /** The rows of a logical line that are mounted. */
+  rowsOf(line: number): ShownRow[] {
+    return [...this.history.rowsOf(line), ...this.rows.filter((row) => row.line === line)];
   }
 
   private moveUp(count: number): void {
@@ -238,6 +262,7 @@ export class PaneView {
 
   private scrolled(): void {
     const { scroller } = this;
+    if (this.reading !== null) return;
     const left = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
     const isAtEnd = left <= END_SLACK && (!this.history.hole || this.isFollowing);
     if (isAtEnd !== this.isFollowing) {

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { until } from "../../support/until.ts";
@@ -132,7 +133,14 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
   await wsh.ok("split", "dev");
   await wsh.ok("exec", "@1", "--", "echo two panes");
   await writtenToPrompt(wsh, "two panes");
-  await until("the layout to be written", () => fs.existsSync(join(folderOf(wsh), "layout.1.state")));
+  // The first one that is written may have one pane still.
+  await until("the layout with both panes to be written", () => {
+    try {
+      return readLayout(folderOf(wsh)).record.panes.length === 2;
+    } catch {
+      return false; // not there, or written just now
+    }
+  });
   await until("the other pane to be written", () =>
     fs.readdirSync(folderOf(wsh)).some((name) => /^p3\..*state/.test(name)),
   );

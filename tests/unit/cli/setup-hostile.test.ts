@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setInJsonc } from "../../../src/cli/setup/jsonc.ts";
-import { setInToml } from "../../../src/cli/setup/toml.ts";
+import { removeFromToml, setInToml } from "../../../src/cli/setup/toml.ts";
 import { Wsh } from "../../support/wsh.ts";
 
 const SERVERS = '{"mcpServers":{"other":{"command":"x"}}}\n';
@@ -106,6 +106,13 @@ describe("a repository's links", () => {
     symlinkSync("/dev/zero", join(wsh.dir, "home/.cursor/mcp.json"));
     expect(setup("cursor").stderr.toString()).toContain("not a regular file");
   });
+});
+
+test("a byte order mark at the beginning of a file of TOML stays, and does not matter", () => {
+  const text = '\ufeffmodel = "x"\n[mcp_servers.wsh]\ncommand = "a"\n';
+  const after = setInToml(text, ["mcp_servers", "wsh"], { command: "/opt/wsh" });
+  expect(after).toBe('\ufeffmodel = "x"\n[mcp_servers.wsh]\ncommand = "/opt/wsh"\n');
+  expect(removeFromToml(text, ["mcp_servers", "wsh"])).toBe('\ufeffmodel = "x"\n');
 });
 
 describe("keys that stand twice", () => {

@@ -1,0 +1,9 @@
+/** How a port of this machine's loopback is reached from another one. */
+import os from "node:os";
+
+/** The line to type there. */
+export function tunnelLine(port: string): string {
+  const { USER: user = "" } = process.env;
+  // Bun's own name of the user is 'unknown' where no variable says it: then the person's own there is as good.
+  return `ssh -N -L ${port}:127.0.0.1:${port} ${user === "" ? "" : `${user}@`}${os.hostname()}`;
+}

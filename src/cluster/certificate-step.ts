@@ -1,0 +1,71 @@
+/** Whether a server's certificate is one for its name, signed by who is trusted, and of now: said with what to do. */
+import net from "node:net";
+import tls from "node:tls";
+import { errorCode } from "../base/errno.ts";
+
+const DAY_MS = 86_400_000;
+/** A certificate that ends sooner is worth a word, in days. */
+const SOON_DAYS = 30;
+/** Longest handshake, in ms. */
+const PATIENCE_MS = 5_000;
+
+export interface CertificateStep {
+  readonly ok: boolean;
+  readonly text: string;
+  readonly advice?: string;
+}
+
+/**
+ * @param socket connected, and at the beginning of TLS
+ * @param trust what to do about a certificate that nobody trusted has signed
+ */
+export function certificateStep(
+  socket: net.Socket,
+  host: string,
+  ca: string | undefined,
+  trust: string,
+): Promise<CertificateStep> {
+  const { promise, resolve } = Promise.withResolvers<CertificateStep>();
+  const timer = setTimeout(
+    () => resolve({ ok: false, text: "it does not go on", advice: "What listens there may speak no TLS." }),
+    PATIENCE_MS,
+  );
+  const name = net.isIP(host) === 0 ? { servername: host } : {};
+  const secured = tls.connect({ socket, ...(ca === undefined ? {} : { ca }), ...name, host }, () => {
+    const { valid_to: until, issuer } = secured.getPeerCertificate();
+    const days = Math.floor((new Date(until).getTime() - Date.now()) / DAY_MS);
+    const text = `certificate of ${String(issuer?.CN ?? "an authority")}, ${days} days left`;
+    resolve({ ok: true, text, ...(days < SOON_DAYS ? { advice: "It ends soon: renew it." } : {}) });
+  });
+  secured.on("error", (error) => {
+    const text = tlsTrouble(error) ?? error.message;
+    resolve({ ok: false, text, advice: adviceOn(errorCode(error), trust) });
+  });
+  return promise.finally(() => clearTimeout(timer));
+}
+
+/** What is wrong with a certificate in words; null: the error is about something else, or says it itself. */
+export function tlsTrouble(error: unknown): string | null {
+  return errorCode(error) === "ERR_TLS_CERT_ALTNAME_INVALID" ? "its certificate is for another name" : null;
+}
+
+function adviceOn(code: string, trust: string): string {
+  const now = `the clock here says ${new Date().toISOString().slice(0, 16)}Z`;
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return `Renew it on the server; ${now}.`;
+    case "CERT_NOT_YET_VALID":
+      return `Set the clock here, or have it made anew with the server's clock set; ${now}.`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return "Use an address that it names, or have one made that names this address.";
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "CERT_SIGNATURE_FAILURE":
+      return trust;
+    default:
+      return "What listens there may speak no TLS, or another version of it: check the address and the port.";
+  }
+}

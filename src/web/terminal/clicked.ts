@@ -1,0 +1,59 @@
+/**
+ * What two and three clicks select: a word as terminals have them, paths and addresses whole, and a logical line; both
+ * over rows that wrap. The browser's own choice ends at signs and at rows, and says where the click was.
+ */
+import { offsetIn, placeIn, rowText } from "./copy.ts";
+import type { ShownRow } from "./types.ts";
+
+/** Ends a word: blanks, brackets, quotes, lines between columns. */
+const BETWEEN_WORDS = /[\s()[\]{}<>'"`,;|│]/;
+/** Way of the pointer from which a press is a drag, in CSS pixels. */
+const DRAG = 4;
+
+/** @param lineOf all rows of a row's logical line */
+export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element) => readonly ShownRow[]): void {
+  let pressed = { x: 0, y: 0 };
+  scroller.addEventListener("mousedown", ({ clientX: x, clientY: y }) => {
+    pressed = { x, y };
+  });
+  scroller.addEventListener("click", ({ detail, clientX, clientY }) => {
+    const selection = getSelection();
+    if (detail < 2 || selection === null || selection.isCollapsed) return;
+    if (Math.hypot(clientX - pressed.x, clientY - pressed.y) >= DRAG) return;
+    const { startContainer, startOffset } = selection.getRangeAt(0);
+    const element = (startContainer instanceof Element ? startContainer : startContainer.parentElement)?.closest(
+      ".row",
+    );
+    if (element == null || !scroller.contains(element)) return;
+    const rows = lineOf(element);
+    const texts = rows.map(rowText);
+    const index = rows.findIndex((row) => row.element === element);
+    const before = texts.slice(0, index).join("").length;
+    const [from, to] =
+      detail === 2
+        ? wordAt(texts.join(""), before + offsetIn(element, startContainer, startOffset))
+        : [0, texts.join("").length];
+    const first = placeOf(rows, texts, from);
+    const last = placeOf(rows, texts, to);
+    if (first !== null && last !== null && from < to)
+      selection.setBaseAndExtent(first.node, first.offset, last.node, last.offset);
+  });
+}
+
+/** Bounds of the word at a place of a text; empty on what is between words. */
+function wordAt(text: string, at: number): readonly [from: number, to: number] {
+  let [from, to] = [at, at];
+  while (from > 0 && !BETWEEN_WORDS.test(text[from - 1] ?? " ")) from--;
+  while (to < text.length && !BETWEEN_WORDS.test(text[to] ?? " ")) to++;
+  return BETWEEN_WORDS.test(text[at] ?? " ") ? [at, at] : [from, to];
+}
+
+function placeOf(rows: readonly ShownRow[], texts: readonly string[], at: number): ReturnType<typeof placeIn> {
+  let left = at;
+  for (const [index, { element }] of rows.entries()) {
+    const length = texts[index]?.length ?? 0;
+    if (left <= length) return placeIn(element, left);
+    left -= length;
+  }
+  return null;
+}

@@ -1,0 +1,115 @@
+/**
+ * Another machine whose gateway is made to say what a test wants: a real server, and in front of it what changes its
+ * answers, the messages of its streams, and its events. What it is asked arrives unchanged.
+ */
+import { encodeJsonMessage, MessageDecoder, messageJson, messageTypes } from "../../src/protocol/messages.ts";
+import { Wsh } from "./wsh.ts";
+
+/** What becomes of a JSON value. @param what the operation, `hello` of its gateway, `event`, or `stream` */
+export type Lie = (what: string, said: unknown) => unknown;
+
+interface Pair {
+  far: WebSocket;
+  readonly path: string;
+  readonly decoder: MessageDecoder;
+}
+
+const jsonTypes: ReadonlySet<number> = new Set([messageTypes.hello, messageTypes.response, messageTypes.event]);
+
+export class LyingMachine implements AsyncDisposable {
+  private readonly server: Bun.Server<Pair>;
+  private readonly near = new Set<Bun.ServerWebSocket<Pair>>();
+  lie: Lie = (_, said) => said;
+
+  private constructor(
+    /** The machine as it is. */
+    readonly far: Wsh,
+    private readonly url: string,
+  ) {
+    this.server = Bun.serve<Pair>({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request, server) => this.answer(request, server),
+      websocket: {
+        open: (socket) => this.open(socket),
+        message: ({ data }, message) => data.far.send(message),
+        close: (socket) => {
+          this.near.delete(socket);
+          socket.data.far.close();
+        },
+      },
+    });
+  }
+
+  static async start(): Promise<LyingMachine> {
+    const far = new Wsh();
+    await far.server("--bind", "127.0.0.1:0", "--no-auth");
+    return new LyingMachine(far, JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0]);
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${this.server.port}`;
+  }
+
+  /** Says something to all who hear its events. */
+  tell(text: string): void {
+    for (const socket of this.near) if (socket.data.path.startsWith("/ws/json")) socket.send(text);
+  }
+
+  private async answer(request: Request, server: Bun.Server<Pair>): Promise<Response | undefined> {
+    const { pathname, search } = new URL(request.url);
+    const path = `${pathname}${search}`;
+    if (request.headers.get("upgrade") !== null) {
+      const far = new WebSocket(`${this.url.replace("http", "ws")}${path}`);
+      far.binaryType = "arraybuffer";
+      const opened = Promise.withResolvers<void>();
+      far.onopen = () => opened.resolve();
+      await opened.promise;
+      server.upgrade(request, { data: { far, path, decoder: new MessageDecoder() } });
+      return undefined;
+    }
+    const body = request.method === "GET" ? null : await request.text();
+    const headers = new Headers(request.headers);
+    headers.delete("host");
+    const response = await fetch(`${this.url}${path}`, { method: request.method, headers, body });
+    const said = await response.json().catch(() => null);
+    const what = pathname === "/link" ? "hello" : String(Object(JSON.parse(body || "{}")).op);
+    const { status } = response;
+    if (what === "hello" || "error" in Object(said)) return Response.json(this.lie(what, said), { status });
+    const told = this.lie(what, Object(said).result);
+    // With its head, a text is the answer itself.
+    if (typeof told === "string" && told.startsWith("{")) return new Response(told);
+    return Response.json(isError(told) ? told : { result: told }, { status });
+  }
+
+  private open(socket: Bun.ServerWebSocket<Pair>): void {
+    const { far, path, decoder } = socket.data;
+    this.near.add(socket);
+    const isStream = path.startsWith("/link/stream");
+    far.onmessage = ({ data }) => {
+      if (typeof data === "string") {
+        const said = JSON.parse(data);
+        socket.send(isStream ? data : JSON.stringify(said.event === undefined ? said : this.lie("event", said)));
+        return;
+      }
+      for (const message of decoder.push(new Uint8Array(data))) {
+        const { type, payload } = message;
+        const said = jsonTypes.has(type) ? encodeJsonMessage(type, this.lie("stream", messageJson(message))) : null;
+        const head = new Uint8Array(5);
+        head[0] = type;
+        new DataView(head.buffer).setUint32(1, payload.length);
+        socket.send(said ?? Buffer.concat([head, payload]));
+      }
+    };
+    far.onclose = () => socket.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.stop(true);
+    await this.far[Symbol.asyncDispose]();
+  }
+}
+
+function isError(said: unknown): boolean {
+  return typeof said === "object" && said !== null && "error" in said;
+}

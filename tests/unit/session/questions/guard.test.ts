@@ -1,0 +1,76 @@
+/** A dialog takes keys only after a pause: who types on without one answers nothing. What is typed on behind it is no program's. */
+import { expect, test } from "bun:test";
+import type { Ask } from "../../../../src/protocol/asking.ts";
+import { Questions } from "../../../../src/session/questions/questions.ts";
+import { manualClock } from "../../../support/manual-clock.ts";
+
+function scene(kind: "confirm" | "text" = "confirm") {
+  const clock = manualClock();
+  const questions = new Questions({
+    clock,
+    newId: () => "q",
+    people: () => 1,
+    secrets: { prompt: async () => null, type: async () => false },
+    programState: () => "running",
+    takenOver: () => undefined,
+    changed: () => undefined,
+    waiting: () => undefined,
+  });
+  const ask: Ask = { question: "Now?", kind, timeout_ms: 60_000, max_wait_ms: 30_000 } as Ask;
+  const asked = questions.ask(ask, { id: null, label: "an agent" }, "@1", new AbortController().signal);
+  const type = (text: string) => questions.type(1, new TextEncoder().encode(text), { rows: 24, cols: 80 });
+  return { clock, questions, asked, type };
+}
+
+test("each key and paste begins the guard anew, and one after it answers", async () => {
+  const { clock, questions, asked, type } = scene();
+  for (const typed of ["y", "\r", "y", "\x1b[200~y\x1b[201~", "\x1b[C", "y"]) {
+    clock.pass(250);
+    expect(type(typed)).toBe(true);
+  }
+  clock.pass(299);
+  type("y");
+  expect(questions.list()).toMatchObject([{ state: "open" }]);
+  clock.pass(300);
+  type("n");
+  expect(await asked).toMatchObject({ answered_by: "terminal", answer: false });
+  expect(clock.timers()).toBe(0);
+});
+
+test("neither the mouse nor what dismisses begins it anew", async () => {
+  const { clock, questions, asked, type } = scene();
+  clock.pass(200);
+  type("\x1b[<35;3;4M\x1b[<0;3;4M\x1b[I\x03");
+  clock.pass(90);
+  type("\x03");
+  expect(questions.list()).toMatchObject([{ state: "open" }]);
+  clock.pass(10);
+  type("\x03");
+  expect(await asked).toMatchObject({ state: "closed", decided_by: "dismissed" });
+});
+
+test("what is typed on when a dialog closes by itself is dropped until a pause, and only at that terminal", async () => {
+  const { clock, questions, asked, type } = scene("text");
+  clock.pass(300);
+  type("rest of a sec");
+  questions.cancel("q");
+  expect(await asked).toMatchObject({ decided_by: "cancelled" });
+  expect(questions.type(2, new TextEncoder().encode("ls"), { rows: 24, cols: 80 })).toBe(false);
+  for (const typed of ["r", "e", "t", "\r"]) {
+    clock.pass(250);
+    expect(type(typed)).toBe(true);
+  }
+  clock.pass(300);
+  expect(type("ls\r")).toBe(false);
+});
+
+test("who closes a dialog types on at the program, and so does who had not typed at it for a while", async () => {
+  const { clock, questions, asked, type } = scene("text");
+  clock.pass(300);
+  questions.type(2, new TextEncoder().encode("x"), { rows: 24, cols: 80 });
+  clock.pass(600);
+  type("yes\r");
+  expect(await asked).toMatchObject({ answer: "xyes" });
+  expect(type("ls")).toBe(false);
+  expect(questions.type(2, new TextEncoder().encode("ls"), { rows: 24, cols: 80 })).toBe(false);
+});
