@@ -19,33 +19,78 @@ afterAll(async () => {
 });
 
 interface NoticedPage extends TestPage {
+  /** Those that the browser took, in their order. */
   notices(): Promise<string[]>;
-  /** The person goes elsewhere. */
+  /** The person goes elsewhere; time out of sight passes at once. */
   leave(): Promise<void>;
 }
 
-/** A page at a session whose person wants notices. */
-async function noticed(session: string): Promise<NoticedPage> {
+/** What the tests have put into the page. */
+interface Watched {
+  notices: string[];
+  /** Ends the page's connections, and lets it have none until it is called again. */
+  cut(isCut: boolean): void;
+}
+
+/** Time out of sight after which a terminal gives up its connection, in ms. */
+const HIDDEN_MS = 30_000;
+/** How long notices wait for the worker to begin, in ms. */
+const WORKER_MS = 5_000;
+
+/** A page at a session, whose person has notices unless they want none. */
+async function noticed(session: string, wanted = true): Promise<NoticedPage> {
   const { page, faults } = await browser.page();
   await page.browserContext().overridePermissions(gateway.origin, ["notifications"]);
-  await page.evaluateOnNewDocument(() => {
-    localStorage.setItem("wsh.settings", JSON.stringify({ notices: true, noticeAfterS: 0 }));
-  });
+  await page.evaluateOnNewDocument(
+    (notices, hiddenMs) => {
+      localStorage.setItem("wsh.settings", JSON.stringify({ notices, noticeAfterS: 0 }));
+      const watched = globalThis as unknown as Watched & typeof globalThis;
+      watched.notices = [];
+      // Not asked of the browser: `getNotifications` forgets a notice that is about to be shown.
+      const { prototype } = ServiceWorkerRegistration;
+      const { showNotification } = prototype;
+      prototype.showNotification = async function (title, options) {
+        await showNotification.call(this, title, options);
+        watched.notices.push(`${title} ${options?.body}`);
+      };
+      const { setTimeout } = globalThis;
+      const sooner = (run: () => void, ms?: number): unknown => setTimeout(run, ms === hiddenMs ? 0 : ms);
+      Object.assign(globalThis, { setTimeout: sooner });
+      const sockets = new Set<WebSocket>();
+      let isOff = false;
+      watched.WebSocket = class extends WebSocket {
+        constructor(url: string | URL) {
+          if (isOff) throw new Error("no network");
+          super(url);
+          sockets.add(this);
+        }
+      };
+      watched.cut = (isCut) => {
+        isOff = isCut;
+        if (isCut) for (const socket of sockets) socket.close();
+      };
+    },
+    wanted,
+    HIDDEN_MS,
+  );
   await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${session}`);
+  await page.waitForSelector(".tile .dot.live");
   await page.waitForSelector(".terminal.focused");
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.waitForSelector(`[data-session=${session}]`);
-  const notices = () =>
-    page.evaluate(async () => {
-      const registration = await navigator.serviceWorker.getRegistration();
-      return (await registration?.getNotifications())?.map(({ title, body }) => `${title} ${body}`) ?? [];
-    });
+  const notices = () => page.evaluate(() => (globalThis as unknown as Watched).notices);
   const leave = () =>
-    page.evaluate(() => {
+    page.evaluate(async () => {
       Object.defineProperty(document, "hidden", { value: true, configurable: true });
       Object.defineProperty(document, "hasFocus", { value: () => false, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+      await new Promise((resolve) => setTimeout(resolve));
     });
   return { page, faults, notices, leave };
+}
+
+/** How many terminals and pages a session is shown at. */
+async function attachedTo(session: string): Promise<number> {
+  return (await (await gateway.unix(`/sessions/${session}`)).json()).attached;
 }
 
 browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
@@ -63,11 +108,21 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
   expect(faults).toEqual([]);
 });
 
+/** The text of notices of questions, without who asked. */
+const questionsOf = (notices: readonly string[]): string[] =>
+  notices.map((text) => text.replace(/^wsh: asking\S* an .* asks: /, ""));
+
+function asker(session: string): (question: string, fields?: object) => Promise<Response> {
+  return (question, fields = {}) =>
+    gateway.unix(`/sessions/${session}/ask`, {
+      json: { question, choices: ["yes", "no"], max_wait_ms: 60_000, ...fields },
+    });
+}
+
 browserTest("an agent's question is told once to who is elsewhere, and not to who looks at it", async () => {
   await gateway.create({ name: "asking" });
   const { page, faults, notices, leave } = await noticed("asking");
-  const ask = (question: string) =>
-    gateway.unix("/sessions/asking/ask", { json: { question, choices: ["yes", "no"], max_wait_ms: 60_000 } });
+  const ask = asker("asking");
   const isListed = (question: string) =>
     page.waitForFunction(
       (text) =>
@@ -91,12 +146,100 @@ browserTest("an agent's question is told once to who is elsewhere, and not to wh
   // Another question of the same session does not take its place.
   const third = ask("Nor this?");
   await until("both notices", async () => (await notices()).length > 1);
-  expect((await notices()).map((text) => text.replace(/ an .* asks: /, " … asks: ")).toSorted()).toEqual([
-    "wsh: asking … asks: Nor this?",
-    "wsh: asking … asks: Unseen?",
-  ]);
+  expect(questionsOf(await notices())).toEqual(["Unseen?", "Nor this?"]);
   await gateway.unix("/sessions/asking", { method: "DELETE" });
   await Promise.all([second, third]);
+  expect(faults).toEqual([]);
+});
+
+browserTest("who gets notices can be asked for as long as the page lives, others while they look", async () => {
+  await gateway.create({ name: "asking-long" });
+  const without = await noticed("asking-long", false);
+  await until("the page to be there", async () => (await attachedTo("asking-long")) === 1);
+  await without.leave();
+  await until("its terminal to be given up", async () => (await attachedTo("asking-long")) === 0);
+  await without.page.close();
+
+  const { faults, notices, leave } = await noticed("asking-long");
+  await until("the page to be there", async () => (await attachedTo("asking-long")) === 1);
+  await leave();
+  const asked = asker("asking-long")("Still there?");
+  await until("the notice", async () => (await notices()).length > 0);
+  expect(questionsOf(await notices())).toEqual(["Still there?"]);
+  await gateway.unix("/sessions/asking-long", { method: "DELETE" });
+  await asked;
+  expect(faults).toEqual([]);
+});
+
+browserTest("a question that came while the page was not connected is told once it is, others not again", async () => {
+  await gateway.create({ name: "asking-cut" });
+  const { page, faults, notices, leave } = await noticed("asking-cut");
+  const cut = (isCut: boolean) => page.evaluate((on) => (globalThis as unknown as Watched).cut(on), isCut);
+  const ask = asker("asking-cut");
+  await leave();
+  const first = ask("Before?");
+  await until("the first notice", async () => (await notices()).length > 0);
+  await cut(true);
+  await until("the page to be gone", async () => (await attachedTo("asking-cut")) === 0);
+  const second = ask("Meanwhile?", { wait_for_person: true });
+  await until("both to wait", async () => (await (await gateway.unix("/sessions/asking-cut/ask")).json()).length === 2);
+  await cut(false);
+  await until("the second notice", async () => (await notices()).length > 1);
+  expect(questionsOf(await notices())).toEqual(["Before?", "Meanwhile?"]);
+  await gateway.unix("/sessions/asking-cut", { method: "DELETE" });
+  await Promise.all([first, second]);
+  expect(faults).toEqual([]);
+});
+
+browserTest("notices wait for the worker that shows them; where it cannot, the page does", async () => {
+  await gateway.create({ name: "asking-early" });
+  const { page, faults, leave } = await noticed("asking-early");
+  await page.evaluateOnNewDocument((workerMs) => {
+    // The worker begins when the test says so, however slow the machine is.
+    const { setTimeout } = globalThis;
+    const patient = (run: () => void, ms?: number): unknown => (ms === workerMs ? 0 : setTimeout(run, ms));
+    Object.assign(globalThis, { setTimeout: patient });
+    const shown: string[] = [];
+    let isActive = false;
+    const ready = Promise.withResolvers<unknown>();
+    const registration = {
+      showNotification: async (_title: string, { body }: { body: string }) => {
+        if (!isActive) throw new TypeError("no active worker");
+        if (body.includes("removed")) throw new TypeError("the worker was removed");
+        shown.push(`worker ${body}`);
+      },
+    };
+    const container = Object.assign(new EventTarget(), { register: async () => registration, ready: ready.promise });
+    Object.defineProperty(navigator, "serviceWorker", { value: container });
+    class PageNotice extends EventTarget {
+      static readonly permission = "granted";
+      constructor(_title: string, { body }: { body: string }) {
+        super();
+        shown.push(`page ${body}`);
+      }
+    }
+    const begin = (): void => {
+      isActive = true;
+      ready.resolve(registration);
+    };
+    Object.assign(globalThis, { Notification: PageNotice, begin, shown });
+  }, WORKER_MS);
+  await page.goto(`${gateway.origin}/?again#t=${TOKEN}&session=asking-early`);
+  await page.waitForSelector(".tile .dot.live");
+  await page.waitForSelector("[data-session=asking-early]");
+  await leave();
+  const ask = asker("asking-early");
+  const asked = [ask("early?")];
+  await page.waitForFunction(() => document.title === "(1) wsh");
+  const shown = () => page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown);
+  expect(await shown()).toEqual([]);
+  await page.evaluate(() => (globalThis as unknown as { begin(): void }).begin());
+  await until("the early notice", async () => (await shown()).length > 0);
+  asked.push(ask("removed?"));
+  await until("the other notice", async () => (await shown()).length > 1);
+  expect((await shown()).map((text) => text.replace(/ an .* asks:/, ""))).toEqual(["worker early?", "page removed?"]);
+  await gateway.unix("/sessions/asking-early", { method: "DELETE" });
+  await Promise.all(asked);
   expect(faults).toEqual([]);
 });
 

@@ -6,13 +6,23 @@
 import type { Told } from "./sessions.ts";
 import { settings } from "./settings.ts";
 
+/** How long notices wait for the worker to begin, in ms; after that the page shows them itself. */
+const WORKER_MS = 5_000;
+
 export class Notices {
   private worker: ServiceWorkerRegistration | null = null;
+  /** Settles when the worker has begun, cannot begin, or takes too long. */
+  private readonly begun: Promise<unknown>;
   /** When commands that run began, by session. */
   private readonly agents = new Map<string, string>();
 
   constructor(private readonly show: (session: string) => void) {
-    void this.register();
+    this.begun = this.register();
+  }
+
+  /** Whether the person is told what happens while they are elsewhere. */
+  get isOn(): boolean {
+    return settings.peek().notices && "Notification" in globalThis && Notification.permission === "granted";
   }
 
   /** Asks the browser; @returns whether notices will be shown */
@@ -24,16 +34,29 @@ export class Notices {
   /** @param isLookedAt the session is in front of the person: they see it without a notice */
   tell(what: Told, isLookedAt: boolean): void {
     const text = this.textOf(what);
-    if (text === null || isLookedAt || !settings.peek().notices) return;
-    if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
-    const options = { body: text, tag: tagOf(what), icon: "icon.svg", data: what.session.id };
-    if (this.worker !== null) void this.worker.showNotification(`wsh: ${what.session.name}`, options);
-    else {
-      const notice = new Notification(`wsh: ${what.session.name}`, options);
+    if (text === null || isLookedAt || !this.isOn) return;
+    const { id, name } = what.session;
+    void this.present(id, `wsh: ${name}`, { body: text, tag: tagOf(what), icon: "icon.svg", data: id });
+  }
+
+  private async present(session: string, title: string, options: NotificationOptions): Promise<void> {
+    await this.begun;
+    try {
+      if (this.worker !== null) {
+        await this.worker.showNotification(title, options);
+        return;
+      }
+    } catch {
+      // The worker was removed meanwhile: the page shows the notice itself.
+    }
+    try {
+      const notice = new Notification(title, options);
       notice.addEventListener("click", () => {
         focus();
-        this.show(what.session.id);
+        this.show(session);
       });
+    } catch {
+      // Browsers of phones show none without a worker: the list and the tab's title say what waits.
     }
   }
 
@@ -65,16 +88,22 @@ export class Notices {
     const container = navigator.serviceWorker;
     if (container === undefined || !globalThis.isSecureContext) return;
     const script = scriptAddress("sw.js");
+    container.addEventListener("message", ({ data }) => {
+      const session: unknown = Object(data).data;
+      if (Object(data).type === "notice" && typeof session === "string") this.show(session);
+    });
     try {
       // The policy's type stands for the string that DOM's types name.
-      this.worker = await container.register(script as unknown as string);
-      container.addEventListener("message", ({ data }) => {
-        const session: unknown = Object(data).data;
-        if (Object(data).type === "notice" && typeof session === "string") this.show(session);
-      });
+      await container.register(script as unknown as string);
     } catch {
       // A browser that allows no workers shows notices without one.
+      return;
     }
+    // Registered is not active, and only an active worker shows anything.
+    const ready = container.ready.then((registration) => {
+      this.worker = registration;
+    });
+    await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WORKER_MS))]);
   }
 }
 

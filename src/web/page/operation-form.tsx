@@ -1,7 +1,7 @@
 /** Any operation of the server as a form made from its description, and its answer. */
 import { useState } from "preact/hooks";
 import { Refusal } from "../connection/server.ts";
-import { type Field, fieldValue, operations } from "./operations.ts";
+import { type Field, fieldValue, operations, perform } from "./operations.ts";
 import { sessions } from "./sessions.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -20,7 +20,7 @@ export function OperationForm({ name, workspace }: { readonly name: string; read
           return value === undefined ? [] : [[field.name, value]];
         }),
       );
-      const text = await workspace.perform(operation, target, values);
+      const text = await perform(workspace.server, operation, target, values);
       setAnswer({ text: text === "" ? "Done." : text, failed: false });
     } catch (thrown) {
       const hint = thrown instanceof Refusal ? thrown.hint : "";

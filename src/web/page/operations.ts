@@ -121,3 +121,30 @@ export function fieldValue({ kind }: Field, typed: string): unknown {
       return typed;
   }
 }
+
+/** An operation over HTTP. @returns what the server answered, as text @throws Refusal of the server */
+export async function perform(
+  server: Server,
+  { method, path }: ServerOperation,
+  target: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const left = { ...values };
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = name === "name" ? target : String(left[name] ?? "");
+    delete left[name];
+    return encodeURIComponent(value);
+  });
+  const isQuery = method === "GET" || method === "DELETE";
+  const query = new URLSearchParams(Object.entries(left).map(([name, value]) => [name, String(value)])).toString();
+  const response = await server.request(
+    filled.slice(1) + (isQuery && query !== "" ? `?${query}` : ""),
+    isQuery ? { method } : { method, body: JSON.stringify(left), headers: { "Content-Type": "application/json" } },
+  );
+  const text = await response.text();
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

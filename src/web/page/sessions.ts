@@ -13,6 +13,10 @@ import { Refusal } from "../connection/server.ts";
 const LIST_MS = 250;
 /** Interval between lists while nothing is told: states of programs change without an event, in ms. */
 const REFRESH_MS = 2_000;
+/** Sessions whose state is asked for at once: the server lets a connection queue 256 requests and refuses the others. */
+const FOLLOWED_AT_ONCE = 32;
+/** How often a session that does not say its questions is asked again: one of another version never will. */
+const MAX_FAILURES = 5;
 
 export const sessions = signal<readonly SessionInfo[]>([]);
 /** False until the first list has come. */
@@ -47,6 +51,10 @@ export class SessionList {
   private refresh: ReturnType<typeof setInterval> | null = null;
   private readonly followed = new Set<string>();
   private isAsking = false;
+  /** Something changed while the list was asked for: its answer may be older. */
+  private isStale = false;
+  /** How often a session's questions could not be had, by its id. */
+  private readonly failures = new Map<string, number>();
   private lastText = "";
 
   constructor(
@@ -58,9 +66,15 @@ export class SessionList {
 
   /** The connection is there, anew. */
   connected(): void {
-    this.followed.clear();
-    this.soon(0);
+    this.anew();
     this.pace();
+  }
+
+  /** Nothing is known to be followed: the next list asks for everything. */
+  private anew(): void {
+    this.followed.clear();
+    this.failures.clear();
+    this.soon(0);
   }
 
   lost(): void {
@@ -69,13 +83,23 @@ export class SessionList {
   }
 
   event(event: ControlEvent): void {
+    if (event.type === "lagged") {
+      // The server left out events that this page was too slow for.
+      this.anew();
+      return;
+    }
     const session = sessionIn(event);
     if (session === null) {
       this.commandEvent(event);
       return;
     }
     switch (event.event) {
+      case "session_created":
+        // Started anew: what was subscribed to before has ended.
+        this.followed.delete(session.id);
+        break;
       case "session_destroyed":
+        this.followed.delete(session.id);
         this.told({ kind: "gone", session, reason: String(Object(event.params).reason) });
         break;
       case "agent_state":
@@ -104,8 +128,13 @@ export class SessionList {
   }
 
   private async list(): Promise<void> {
-    if (this.isAsking || !this.control.isOpen) return;
+    if (!this.control.isOpen) return;
+    if (this.isAsking) {
+      this.isStale = true;
+      return;
+    }
     this.isAsking = true;
+    this.isStale = false;
     try {
       const listed = await this.control.call<readonly SessionInfo[]>("list_sessions");
       const text = JSON.stringify(listed.map(({ idle_ms, last_activity_ms, ...rest }) => rest));
@@ -113,11 +142,16 @@ export class SessionList {
       this.lastText = text;
       isListed.value = true;
       this.forgetQuestions(listed);
-      await Promise.all(listed.map((session) => this.follow(session)));
+      for (let at = 0; at < listed.length; at += FOLLOWED_AT_ONCE) {
+        await Promise.all(listed.slice(at, at + FOLLOWED_AT_ONCE).map((session) => this.follow(session)));
+      }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
+      // Nothing else asks again while nobody looks. A lost connection asks when it is back.
+      if (this.control.isOpen) this.soon(REFRESH_MS);
     } finally {
       this.isAsking = false;
+      if (this.isStale) this.soon();
     }
   }
 
@@ -142,7 +176,15 @@ export class SessionList {
   /** The questions of a session that wait now; those that were not known are told. */
   private async askQuestions(session: SessionInfo): Promise<void> {
     const { id } = session;
-    const own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, id).catch(() => []);
+    let own: readonly PendingQuestion[];
+    try {
+      own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, id);
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      this.again(session);
+      return;
+    }
+    this.failures.delete(id);
     const known = questions.peek().get(id) ?? [];
     if (own.length === 0 && known.length === 0) return;
     const all = new Map(questions.peek());
@@ -152,6 +194,15 @@ export class SessionList {
     for (const question of own) {
       if (!known.some(({ ask_id }) => ask_id === question.ask_id)) this.told({ kind: "question", session, question });
     }
+  }
+
+  /** It is not known which questions wait: those that were known stay, and the next list asks again, some times. */
+  private again({ id }: SessionInfo): void {
+    const failures = (this.failures.get(id) ?? 0) + 1;
+    this.failures.set(id, failures);
+    if (failures > MAX_FAILURES || !this.control.isOpen) return;
+    this.followed.delete(id);
+    this.soon(REFRESH_MS);
   }
 
   private forgetQuestions(listed: readonly SessionInfo[]): void {

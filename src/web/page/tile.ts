@@ -1,6 +1,7 @@
 /**
  * One terminal on the page: a session, its connection and its element. Framework-free; components show what its signals
- * say. A tile that nobody sees gives its connection up after a while and has it back at once when it is looked at.
+ * say. A tile that nobody sees gives its connection up after a while and has it back at once when it is looked at; where
+ * the person gets notices it keeps it, since questions come only to who is connected.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -32,6 +33,8 @@ export interface TilePort {
   /** A key of the page itself. */
   pageKey(event: KeyboardEvent, tile: Tile): boolean;
   focused(tile: Tile): void;
+  /** Whether the person gets notices while the page is out of sight. */
+  isReachable(): boolean;
 }
 
 export class Tile {
@@ -164,6 +167,8 @@ export class Tile {
     this.hidden = null;
     if (document.hidden) {
       this.hidden = setTimeout(() => {
+        // Who is told of questions can be asked: the session counts them as a person for as long as they are connected.
+        if (this.port.isReachable()) return;
         this.view?.close();
         this.view = null;
       }, HIDDEN_MS);

@@ -11,7 +11,6 @@ import { CellMeasure } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
-import type { ServerOperation } from "./operations.ts";
 import { needing, SessionList, sessions, type Told } from "./sessions.ts";
 import { settings } from "./settings.ts";
 import { Tile } from "./tile.ts";
@@ -205,32 +204,6 @@ export class Workspace {
     return tile?.terminal.activePane?.place.id ?? tile?.session;
   }
 
-  /** An operation of the server's description, over HTTP. @returns what it answered, as text */
-  async perform(
-    { method, path }: ServerOperation,
-    target: string,
-    values: Readonly<Record<string, unknown>>,
-  ): Promise<string> {
-    const left = { ...values };
-    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = name === "name" ? target : String(left[name] ?? "");
-      delete left[name];
-      return encodeURIComponent(value);
-    });
-    const isQuery = method === "GET" || method === "DELETE";
-    const query = new URLSearchParams(Object.entries(left).map(([name, value]) => [name, String(value)])).toString();
-    const response = await this.server.request(
-      filled.slice(1) + (isQuery && query !== "" ? `?${query}` : ""),
-      isQuery ? { method } : { method, body: JSON.stringify(left), headers: { "Content-Type": "application/json" } },
-    );
-    const text = await response.text();
-    try {
-      return JSON.stringify(JSON.parse(text), null, 2);
-    } catch {
-      return text;
-    }
-  }
-
   retry(): void {
     this.control.retry();
     for (const tile of this.tiles.peek()) tile.retry();
@@ -256,6 +229,7 @@ export class Workspace {
         }),
       copied: (text) => void this.copy(text),
       pageKey: (event, tile) => this.pageKey(event, tile),
+      isReachable: () => this.notices.isOn,
       focused: (tile) => {
         if (this.active.peek() !== tile) {
           this.active.value = tile;
@@ -339,7 +313,7 @@ export class Workspace {
   }
 
   private told(what: Told): void {
-    this.notices.tell(what, this.isLookedAt(what.session.id));
+    this.notices.tell(what, this.isLookedAt(what.session));
     if (what.kind === "command") {
       for (const tile of this.tiles.peek()) if (tile.session === what.session.id) tile.marksChanged();
     }
@@ -349,8 +323,10 @@ export class Workspace {
     }
   }
 
-  private isLookedAt(session: string): boolean {
-    return !document.hidden && document.hasFocus() && this.tiles.peek().some((tile) => tile.session === session);
+  private isLookedAt({ id, name }: SessionInfo): boolean {
+    // A tile has its session's name until the session has answered.
+    const isShown = this.tiles.peek().some(({ session }) => session === id || session === name);
+    return isShown && !document.hidden && document.hasFocus();
   }
 
   /** Once it is known which sessions there are: those of the address that are gone go, and something is shown. */
