@@ -122,17 +122,17 @@ function isUnseen(look: string): boolean {
 /** Rows of the page: text and look of each part, and the greatest distance of one from its column. */
 async function pageRows(page: Page): Promise<{ readonly rows: Part[][]; readonly error: number }> {
   return page.evaluate(() => {
-    const cell = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--cell-width"));
+    const grid = document.querySelector(".grid") ?? document.documentElement;
+    const cell = Number.parseFloat(getComputedStyle(grid).getPropertyValue("--cell-width"));
     let error = 0;
     const rows = Array.from(document.querySelectorAll<HTMLElement>(".screen .row"), (row) => {
       const { left } = row.getBoundingClientRect();
-      const zoom = 1;
       let col = 0;
       return Array.from(row.childNodes, (node) => {
         const range = document.createRange();
         range.selectNode(node);
         const box = node instanceof HTMLElement ? node.getBoundingClientRect() : range.getBoundingClientRect();
-        error = Math.max(error, Math.abs(box.left - left - col * cell * zoom));
+        error = Math.max(error, Math.abs(box.left - left - col * cell));
         const text = node.textContent ?? "";
         if (!(node instanceof HTMLElement)) {
           col += [...text].length;

@@ -375,7 +375,7 @@ export class Workspace {
     style.setProperty("--cell-width", `${width}px`);
     style.setProperty("--cell-height", `${height}px`);
     style.setProperty("--cell-spacing", `${spacing}px`);
-    this.glyphs.resize(this.measure.size);
+    this.glyphs.clear();
     for (const tile of this.tiles.peek()) tile.terminal.restyle();
   }
 }

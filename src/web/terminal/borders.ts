@@ -60,8 +60,7 @@ export class Borders {
     element.addEventListener("pointerdown", (down) => {
       down.preventDefault();
       down.stopPropagation();
-      const scale = element.getBoundingClientRect().width / element.offsetWidth || 1;
-      const side = (upright ? cell.width : cell.height) * scale;
+      const side = upright ? cell.width : cell.height;
       const start = upright ? down.clientX : down.clientY;
       let told = 0;
       // The layout redraws the handle while it is dragged, so the document follows the pointer.

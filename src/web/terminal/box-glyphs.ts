@@ -1,7 +1,7 @@
 /**
  * Box drawing, blocks, shades and powerline triangles as shapes of exactly one cell: lines of neighbouring cells meet
- * whatever the font has. A shape is an SVG used as a mask over the text's colour; its rule is made when a character is
- * first shown, and all are made anew when the size of a cell changes.
+ * whatever the font has. A shape is an SVG used as a mask over the text's colour, in device pixels, of which each cell has
+ * a whole number (cell-size.ts); its rule is made when a character is first shown in cells of that size.
  */
 import type { CellSize } from "./cell-size.ts";
 
@@ -46,31 +46,37 @@ export function boxClass(text: string): string {
   return `x${text.charCodeAt(0).toString(16)}`;
 }
 
+/** The class of terminals with cells of this size, for which the shapes are made. */
+export function cellClass(size: CellSize): string {
+  const { width, height } = inDevicePixels(size);
+  return `cell-${width}x${height}`;
+}
+
+function inDevicePixels({ width, height }: CellSize): { readonly width: number; readonly height: number } {
+  const ratio = globalThis.devicePixelRatio;
+  return { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+}
+
 export class BoxGlyphs {
   readonly sheet = new CSSStyleSheet();
   private readonly made = new Set<string>();
-  private size: CellSize = { width: 8, height: 16, spacing: 0 };
 
-  /** Makes the shapes for cells of this size. */
-  resize(size: CellSize): void {
-    this.size = size;
-    const shown = [...this.made];
+  /** The font has changed: terminals ask anew for what they show. */
+  clear(): void {
     this.made.clear();
     this.sheet.replaceSync("");
-    for (const text of shown) this.need(text);
   }
 
-  /** Sees to it that the character has its rule. */
-  need(text: string): void {
-    if (this.made.has(text)) return;
-    this.made.add(text);
-    const ratio = globalThis.devicePixelRatio;
-    const width = Math.round(this.size.width * ratio);
-    const height = Math.round(this.size.height * ratio);
+  /** Sees to it that the character has its rule for cells of this size. */
+  need(text: string, size: CellSize): void {
+    const selector = `.${cellClass(size)} .${boxClass(text)}::before`;
+    if (this.made.has(selector)) return;
+    this.made.add(selector);
+    const { width, height } = inDevicePixels(size);
     const shape = shapeOf(text.charCodeAt(0), width, height);
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" shape-rendering="crispEdges">${shape}</svg>`;
     const url = `url("data:image/svg+xml,${encodeURIComponent(svg)}")`;
-    this.sheet.insertRule(`.${boxClass(text)}::before{mask-image:${url}}`);
+    this.sheet.insertRule(`${selector}{mask-image:${url}}`);
   }
 }
 

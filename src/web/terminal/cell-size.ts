@@ -27,23 +27,28 @@ export class CellMeasure {
   size: CellSize = { width: 8, height: 16, spacing: 0 };
   private readonly known = new Map<string, boolean>();
   private readonly canvas = document.createElement("canvas").getContext("2d");
-  private advance = 8;
+  /** Of the font, and of one of its characters, in CSS pixels. */
+  fontSize = 13;
+  advance = 8;
 
-  /** Measures the font that `element` has; returns whether the size is another one. */
-  measure(element: HTMLElement): boolean {
+  /**
+   * Measures the font that `element` has; returns whether the size is another one.
+   * @param given width of a cell in device pixels; else the one nearest to the font's own
+   */
+  measure(element: HTMLElement, given?: number): boolean {
     const probe = document.createElement("span");
     probe.className = "probe";
     probe.textContent = "0".repeat(SAMPLE);
     element.append(probe);
     const style = getComputedStyle(probe);
-    const fontSize = Number.parseFloat(style.fontSize);
+    this.fontSize = Number.parseFloat(style.fontSize);
     this.advance = probe.getBoundingClientRect().width / SAMPLE;
     probe.remove();
     if (this.canvas !== null) this.canvas.font = `${style.fontSize} ${style.fontFamily}`;
     this.known.clear();
     const ratio = globalThis.devicePixelRatio;
-    const width = Math.max(1, Math.round(this.advance * ratio)) / ratio;
-    const height = Math.max(1, Math.ceil(fontSize * LINE_HEIGHT * ratio)) / ratio;
+    const width = (given ?? Math.max(1, Math.round(this.advance * ratio))) / ratio;
+    const height = Math.max(1, Math.ceil(this.fontSize * LINE_HEIGHT * ratio)) / ratio;
     const before = this.size;
     this.size = { width, height, spacing: width - this.advance };
     return before.width !== width || before.height !== height || before.spacing !== this.size.spacing;

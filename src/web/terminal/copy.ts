@@ -75,3 +75,12 @@ export function placeIn(element: HTMLElement, at: number): { readonly node: Node
   }
   return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
 }
+
+/** The text that a program copies; empty where it is none. */
+export function decodeBase64(base64: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
+  } catch {
+    return "";
+  }
+}

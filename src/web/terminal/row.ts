@@ -75,7 +75,7 @@ function box(row: Row, start: number, end: number, parts: (Node | string)[], { m
   if (first === undefined) return start + 1;
   let at = start + 1;
   while (at < end && row[at]?.text === first.text && sameStyle(row[at]?.style ?? plainStyle, first.style)) at++;
-  glyphs.need(first.text);
+  glyphs.need(first.text, measure.size);
   const element = styled(first.style, first.text.repeat(at - start));
   element.classList.add("x", boxClass(first.text));
   element.style.width = `${(at - start) * measure.size.width}px`;

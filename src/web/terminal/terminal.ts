@@ -10,9 +10,9 @@ import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { Row } from "../../protocol/grid.ts";
 import { Borders } from "./borders.ts";
-import type { BoxGlyphs } from "./box-glyphs.ts";
+import { type BoxGlyphs, cellClass } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
-import { joinRows, selectedParts } from "./copy.ts";
+import { decodeBase64, joinRows, selectedParts } from "./copy.ts";
 import { CursorView } from "./cursor.ts";
 import { keyBytes } from "./keyboard.ts";
 import { Layers } from "./layers.ts";
@@ -20,6 +20,7 @@ import { PaneView, rowsByElement } from "./pane-view.ts";
 import { cleanPaste, needsConsent, pasteBytes } from "./paste.ts";
 import { Pointer } from "./pointer.ts";
 import { fillRow } from "./row.ts";
+import { TerminalCells } from "./terminal-cells.ts";
 import { TextInput } from "./text-input.ts";
 import type { HistorySource, Place, Tools } from "./types.ts";
 
@@ -45,8 +46,6 @@ export interface TerminalEvents {
 const LEAST = { rows: 2, cols: 10 } as const;
 /** Browsers have no other word for it that all of them say. */
 const isMac = navigator.platform.startsWith("Mac");
-/** Smallest scale at which a followed session is shown whole; below it the person pans. */
-const LEAST_SCALE = 0.55;
 
 export class Terminal {
   readonly element = document.createElement("div");
@@ -62,6 +61,7 @@ export class Terminal {
   private readonly layers = new Layers();
   private readonly cursor = new CursorView();
   private readonly borders: Borders;
+  private readonly cells: TerminalCells;
   private readonly tools: Tools;
   private readonly observer: ResizeObserver;
   private follows = false;
@@ -73,7 +73,14 @@ export class Terminal {
     history: HistorySource,
     private readonly events: TerminalEvents,
   ) {
-    this.tools = { measure, glyphs, history };
+    const cells = new TerminalCells(this.element, measure);
+    this.cells = cells;
+    this.tools = {
+      ...{ glyphs, history },
+      get measure() {
+        return cells.measure;
+      },
+    };
     this.element.className = "terminal";
     this.element.tabIndex = -1;
     this.grid.className = "grid";
@@ -156,15 +163,15 @@ export class Terminal {
 
   /** The font or its size has changed. */
   restyle(): void {
-    for (const view of this.views.values()) view.refill();
-    for (const { element, cells } of this.aroundRows) fillRow(element, cells, this.tools);
-    if (this.frame !== null) this.draw(this.frame, null);
+    this.fit();
+    this.refill();
+    if (this.frame !== null) this.draw(this.frame, this.frame);
     this.measureRoom();
   }
 
   /** Rows and columns that the element has room for. */
   room(): { readonly rows: number; readonly cols: number } {
-    const { width, height } = this.tools.measure.size;
+    const { width, height } = this.cells.own.size;
     const style = getComputedStyle(this.element);
     const across = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
     const along = Number.parseFloat(style.paddingTop) + Number.parseFloat(style.paddingBottom);
@@ -288,6 +295,8 @@ export class Terminal {
   }
 
   private draw(frame: Frame, before: Frame | null): void {
+    const isResized = before === null || before.cols !== frame.cols || before.rows !== frame.rows;
+    if (isResized && (this.fit() || before === null)) this.refill();
     const { measure } = this.tools;
     const { width, height } = measure.size;
     const places: readonly Place[] = frame.places?.panes ?? [];
@@ -322,7 +331,6 @@ export class Terminal {
     this.borders.show(places, measure.size);
     this.drawCursor(frame);
     if (isOther) this.events.panes(this.panes);
-    if (this.follows && (before === null || before.cols !== frame.cols || before.rows !== frame.rows)) this.scale();
     this.grid.classList.toggle("reversed", frame.modes.reverseVideo);
   }
 
@@ -386,8 +394,11 @@ export class Terminal {
 
   private measureRoom(): void {
     if (!this.element.isConnected || this.element.clientWidth === 0) return;
-    if (this.follows) this.scale();
-    else this.grid.style.zoom = "";
+    if (this.fit()) {
+      this.refill();
+      if (this.frame !== null) this.draw(this.frame, this.frame);
+      this.showCursor();
+    }
     const { rows, cols } = this.room();
     const told = `${rows} ${cols} ${this.follows}`;
     if (told === this.told) return;
@@ -395,21 +406,15 @@ export class Terminal {
     this.events.size(rows, cols);
   }
 
-  /** A followed session keeps its size: it is made smaller to be seen whole, down to what can be read. */
-  private scale(): void {
-    const { frame } = this;
-    if (frame === null) return;
-    const { width } = this.tools.measure.size;
-    const scale = Math.min(1, Math.max(LEAST_SCALE, this.element.clientWidth / (frame.cols * width)));
-    this.grid.style.zoom = scale === 1 ? "" : String(scale);
-    this.showCursor();
+  /** A followed session keeps its size: its cells are made smaller. @returns whether they are others than before */
+  private fit(): boolean {
+    if (!this.element.isConnected || this.element.clientWidth === 0) return false;
+    return this.cells.fit(this.follows && this.frame !== null ? this.frame.cols : null);
   }
-}
 
-function decodeBase64(base64: string): string {
-  try {
-    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
-  } catch {
-    return "";
+  private refill(): void {
+    this.grid.className = `grid ${cellClass(this.tools.measure.size)}`;
+    for (const view of this.views.values()) view.refill();
+    for (const { element, cells } of this.aroundRows) fillRow(element, cells, this.tools);
   }
 }

@@ -25,13 +25,17 @@ export interface TestPage {
 export class TestBrowser implements AsyncDisposable {
   private constructor(private readonly browser: Browser) {}
 
-  static async start(): Promise<TestBrowser> {
+  /** @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels */
+  static async start(density = 1): Promise<TestBrowser> {
     if (chromium === null) throw new Error("no browser");
     return new TestBrowser(
       await launch({
         executablePath: chromium,
         // Chromium's sandbox does not run as root, as containers have it.
-        args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
+        args: [
+          ...["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
+          `--force-device-scale-factor=${density}`,
+        ],
         protocolTimeout: 4 * PAGE_MS,
       }),
     );

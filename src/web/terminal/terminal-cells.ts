@@ -1,0 +1,59 @@
+/**
+ * The cells of one terminal: those of the page's font, or, where a followed session is wider than its place, smaller
+ * ones by which it is seen whole. Smaller cells are whole device pixels as the others are, with a font made for them; a
+ * scaled picture would have lines between pixels, and thin ones vanish.
+ */
+import { CellMeasure } from "./cell-size.ts";
+
+/** Smallest part of its size at which a followed session is shown whole; below it the person pans. */
+const LEAST_SCALE = 0.55;
+/** What the smaller cells override, for the terminal's element. */
+const properties = ["--font-size", "--cell-width", "--cell-height", "--cell-spacing"] as const;
+
+export class TerminalCells {
+  private readonly smaller = new CellMeasure();
+  /** Of the smaller cells, in device pixels, and of which font; "": they are not in use. */
+  private key = "";
+
+  constructor(
+    private readonly element: HTMLElement,
+    /** Of the page's font. */
+    readonly own: CellMeasure,
+  ) {}
+
+  get measure(): CellMeasure {
+    return this.key === "" ? this.own : this.smaller;
+  }
+
+  /** @param cols columns to be seen whole; null: in their own size @returns whether the cells are others than before */
+  fit(cols: number | null): boolean {
+    const ratio = globalThis.devicePixelRatio;
+    const full = Math.round(this.own.size.width * ratio);
+    const width = cols === null ? full : Math.max(leastWidth(full), Math.floor((this.room() * ratio) / cols));
+    const { fontSize, advance } = this.own;
+    const key = width >= full ? "" : `${width} ${fontSize} ${advance} ${ratio}`;
+    if (key === this.key) return false;
+    this.key = key;
+    const { style } = this.element;
+    for (const name of properties) style.removeProperty(name);
+    if (key === "") return true;
+    style.setProperty("--font-size", `${(fontSize * width) / (advance * ratio)}px`);
+    this.smaller.measure(this.element, width);
+    const { size } = this.smaller;
+    style.setProperty("--cell-width", `${size.width}px`);
+    style.setProperty("--cell-height", `${size.height}px`);
+    style.setProperty("--cell-spacing", `${size.spacing}px`);
+    return true;
+  }
+
+  /** Width inside the element, in CSS pixels. */
+  private room(): number {
+    const { paddingLeft, paddingRight } = getComputedStyle(this.element);
+    return this.element.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
+  }
+}
+
+/** @param full width of a cell, in device pixels */
+function leastWidth(full: number): number {
+  return Math.max(1, Math.floor(full * LEAST_SCALE));
+}
