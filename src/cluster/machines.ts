@@ -65,7 +65,9 @@ export class Machines {
   get ofFleet(): readonly string[] {
     const { fleet } = this;
     if (fleet === null) return [];
-    const added = new Set(this.all.map(({ name }) => name));
+    const { all } = this;
+    if (all.length === 0) return fleet.members.names;
+    const added = new Set(all.map(({ name }) => name));
     return fleet.members.names.filter((name) => !added.has(name));
   }
 

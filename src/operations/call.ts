@@ -33,6 +33,11 @@ export interface CallContext {
   readonly isFar?: true;
   /** Id of the only session that the caller may use (a token made for it); absent: all. */
   readonly only?: string;
+  /**
+   * Takes the result as JSON instead, from an operation that has it at hand as such: lists of thousands. What it returns
+   * then is nothing.
+   */
+  readonly json?: (text: string) => void;
   /** Receives the session of the call as soon as it is known: its name may be another's by the end. */
   readonly reached?: (ids: Reached) => void;
 }

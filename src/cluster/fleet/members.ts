@@ -7,8 +7,8 @@
 import { type Beat, GONE_MS, STALE_MS } from "../../protocol/fleet-messages.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
-import { addressedSession } from "../addressed.ts";
+import { countsOf, type SessionInfo } from "../../protocol/session.ts";
+import { type ListedSession, listedSession } from "../listed.ts";
 
 /** Time by which an older boot must outlive the first beat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
@@ -26,8 +26,9 @@ interface Boot {
 
 /** What a machine's list was, made once for all who look at it. */
 export interface MemberSessions {
-  /** As callers here name them: `m1/dev`. */
-  readonly sessions: readonly SessionInfo[];
+  readonly sessions: readonly ListedSession[];
+  /** How many of them wait for somebody. */
+  readonly needsInput: number;
   /** JSON of the same as the machine itself names them, to be remembered. */
   readonly text: string;
   /** Unix time in ms. */
@@ -42,8 +43,9 @@ export function memberSessions(
   sessions: readonly SessionInfo[],
   { at, boot, rev }: Pick<MemberSessions, "at" | "boot" | "rev">,
 ): MemberSessions {
-  const named = sessions.map((info) => addressedSession(machine, info));
-  return { sessions: named, text: JSON.stringify(sessions), at, boot, rev };
+  const listed = sessions.map((info) => listedSession(machine, info));
+  const { needs_input: needsInput } = countsOf(sessions);
+  return { sessions: listed, needsInput, text: JSON.stringify(sessions), at, boot, rev };
 }
 
 interface Member {
@@ -228,11 +230,14 @@ export class Members {
 /** Boots that were heard not long ago: nearly always the only one. */
 function alive({ boots }: Member, now: number): Boot[] {
   const since = now - GONE_MS;
+  const [first] = boots;
+  if (boots.length === 1 && first !== undefined && first.lastAt > since) return boots;
   return boots.every(({ lastAt }) => lastAt > since) ? boots : boots.filter(({ lastAt }) => lastAt > since);
 }
 
 /** The one that began last. */
 function newest(boots: readonly Boot[]): Boot | null {
+  if (boots.length < 2) return boots[0] ?? null;
   return boots.reduce<Boot | null>((last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last), null);
 }
 

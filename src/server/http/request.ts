@@ -12,6 +12,11 @@ import { askedBy } from "../../protocol/requests.ts";
 import { visibleLines } from "../../protocol/visible.ts";
 import type { AppContext } from "./context.ts";
 
+/** A result that came as JSON. */
+class ResultJson {
+  constructor(readonly text: string) {}
+}
+
 /** @throws WshError of the input, of the operation, auth_invalid when the token was revoked meanwhile */
 export async function callFromHttp(
   call: Call,
@@ -27,7 +32,11 @@ export async function callFromHttp(
   if (binding.method !== "GET") await notGone(c);
   const verdict = c.get("verdict");
   const revoked = c.get("revoked");
+  let json: string | null = null;
   const context: CallContext & { session?: string } = {
+    json: (text) => {
+      json = text;
+    },
     signal: revoked === null ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, revoked]),
     access: verdict.access,
     caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
@@ -44,11 +53,11 @@ export async function callFromHttp(
   try {
     const result = await call(operation.name, input as never, context);
     if (revoked?.aborted === true) throw new WshError("auth_invalid", "the token was revoked meanwhile");
-    return result;
+    return json === null ? result : new ResultJson(json);
   } catch (thrown) {
     const error = WshError.from(thrown);
-    const json = (binding.from ?? defaultSource(binding)) === "json";
-    if (json && error.details.schema === true)
+    const isJson = (binding.from ?? defaultSource(binding)) === "json";
+    if (isJson && error.details.schema === true)
       throw new WshError(error.code, error.message, error.details, { status: 422 });
     throw error;
   }
@@ -138,11 +147,14 @@ export const PANE_HEADER = "Wsh-Pane";
 export const WARNING_HEADER = "Wsh-Warning";
 
 export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
-  const { output_cursor: cursor, pane }: Readonly<Record<string, unknown>> = { ...Object(result) };
+  const { output_cursor: cursor, pane }: Readonly<Record<string, unknown>> = Object(result);
   if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
   if (binding.status === 204) {
     if (typeof pane === "string") c.header(PANE_HEADER, pane);
     return c.body(null, 204);
+  }
+  if (result instanceof ResultJson) {
+    return c.body(result.text, binding.status ?? 200, { "Content-Type": "application/json" });
   }
   return c.json(result as object, binding.status ?? 200);
 }

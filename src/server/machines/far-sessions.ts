@@ -9,6 +9,7 @@ import { type MemberSessions, memberSessions } from "../../cluster/fleet/members
 import type { NatsLink } from "../../cluster/fleet/nats-link.ts";
 import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
+import { type ListForm, listedSession } from "../../cluster/listed.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -35,16 +36,23 @@ export class FarSessions {
   ) {}
 
   /**
-   * Sessions of every added machine, named as this machine's callers name them, ended ones too.
+   * Sessions of every added machine, named as this machine's callers name them.
+   * @param form of the list: what it returns are its parts
    * @param withFleet those of the fleet's machines, too
+   * @param isWanted says whether it is listed of a session as it was last known
    */
-  async list({ caller }: Pick<CallContext, "caller">, withFleet: boolean): Promise<SessionInfo[]> {
+  async list<T>(
+    { caller }: Pick<CallContext, "caller">,
+    withFleet: boolean,
+    form: ListForm<T>,
+    isWanted: (info: SessionInfo) => boolean,
+  ): Promise<T[]> {
     const names = this.machines.all.map(({ name }) => name);
     for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
-    const far = withFleet ? this.fleetSessions(caller) : [];
-    const lists = await Promise.all([...names.map((name) => this.of(name, caller)), far]);
-    return lists.flat();
+    const far = withFleet ? this.fleetSessions(caller, form, isWanted) : [];
+    const lists = await Promise.all([...names.map((name) => this.of(name, caller, form, isWanted)), far]);
+    return lists.flat() as T[];
   }
 
   /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
@@ -93,19 +101,15 @@ export class FarSessions {
     const listed = members.lastList(name);
     const { health, hello, answeredAt, error } = this.memberLink(name).stateAt(now);
     const { tags = [], sessions = 0 } = members.beatOf(name, now) ?? {};
-    return {
-      hostname: name,
-      address: fleetAddress,
-      health,
-      role: "remote",
-      sessions,
-      ...(listed === null ? {} : { needs_input: countsOf(listed.sessions).needs_input }),
-      server_id: hello?.server_id ?? "",
-      ...(hello === null ? {} : { version: hello.version }),
-      ...(error === null ? {} : { error }),
-      ...(answeredAt === null ? {} : { as_of: answeredAt }),
-      ...(tags.length === 0 ? {} : { tags }),
-    };
+    const server_id = hello?.server_id ?? "";
+    const entry: ServerEntry = { hostname: name, address: fleetAddress, health, role: "remote", sessions, server_id };
+    // Put in one by one: a list makes thousands of these.
+    if (listed !== null) entry.needs_input = listed.needsInput;
+    if (hello !== null) entry.version = hello.version;
+    if (error !== null) entry.error = error;
+    if (answeredAt !== null) entry.as_of = answeredAt;
+    if (tags.length > 0) entry.tags = tags;
+    return entry;
   }
 
   /** One machine after it was asked as long as a first answer takes. */
@@ -113,15 +117,25 @@ export class FarSessions {
     return this.entry(name, caller, FIRST_PATIENCE_MS);
   }
 
-  private async of(name: string, caller: CallContext["caller"]): Promise<SessionInfo[]> {
+  private async of<T>(
+    name: string,
+    caller: CallContext["caller"],
+    form: ListForm<T>,
+    isWanted: (info: SessionInfo) => boolean,
+  ): Promise<T[]> {
     const began = Date.now();
     const link = this.machines.link(name);
     await orUntil(this.ask(link, caller), { ms: LIST_PATIENCE_MS }, () => {});
     const known = this.lastOf(name);
     if (known === null) return [];
     const isCurrent = known.at >= began;
-    const sessions = known.sessions.map((info) => addressedSession(name, info));
-    return isCurrent ? sessions : sessions.map(lastSeen(known.at));
+    const listed: T[] = [];
+    for (const session of known.sessions) {
+      if (!isWanted(session)) continue;
+      if (isCurrent) form.add(listed, addressedSession(name, session));
+      else form.addLastSeen(listed, listedSession(name, session), known.at);
+    }
+    return listed;
   }
 
   private get fleet(): Fleet {
@@ -138,7 +152,11 @@ export class FarSessions {
   }
 
   /** Sessions of the fleet's machines, from the cache while that holds. */
-  private async fleetSessions(caller: CallContext["caller"]): Promise<SessionInfo[]> {
+  private async fleetSessions<T>(
+    caller: CallContext["caller"],
+    form: ListForm<T>,
+    isWanted: (info: SessionInfo) => boolean,
+  ): Promise<T[]> {
     const { ofFleet, fleet } = this.machines;
     if (fleet === null) return [];
     const { members } = fleet;
@@ -148,12 +166,16 @@ export class FarSessions {
     const isCurrent = (name: string, { boot }: MemberSessions): boolean =>
       !asked.has(name) || (members.healthOf(name, now) === "healthy" && members.beatOf(name, now)?.boot === boot);
     const date = Date.now();
-    const listed: SessionInfo[] = [];
+    const listed: T[] = [];
     for (const name of ofFleet) {
       const last = members.lastList(name);
       if (last === null) continue;
-      const change = isCurrent(name, last) ? aged(Math.max(0, date - last.at)) : lastSeen(last.at);
-      for (const info of last.sessions) listed.push(change(info));
+      const age = isCurrent(name, last) ? Math.max(0, date - last.at) : null;
+      for (const session of last.sessions) {
+        if (!isWanted(session.info)) continue;
+        if (age === null) form.addLastSeen(listed, session, last.at);
+        else form.addAged(listed, session, age);
+      }
     }
     return listed;
   }
@@ -217,14 +239,4 @@ export class FarSessions {
     this.asking.set(name, asking);
     return asking;
   }
-}
-
-/** A session as it is so many ms after its machine told of it. */
-function aged(ms: number): (info: SessionInfo) => SessionInfo {
-  return (info) => ({ ...info, idle_ms: info.idle_ms + ms, last_activity_ms: info.last_activity_ms + ms });
-}
-
-/** A session whose machine does not answer. @param at Unix time in ms of what is known */
-function lastSeen(at: number): (info: SessionInfo) => SessionInfo {
-  return (info) => ({ ...info, as_of: at, state: "unresponsive" });
 }

@@ -1,12 +1,13 @@
 /**
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
+import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
 import type { Restorer } from "../../lost/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../lost/named/work.ts";
 import { forgetAsked, listAll, listLost, restoreAsked } from "../../lost/work.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
-import type { CreatedSession } from "../../protocol/session.ts";
+import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { askEverywhere, idleEverywhere } from "./any-machine.ts";
@@ -27,16 +28,11 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
     files?: StepFiles,
   ): Promise<CreatedSession> => createSession(hosts, state, input, context, files);
   return {
-    "sessions.list": async (input, { only, caller }) => {
+    "sessions.list": async (input, context) => {
       requireOwnServer(state, input.server);
-      const isAll = only === undefined && (input.server ?? null) === null;
-      const withFleet = input.all_machines || input.tag.length > 0;
-      const [there, remote] = await Promise.all([hosts.list(), isAll ? far.sessions.list({ caller }, withFleet) : []]);
-      const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
-      const listed = [...there, ...lost, ...remote];
-      const infos = only === undefined ? listed : listed.filter((info) => info.id === only);
-      const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
-      return input.all ? tagged : tagged.filter((info) => info.running || info.state === "lost");
+      if (context.json === undefined) return listSessions(hosts, state, far, input, context, asSessions);
+      context.json(jsonOf(await listSessions(hosts, state, far, input, context, asJson)));
+      return [];
     },
     "sessions.create": async (input, context) => {
       const made = await create(input, context);
@@ -82,6 +78,31 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
     "checkpoint.forget": (input) => forgetAsked(state.instance, input),
     "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
   };
+}
+
+/** Sessions of this machine, and of the others that are asked for. */
+async function listSessions<T>(
+  hosts: Hosts,
+  state: ServerState,
+  far: FarMachines,
+  { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
+  { only, caller }: Pick<CallContext, "only" | "caller">,
+  form: ListForm<T>,
+): Promise<T[]> {
+  const isWanted = (info: SessionInfo): boolean =>
+    (only === undefined || info.id === only) &&
+    (tag.length === 0 || hasTag(info, tag)) &&
+    (all || info.running || info.state === "lost");
+  const isAll = only === undefined && (server ?? null) === null;
+  const withFleet = all_machines || tag.length > 0;
+  const [there, remote] = await Promise.all([
+    hosts.list(),
+    isAll ? far.sessions.list({ caller }, withFleet, form, isWanted) : [],
+  ]);
+  const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
+  const listed: T[] = [];
+  for (const info of [...there, ...lost]) if (isWanted(info)) form.add(listed, info);
+  return listed.concat(remote);
 }
 
 /** What belongs to a login comes from the caller, where it has one. */

@@ -1,0 +1,61 @@
+/**
+ * Sessions of another machine as its last list had them, and what a list here makes of each: the session, or its JSON,
+ * which is made once and kept, since lists show thousands that have not changed. What depends on the moment is put in
+ * anew for each list: the ages, whether the machine answers, and since when it does not. Pure.
+ */
+import type { SessionInfo } from "../protocol/session.ts";
+import { addressedSession } from "./addressed.ts";
+
+export interface ListedSession {
+  /** As callers here name it: `m1/dev`. Its ages are those of the moment at which its machine told of it. */
+  readonly info: SessionInfo;
+  /** Its JSON behind a comma, as far as that does not depend on the moment. */
+  readonly json: string;
+}
+
+export function listedSession(machine: string, session: SessionInfo): ListedSession {
+  const info = addressedSession(machine, session);
+  const { last_activity_ms: _last, idle_ms: _idle, ...constant } = info;
+  return { info, json: `,${JSON.stringify(constant).slice(0, -1)},"last_activity_ms":` };
+}
+
+/** What a list is made of: each adds a session to it. */
+export interface ListForm<T> {
+  add(list: T[], info: SessionInfo): void;
+  /** A session as it is so many ms after its machine told of it. */
+  addAged(list: T[], session: ListedSession, ms: number): void;
+  /** A session whose machine does not answer. @param at Unix time in ms of what is known */
+  addLastSeen(list: T[], session: ListedSession, at: number): void;
+}
+
+export const asSessions: ListForm<SessionInfo> = {
+  add: (list, info) => void list.push(info),
+  addAged(list, { info }, ms) {
+    list.push({ ...info, idle_ms: info.idle_ms + ms, last_activity_ms: info.last_activity_ms + ms });
+  },
+  addLastSeen: (list, { info }, at) => void list.push(lastSeen(info, at)),
+};
+
+/** Pieces of JSON (jsonOf), each session behind a comma: strings that are joined only then cost several times less. */
+export const asJson: ListForm<string> = {
+  add: (list, info) => void list.push(",", JSON.stringify(info)),
+  addAged(list, { info: { last_activity_ms, idle_ms }, json }, ms) {
+    const last = finite(last_activity_ms + ms);
+    // They are nearly always the same.
+    list.push(json, last, ',"idle_ms":', idle_ms === last_activity_ms ? last : finite(idle_ms + ms), "}");
+  },
+  addLastSeen: (list, { info }, at) => void list.push(",", JSON.stringify(lastSeen(info, at))),
+};
+
+export function jsonOf([first, ...pieces]: readonly string[]): string {
+  return first === undefined ? "[]" : ["[", first.slice(1), ...pieces, "]"].join("");
+}
+
+function lastSeen(info: SessionInfo, at: number): SessionInfo {
+  return { ...info, as_of: at, state: "unresponsive" };
+}
+
+/** As JSON.stringify has it: another machine may write 1e999. */
+function finite(value: number): string {
+  return Number.isFinite(value) ? String(value) : "null";
+}
