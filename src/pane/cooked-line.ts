@@ -1,7 +1,7 @@
 /**
  * The line that callers type into a program that reads whole lines. The kernel keeps so much of a line and silently
  * drops the rest, on macOS with its Enter, after which the program never gets it: such input is refused before any of
- * it is sent. What people type is not counted; they see where it stops.
+ * it is sent. What people type is not counted; they see where it stops. An Enter of theirs ends the line, too.
  */
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -41,6 +41,11 @@ export class CookedLine {
     }
     const last = bytes.findLastIndex((byte) => ENDS.has(byte));
     this.open = last < 0 ? this.open + bytes.length : bytes.length - 1 - last;
+  }
+
+  /** Input was sent that does not count, a person's or a key of exec: the line is over where it ends with such a key. */
+  ended(bytes: Uint8Array): void {
+    if (this.open > 0 && ENDS.has(bytes[bytes.length - 1] ?? 0)) this.open = 0;
   }
 
   /** Length of the longest line, the first of which may have been begun before. */

@@ -66,7 +66,15 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
     },
     hold: () => {
       sent();
-      return program.input.hold();
+      const hold = program.input.hold();
+      return {
+        write: (bytes) => {
+          commands().cookedLine.ended(bytes);
+          return hold.write(bytes);
+        },
+        endPaste: () => hold.endPaste(),
+        [Symbol.dispose]: () => hold[Symbol.dispose](),
+      };
     },
     typed: program.input.editor,
     get isWriting() {

@@ -233,6 +233,7 @@ export class Pane {
   typed(bytes: Uint8Array, flags: PtyFlags | null): void {
     this.typedAt = this.clock.now();
     this.agent.input(bytes);
+    this.commands.cookedLine.ended(bytes);
     // The PTY's limit refuses what a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);

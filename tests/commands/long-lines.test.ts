@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -45,6 +47,27 @@ test("a shell's editor takes longer lines, by input and by exec", async () => {
   expect(await api.exec(`x=${text}; echo \${#x}`)).toMatchObject({ exit_code: 0, output: String(text.length) });
   await api.type(`y=${text}; echo \${#y} long\r`);
   await http.shows("editor", `${text.length} long`);
+});
+
+test("lines that a person ends, and commands typed into a shell that reads lines, add up to nothing", async () => {
+  const file = join(wsh.dir, "ended.txt");
+  await wsh.session("ended", "--", `echo ready; cat >${file}`);
+  await using person = await EmulatorTerminal.attach(wsh, "ended", { seen: "ready" });
+  const line = "x".repeat(MOST - 100);
+  for (let round = 1; round <= 3; round++) {
+    expect((await http.send("POST", "/sessions/ended/input", { body: line })).status).toBe(204);
+    person.type("\r");
+    await until("the line", () => readFileSync(file, "utf8") === `${line}\n`.repeat(round));
+  }
+  if (isMissing("dash")) return;
+  const api = await SessionApi.shell(http, "typed", { shell: "bash" });
+  await api.type("dash\r");
+  await until("dash", async () => (await api.status()).foreground?.name === "dash");
+  await api.until("prompt");
+  // Each is a line of more than 200 bytes.
+  for (let round = 0; round < 25; round++) {
+    expect(await api.exec(`echo ${round}`, { typed: "sh" })).toMatchObject({ output: String(round), exit_code: 0 });
+  }
 });
 
 test("wsh exec of a line that no screen shows ends as the line does", async () => {

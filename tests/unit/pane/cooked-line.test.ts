@@ -37,6 +37,14 @@ test.each([
     line.sent(bytes(end));
     expect(fits(x(most))).toBe(true);
   }
+  // Keys that are not counted end it as well, and what they are part of adds nothing.
+  for (const end of ["\r", "\x15", "of a person\r"]) {
+    line.sent(bytes(x(most)));
+    line.ended(bytes("of a person"));
+    expect(fits("x")).toBe(false);
+    line.ended(bytes(end));
+    expect(fits(x(most))).toBe(true);
+  }
   // A program that reads keys gets everything.
   line.sent(bytes(x(most)));
   canonical = false;
