@@ -53,7 +53,7 @@ function controllingTerminal(pid: number): string | null {
   return stat === null ? null : processes.terminalPath(stat.tty);
 }
 
-const { TIOCSWINSZ, TIOCGWINSZ, POLLIN, POLLOUT } = system.constants;
+const { TIOCSWINSZ, TIOCGWINSZ, POLLIN, POLLOUT, F_SETFL } = system.constants;
 /** A size that no terminal has: the range above any real one. */
 const ODD_SIZE = 0x8000;
 
@@ -144,6 +144,18 @@ export class Master {
   read(us: number): Uint8Array | null {
     if (this.#closed || !this.#terminals.readable(this.fd, us)) return null;
     const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
+    return length > 0 ? this.#answer.slice(0, length) : null;
+  }
+
+  /**
+   * Output that is there, where another thread reads the same terminal: it may take it between a poll and a read, which
+   * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null when there is none
+   */
+  left(): Uint8Array | null {
+    if (this.#closed) return null;
+    libc().fcntl(this.fd, F_SETFL, constants.O_NONBLOCK);
+    const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
+    libc().fcntl(this.fd, F_SETFL, 0);
     return length > 0 ? this.#answer.slice(0, length) : null;
   }
 

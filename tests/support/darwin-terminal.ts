@@ -69,6 +69,10 @@ export class DarwinTerminal implements TerminalDevice {
     return null;
   }
 
+  left(): null {
+    return null;
+  }
+
   hasOutput(): boolean {
     return this.real.hasOutput();
   }

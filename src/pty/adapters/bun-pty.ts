@@ -158,7 +158,7 @@ class BunPtyPty implements Pty {
 
   /** The package reports the end without looking once more at what the child has left in the terminal. */
   #drain(): void {
-    for (let rest = this.#master.read(0); rest !== null; rest = this.#master.read(0)) this.#held.push(rest);
+    for (let rest = this.#master.left(); rest !== null; rest = this.#master.left()) this.#held.push(rest);
     this.#master.release();
   }
 
