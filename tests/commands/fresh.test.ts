@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { ExecResult } from "../../src/protocol/commands.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
+import { Gate } from "../support/gate.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
@@ -116,12 +117,15 @@ describe("a command without a session", () => {
 
   test("a caller that goes away leaves it running, and its result readable", async () => {
     const ends = new AbortController();
-    const call = http.post("/exec", { command: "sleep 2; echo late" }, { signal: ends.signal }).catch(() => null);
+    const gate = new Gate(wsh.dir);
+    const late = `${gate.wait}; echo late`;
+    const call = http.post("/exec", { command: late }, { signal: ends.signal }).catch(() => null);
     const session = await until("the session", async () =>
-      (await sessions()).find(({ command, running }) => running && command === "sleep 2; echo late"),
+      (await sessions()).find(({ command, running }) => running && command === late),
     );
     ends.abort();
     await call;
+    gate.open();
     await http.ended(session.name);
     await Bun.sleep(1_100); // longer than the grace of one that was waited for
     expect((await new SessionApi(http, session.name).output("lines=5")).text).toContain("late");

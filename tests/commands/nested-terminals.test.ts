@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
+import { givenTime } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
 import { isMissing, pathOf } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -69,15 +70,23 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
 
   test("a shell is carried by a relay, judged by silence; exec is refused and says why", async () => {
     const api = await SessionApi.shell(http, "remote", { shell: "bash" });
-    const opened = await api.run(`${ssh} -t 127.0.0.1 'PS1="far> " bash --norc --noprofile'\n`, { timeout_ms: 1000 });
-    expect(opened).toMatchObject({ decided_by: "idle" });
-    expect(opened.screen.lines.join("\n")).toContain("far>");
+    const login = `${ssh} -t 127.0.0.1 'PS1="far> " bash --norc --noprofile'\n`;
+    // Until it is logged in ssh may be silent for longer than was asked for.
+    await givenTime("the far prompt", async (timeout_ms) => {
+      const opened = await api.run(login, { timeout_ms });
+      expect(opened).toMatchObject({ decided_by: "idle" });
+      if (/^far>/m.test(opened.screen.lines.join("\n"))) return opened;
+      await http.shows(api.name, /^far>/m);
+      expect(await api.run("exit\n", { timeout_ms: 20_000 })).toMatchObject({ decided_by: "command_finished" });
+      await api.exec("clear");
+      return null;
+    });
     expect(await api.status()).toMatchObject({ relay: true, state: "running", why: expect.stringContaining("ssh") });
     const refused = await http.post("/sessions/remote/exec", { command: "true" });
     expect(refused).toMatchObject({ status: 409, body: { error: { code: "not_at_prompt", process: "ssh" } } });
     const there = await api.run("echo far''away\n", { timeout_ms: 2000 });
     expect(there).toMatchObject({ decided_by: "idle", output: expect.stringContaining("faraway") });
-    const ended = await api.run("exit 3\n", { timeout_ms: 1000 });
+    const ended = await api.run("exit 3\n", { timeout_ms: 20_000 });
     expect(ended).toMatchObject({ decided_by: "command_finished", exit_code: 3 });
   });
 

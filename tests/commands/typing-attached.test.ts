@@ -1,6 +1,6 @@
 /** A person types at an attached terminal while execs run: what they type arrives afterwards, whole and in order. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
@@ -16,6 +16,12 @@ const KEY_MS = 8;
 const ECHOED = /its echo may stand in the output/;
 /** Lines that the person types. */
 const LINES = 4;
+
+/** What the echo added to an output: before it, behind it, or between its text and its newline. */
+function echoBeside(output: string, printed: string): string {
+  expect(output.split(printed)).toHaveLength(2);
+  return output.replace(printed, "").replaceAll("\n", "");
+}
 
 let wsh: Wsh;
 let http: Http;
@@ -44,21 +50,32 @@ for (const shell of ["bash", "zsh", "fish"]) {
 
     let isTyping = true;
     const ran: string[] = [];
-    const first = exec(`echo E0 >> ${log}; sleep 0.5; echo out-0`);
+    const whole = Array.from({ length: LINES }, (_, n) => `echo T${n}-whole >> ${log}`);
+    /** A command that is running until `go` is made. */
+    const held = (name: string, go: string) =>
+      exec(`echo E${name} >> ${log}; sh -c 'until [ -e ${go} ]; do sleep 0.01; done'; echo out-${name}`);
+    /** The answer of a command that was typed into: its output with the echo of that, nothing else, and a warning. */
+    const answers = async (running: ReturnType<typeof exec>, name: string, typed: string) => {
+      const answer = await running;
+      const warnings = [expect.stringMatching(ECHOED)];
+      expect(answer).toMatchObject({ status: 200, body: { state: "finished", exit_code: 0, warnings } });
+      const { output } = answer.body as { output: string };
+      expect(typed).toContain(echoBeside(output, `out-${name}`));
+    };
+    const first = held("0", `${log}.go`);
     await until("the first exec to run", () => logged().includes("E0"));
     const typing = (async () => {
-      for (let n = 0; n < LINES; n++) await types(`echo T${n}-whole >> ${log}\r`);
+      for (const line of whole) await types(`${line}\r`);
       isTyping = false;
     })();
-    const begun = await first;
-    const echoed = { exit_code: 0, warnings: [expect.stringMatching(ECHOED)] };
-    expect(begun).toMatchObject({ status: 200, body: { ...echoed, output: expect.stringMatching(/out-0$/) } });
+    await http.shows(api.name, "echo T0");
+    writeFileSync(`${log}.go`, "");
+    await answers(first, "0", whole.join(""));
     for (let n = 1; isTyping || ran.length === 0; n++) {
       const answer = await exec(`echo E${n} >> ${log}; sleep 0.0${n % 10}; echo out-${n}`);
       if (answer.status === 200) {
-        const isEchoed = ECHOED.test(JSON.stringify(answer.body));
-        const output = isEchoed ? expect.stringContaining(`out-${n}`) : `out-${n}`;
-        expect(answer.body).toMatchObject({ state: "finished", exit_code: 0, output });
+        if (ECHOED.test(JSON.stringify(answer.body))) await answers(Promise.resolve(answer), String(n), whole.join(""));
+        else expect(answer.body).toMatchObject({ state: "finished", exit_code: 0, output: `out-${n}` });
         ran.push(`E${n}`);
       } else expect(answer).toMatchObject({ status: 409 });
     }
@@ -69,13 +86,16 @@ for (const shell of ["bash", "zsh", "fish"]) {
     expect(logged().filter((line) => !line.startsWith("T"))).toEqual(["E0", ...ran]);
 
     // Half a line stands at the next prompt and is finished there.
-    const last = exec(`echo E-last >> ${log}; sleep 0.5; echo out-last`);
+    const last = held("-last", `${log}.last`);
     await until("the last exec to run", () => logged().includes("E-last"));
     await types("echo half");
-    expect(await last).toMatchObject({ status: 200, body: { ...echoed, output: expect.stringMatching(/out-last$/) } });
+    await http.shows(api.name, (screen) => screen.lines.some((line) => line.startsWith("echo half")));
+    writeFileSync(`${log}.last`, "");
+    await answers(last, "-last", "echo half");
     expect(await exec("echo no")).toMatchObject({ status: 409, body: failure("prompt_not_empty", /echo half/) });
     await types(`-done >> ${log}\r`);
     await until("the line to run", () => logged().at(-1) === "half-done");
+    await api.until("prompt");
     expect(await api.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
   });
 }

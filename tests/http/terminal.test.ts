@@ -68,7 +68,8 @@ describe("input", () => {
 
   test("is counted in the generation, and waits for nobody", async () => {
     await http.create({ name: "counted", command: "stty -echo; echo ready; sleep 1000" });
-    await http.shows("counted", "ready");
+    // With its line's end, which is read later at times.
+    await http.shows("counted", ({ lines, cursor }) => lines[0] === "ready" && cursor.row === 1);
     const { generation } = await http.screen("counted");
     await http.type("counted", "x");
     expect((await http.screen("counted")).generation).toBe(generation + 1);
@@ -294,8 +295,7 @@ describe("history", () => {
       rows: 10,
       command: "for i in $(seq 1 3000); do echo line $i of many; done; sleep 1000",
     });
-    await http.shows("lines", "line 3000 of many");
-    const screen = await http.screen("lines");
+    const screen = await http.shows("lines", ({ lines }) => lines.join("\n").endsWith("line 3000 of many\n"));
     expect(screen).toMatchObject({ total_lines: 3001, first_line_index: 2991 });
     const first = await http.scrollback("lines", "limit=2");
     expect(first).toMatchObject({

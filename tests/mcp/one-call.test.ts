@@ -236,6 +236,10 @@ stty echo icanon`,
     const list = await good("wsh_list_sessions", { tag: "exec" });
     const { name, pid } = list.find(({ command }: { command: string }) => command.includes(started));
     const host = hostOf(pid);
+    // The shell has told of it, and its session process has heard that.
+    await until("its start to be known", async () => {
+      return (await good("wsh_get_status", { session: name })).last_command?.state === "running";
+    });
     process.kill(host, "SIGSTOP");
     let command_id: number | undefined;
     try {

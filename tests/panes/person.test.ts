@@ -190,6 +190,9 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   await wsh.ok("exec", "dev:0.0", "--", "echo one");
   await wsh.ok("exec", "dev:0.1", "--", "echo two");
   await wsh.ok("exec", "dev:logs", "--", "echo three");
+  // The prompts after the commands are part of the picture that must not change.
+  await wsh.shows("dev:0.0", /^one\n\$ ?$/m);
+  await wsh.shows("dev:0.1", /^two\n\$ ?$/m);
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /^one/m });
   await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: /^one/m, flags: ["--independent"] });
   const before = await person.sees(/two/);

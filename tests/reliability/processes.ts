@@ -1,5 +1,6 @@
 /** Facts of /proc about processes: parents, states, descriptors, memory. */
 import fs from "node:fs";
+import { until } from "../support/until.ts";
 
 /** A field of /proc/PID/stat after the name, counted as proc(5) does; null when the process is gone. */
 function statField(pid: number, field: number): string | null {
@@ -21,6 +22,12 @@ export function parentOf(pid: number): number | null {
 export function hasEnded(pid: number): boolean {
   const state = statField(pid, 3);
   return state === null || state === "Z" || state === "X";
+}
+
+/** Stops a process; a busy machine takes a moment until the kernel says that it is stopped. */
+export async function stopProcess(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  await until(`process ${pid} to be stopped`, () => statField(pid, 3) === "T");
 }
 
 export function descriptorsOf(pid: number): number {

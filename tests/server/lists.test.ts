@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import { listSessions } from "../../src/instance/registry/registry.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Connection } from "../../src/wire/connection.ts";
+import { stopProcess } from "../reliability/processes.ts";
 import { within } from "../support/attempts.ts";
 import { Gateway } from "../support/server.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
@@ -216,8 +217,7 @@ test("a stopped process is unresponsive at once, and itself again when it goes o
   for (const name of ["a", "b"]) await gateway.create({ name });
   const [host = 0, other = 0] = gateway.hosts();
   await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
-  process.kill(host, "SIGSTOP");
-  await until("it to be stopped", async () => / T /.test(await Bun.file(`/proc/${host}/stat`).text()));
+  await stopProcess(host);
   const states = await within(500, async () => (await listed(gateway)).map(({ state }) => state));
   expect(states).toEqual(["unresponsive", "prompt"]);
   process.kill(host, "SIGCONT");

@@ -11,6 +11,7 @@ import {
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
 import { written } from "../reliability/checkpoints/lost-sessions.ts";
+import { stopProcess } from "../reliability/processes.ts";
 import { within } from "../support/attempts.ts";
 import { failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
@@ -146,7 +147,7 @@ describe("a host that is stopped", () => {
     const hung = await http.create({ name: "hung", command: "sleep 1000" });
     await http.create({ name: "well", command: "sleep 1000" });
     const host = hostOf(hung.pid);
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     const first = await timed(http.list());
     expect(first.value).toMatchObject([
       { name: "hung", state: "unresponsive", id: hung.id },
@@ -175,7 +176,7 @@ describe("a host that is stopped", () => {
     const hung = await wsh.session("hung");
     await wsh.session("well");
     const host = hostOf(hung.pid);
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     const listed = await within(4_000, () => wsh.list());
     expect(listed.find(({ name }) => name === "hung")).toMatchObject({ state: "unresponsive" });
     const started = await timed(wsh.server());

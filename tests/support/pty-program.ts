@@ -1,9 +1,8 @@
 /** One program on a pseudo terminal, with everything it wrote so far: how PTY tests drive either adapter. */
 
 import type { Pty, PtyExit, PtyOpen } from "../../src/pty/port.ts";
+import { PATIENCE_MS } from "./until.ts";
 
-/** Below the 5 s that the test runner gives a test, so that the message names what did not come. */
-const DEADLINE_MS = 4_500;
 const POLL_MS = 5;
 
 export interface ProgramOptions {
@@ -21,9 +20,9 @@ export interface ProgramOptions {
 
 /** Resolves when `condition` holds. @throws when it does not within the deadline, naming `what` */
 export async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${DEADLINE_MS} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`);
     await Bun.sleep(POLL_MS);
   }
 }

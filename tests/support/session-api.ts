@@ -3,6 +3,9 @@ import type { CommandRecord, ExecResult, OutputResult, RunResult, Status } from 
 import type { ConditionInput, WaitResult } from "../../src/protocol/conditions.ts";
 import type { Http } from "./http.ts";
 
+/** Of the shells of tests (Wsh). */
+const PROMPT = "$ ";
+
 type Fields = Readonly<Record<string, unknown>>;
 export type RunAnswer = RunResult & { readonly screen: { readonly lines: readonly string[] }; decided_by: string };
 
@@ -39,6 +42,18 @@ export class SessionApi {
     if (result.decided_by === wanted) return result;
     const { lines } = await this.http.screen(this.name);
     throw new Error(`${wanted} did not come, but ${JSON.stringify(result)}; it shows:\n${lines.join("\n").trimEnd()}`);
+  }
+
+  /**
+   * Waits until bash's prompt stands on the screen, nothing typed behind it: it may still be printed when a command has
+   * ended and the state is `prompt`. Returns the cursor behind it.
+   */
+  async promptShown(): Promise<number> {
+    const { output_cursor } = await this.http.shows(
+      this.name,
+      ({ lines, cursor }) => lines[cursor.row]?.trimEnd() === PROMPT.trimEnd() && cursor.col === PROMPT.length,
+    );
+    return output_cursor;
   }
 
   status(): Promise<Status> {

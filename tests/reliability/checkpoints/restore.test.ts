@@ -93,6 +93,8 @@ test("a cursor from before is no place in what runs again", async () => {
   await wsh.ok("restore", "dev");
   await wsh.ok("exec", "dev", "--", "seq 1 500");
   expect((await wsh.run("output", "dev", "--since", String(since))).stderr).toContain("is none of this pane's");
+  // The prompt is output too, and comes after the command's end.
+  await wsh.shows("dev", /^500\n\$ ?$/m);
   const { output_cursor: now } = JSON.parse(await wsh.ok("status", "dev", "--json"));
   expect(await wsh.ok("output", "dev", "--since", String(now))).toBe("");
 });

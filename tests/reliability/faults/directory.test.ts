@@ -28,6 +28,11 @@ test("everything deleted: hosts and server come back, names and ids are the same
   expect(found.map(({ id, name, pid, tags }) => ({ id, name, pid, tags }))).toEqual(
     made.map(({ id, name, pid, tags }) => ({ id, name, pid, tags })),
   );
+  // A server that kept its connections lists them before they are found by their names.
+  await until("both by their names", async () => {
+    const found = await Promise.all(["one", "two"].map((name) => wsh.run("status", name)));
+    return found.every(({ code }) => code === 0);
+  });
   expect(await wsh.run("exec", "two", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
   await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
   await until("its list", async () => (await (await wsh.fetch("/sessions")).json()).length === 2);

@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { SessionClient } from "../../../src/cli/session/client.ts";
+import { WshError } from "../../../src/protocol/errors.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { parentOf } from "../processes.ts";
@@ -60,6 +61,16 @@ export class World implements AsyncDisposable {
   async ask<T>(known: Known, run: (client: SessionClient) => Promise<T>): Promise<T> {
     using client = await SessionClient.open(this.wsh.instance, known.name);
     return await run(client);
+  }
+
+  /** Waits until a session whose files were deleted has registered again, under its name. */
+  foundAgain(known: Known): Promise<unknown> {
+    return until(`session ${known.name} to be found again`, () =>
+      this.ask(known, async (client) => (await client.call("session.get", {})).state !== "lost").catch((thrown) => {
+        if (WshError.from(thrown).code === "session_not_found") return false;
+        throw thrown;
+      }),
+    );
   }
 
   screenOf(known: Known): Promise<string[]> {

@@ -8,6 +8,9 @@ import type { Wsh } from "../wsh.ts";
 import { program } from "../wsh-program.ts";
 import { describeRows, OuterScreen } from "./outer-screen.ts";
 
+/** Longest wait for the end of a terminal whose program has ended, in ms: another process may keep it open. */
+const CLOSE_MS = 2_000;
+
 export interface EmulatorOptions {
   readonly rows?: number;
   readonly cols?: number;
@@ -21,6 +24,7 @@ export class EmulatorTerminal implements AsyncDisposable {
   /** Everything that was written to the terminal. */
   private written: Buffer[] = [];
   private shown: Promise<void> = Promise.resolve();
+  private readonly closed = Promise.withResolvers<void>();
   private readonly pty: Bun.Terminal;
   private readonly child: Bun.Subprocess;
 
@@ -33,7 +37,12 @@ export class EmulatorTerminal implements AsyncDisposable {
     this.child = Bun.spawn([...command, ...args], {
       cwd: wsh.dir,
       env: { ...wsh.env, COLORTERM: "truecolor", ...env },
-      terminal: { rows, cols, data: (_, bytes) => this.receive(bytes) },
+      terminal: {
+        rows,
+        cols,
+        data: (_, bytes) => this.receive(bytes),
+        exit: () => this.closed.resolve(),
+      },
     });
     if (this.child.terminal === undefined) throw new Error("no terminal was made");
     this.pty = this.child.terminal;
@@ -61,8 +70,12 @@ export class EmulatorTerminal implements AsyncDisposable {
     return this.child.pid;
   }
 
+  /** Resolves with the exit code once what was written before has been read, too. */
   get exited(): Promise<number> {
-    return this.child.exited;
+    return this.child.exited.then(async (code) => {
+      await Promise.race([this.closed.promise, Bun.sleep(CLOSE_MS)]);
+      return code;
+    });
   }
 
   /** Bytes written so far, as text. */
