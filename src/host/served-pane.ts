@@ -91,6 +91,10 @@ export function servedPane(session: Session, place: PanePlace): Served {
     },
     between: async ({ op, input, caller, access, signal }, peer) => {
       if (op === "host.served") return place.recovery.served(input, peer);
+      if (op === "host.typed_beside") {
+        priority.typedBeside();
+        return {};
+      }
       if (op === "host.keep") {
         peer.onClosed = session.lifetime.keep();
         return {};

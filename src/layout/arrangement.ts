@@ -28,6 +28,8 @@ import { OWN_CONTEXT, PaneLink } from "./pane-link.ts";
 
 /** Changes of panes within this time are looked at together, in ms: of twenty panes, each costs a look at all. */
 const LISTED_MS = 20;
+/** Shortest time between two messages to the other panes that a person types, in ms: each wakes a process. */
+const TYPED_MS = 100;
 
 /** How a program ended. */
 export interface Exit {
@@ -93,6 +95,8 @@ export class Arrangement {
   /** Windows that viewers with an active window of their own look at, and the sizes of their terminals that decide. */
   private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private isOver = false;
+  /** When panes were told last that a person types in another. */
+  private typedAt = Number.NEGATIVE_INFINITY;
   private settling: Timer | null = null;
 
   constructor(
@@ -148,6 +152,14 @@ export class Arrangement {
     if (this.current.panes[pane] === undefined)
       throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
     throw new WshError("host_unavailable", `the process of pane '${pane}' does not answer`);
+  }
+
+  /** A person has typed in these panes: the others leave the processors to the echo. */
+  typedIn(panes: readonly string[]): void {
+    const now = performance.now();
+    if (now - this.typedAt < TYPED_MS) return;
+    this.typedAt = now;
+    for (const [pane, link] of this.links) if (!panes.includes(pane)) link.typedBeside();
   }
 
   /** Runs one change after the others. */

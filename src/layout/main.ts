@@ -20,6 +20,7 @@ import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
 import { changedLooks, loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { GiveBack } from "../platform/memory-release.ts";
+import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
 import { paneId } from "../protocol/names.ts";
 import type { ElementState } from "../session/drawing/element.ts";
@@ -44,6 +45,7 @@ const LAST_MS = 1_500;
 const FLUSH_MS = 2_000;
 
 export async function runLayout(): Promise<void> {
+  takeShortTurns(true);
   let begun: Awaited<ReturnType<typeof begin>>;
   try {
     begun = await begin();

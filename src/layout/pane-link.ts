@@ -44,6 +44,9 @@ export interface PaneLinkPort {
   ended(end: StreamEnd | null): void;
 }
 
+/** A pane that printed within this time may be flooding, in ms: a flood's picture comes several times as often. */
+const PRINTING_MS = 500;
+
 /**
  * Times from the last news to one more question, in ms. A shell starts a program a moment after what it has printed, and
  * a program that replaces another prints nothing. There are no more once the state lasts until the process runs again.
@@ -66,6 +69,7 @@ export class PaneLink {
   private asking = false;
   private later: Timer | null = null;
   private askTimer: Timer | null = null;
+  private paintedAt = Number.NEGATIVE_INFINITY;
   private typedAt = Number.NEGATIVE_INFINITY;
   private isStale = false;
   /** How long the info holds; null: not known. */
@@ -153,6 +157,12 @@ export class PaneLink {
     this.typedAt = performance.now();
   }
 
+  /** A person types in another pane. One that prints is told, and leaves the processors to the echo if it floods. */
+  typedBeside(): void {
+    if (this.isView || this.over || performance.now() - this.paintedAt > PRINTING_MS) return;
+    this.connection.request("host.typed_beside", {}, OWN_CONTEXT).catch(() => {});
+  }
+
   /** @throws what the pane's process answered */
   request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
     return this.connection.request(op, input, context);
@@ -225,6 +235,7 @@ export class PaneLink {
       const update = v.parse(FrameUpdateSchema, messageJson(message));
       const { view, events } = applyFrame(this.frame, update);
       this.frame = view;
+      this.paintedAt = performance.now();
       if (events.bell) this.port.rang();
       if (events.clipboard !== null) this.port.copied(events.clipboard);
       this.port.painted();

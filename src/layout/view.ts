@@ -273,6 +273,7 @@ export class WindowView implements Shown {
         const { links, ended } = self.arrangement;
         const panes = window.synchronized ? panesIn(window) : [window.active];
         for (const pane of panes) if (!ended.has(pane)) links.get(pane)?.type(bytes);
+        self.arrangement.typedIn(panes);
       },
     };
   }

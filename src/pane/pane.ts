@@ -24,7 +24,7 @@ import { Commands, type CommandsPort } from "./commands/commands.ts";
 import { execTargetOf } from "./exec-target.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
-import { Program } from "./program.ts";
+import { type OutputHold, Program } from "./program.ts";
 import { echoes, QueryAnswers } from "./query-answers.ts";
 import { SecretInput } from "./secret-input.ts";
 import type { Lasting } from "./state/lasting.ts";
@@ -192,7 +192,7 @@ export class Pane {
   }
 
   /** Until disposed, blocks the program's output as on a stopped terminal. */
-  hold(): Disposable {
+  hold(): OutputHold {
     return this.program.hold();
   }
 

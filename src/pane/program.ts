@@ -54,6 +54,12 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
   return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
+/** Output that waits. */
+export interface OutputHold extends Disposable {
+  /** Lets that many bytes through all the same. */
+  pass(bytes: number): void;
+}
+
 export class Program implements ProgramPort {
   readonly terminal: TerminalModel;
   /** Everything that the program should read goes through here. */
@@ -198,11 +204,13 @@ export class Program implements ProgramPort {
   /**
    * Until disposed, the program's output blocks after at most a quantum more, as on a stopped terminal.
    * Its end is not reported before its output.
+   * @returns `pass` lets that many bytes more through
    */
-  hold(): Disposable {
+  hold(): OutputHold {
     const hold = {};
     this.holds.add(hold);
     return {
+      pass: (bytes) => this.pass(Math.min(bytes, this.owed)),
       [Symbol.dispose]: () => {
         if (this.holds.delete(hold)) this.acknowledge(0);
       },
@@ -281,10 +289,13 @@ export class Program implements ProgramPort {
 
   private acknowledge(bytes: number): void {
     this.owed += bytes;
-    if (this.holds.size > 0 || this.owed === 0) return;
-    const { owed } = this;
-    this.owed = 0;
-    this.current?.ack(owed);
+    if (this.holds.size === 0) this.pass(this.owed);
+  }
+
+  private pass(bytes: number): void {
+    if (bytes === 0) return;
+    this.owed -= bytes;
+    this.current?.ack(bytes);
   }
 
   private finish(generation: number, exit: PtyExit): void {

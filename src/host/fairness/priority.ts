@@ -35,6 +35,13 @@ const GROUP = "/proc/self/autogroup";
  * of eight 5, of 16 ten (m).
  */
 const CROWD = 4;
+/**
+ * Processors are short when it waits half as long as it runs: one flood on two processors waits as long as it runs, of
+ * three each waits three times as long (m); where processors are left, hardly at all.
+ */
+const SHORT = 0.5;
+/** How long a flood stands aside for keys in another pane, in ms: longer than the time between two messages. */
+const ASIDE_MS = 250;
 
 export class FloodPriority {
   private timer: Timer | null = null;
@@ -47,6 +54,7 @@ export class FloodPriority {
   private time = processorTime();
   /** Windows since others crowded the processors. */
   private roomy = PATIENCE_WINDOWS;
+  private isShort = false;
 
   /**
    * @param attended whether a person is watching, who would have to wait
@@ -55,9 +63,17 @@ export class FloodPriority {
   constructor(
     private readonly attended: () => boolean,
     private readonly prepare: () => void,
-    private readonly pace: Pick<FloodPace, "begin" | "end">,
+    private readonly pace: Pick<FloodPace, "begin" | "end" | "standAside" | "isAside">,
   ) {
     takeShortTurns(true);
+  }
+
+  /** A person types in another pane of the session: where processors are short, a flood leaves them to the echo. */
+  typedBeside(): void {
+    if (this.windows === 0 || !this.isShort) return;
+    this.pace.standAside(ASIDE_MS);
+    takeShortTurns(false);
+    if (this.nice === USUAL && setGroup(BACK)) this.nice = BACK;
   }
 
   /** Marks a request as pending until the returned function is called. */
@@ -80,22 +96,27 @@ export class FloodPriority {
   }
 
   private look(): void {
-    const flows = this.bytes >= (this.nice === USUAL ? FLOOD_BYTES : CALM_BYTES);
+    const { isAside } = this.pace;
+    const yields = this.nice !== USUAL || isAside;
+    const flows = this.bytes >= (yields ? CALM_BYTES : FLOOD_BYTES);
     this.bytes = 0;
     // A window of a session that yields may contain nothing but a pause.
-    this.calm = flows || this.nice === USUAL ? 0 : this.calm + 1;
+    this.calm = flows || !yields ? 0 : this.calm + 1;
     const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
     this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;
     if (this.windows === 1) this.prepare();
     const before = this.time;
     this.time = processorTime();
     this.roomy = waitedLong(before, this.time, CROWD) ? 0 : this.roomy + 1;
+    // Who stands aside waits for nobody, however short processors are.
+    if (!isAside) this.isShort = waitedLong(before, this.time, SHORT);
     const mayStandBack = this.roomy < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
-    const nice = this.windows >= PATIENCE_WINDOWS && mayStandBack ? BACK : USUAL;
+    const standsBack = this.windows >= PATIENCE_WINDOWS && mayStandBack;
+    const nice = standsBack || (isAside && this.windows > 0) ? BACK : USUAL;
     const changed = nice === this.nice || setGroup(nice);
     if (changed) this.nice = nice;
-    if (nice === BACK) this.standBack();
-    else this.comeForward();
+    if (standsBack) this.standBack();
+    else if (nice === USUAL) this.comeForward();
     if (this.windows > 0 || !changed || this.timer === null) return;
     clearInterval(this.timer);
     this.timer = null;

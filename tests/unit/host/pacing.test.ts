@@ -7,16 +7,20 @@ function paced(waitedPerLook: number) {
   let looks = 0;
   let pauses = 0;
   let held = 0;
-  const hold = (): Disposable => {
+  let passed = 0;
+  const hold = () => {
     pauses++;
     held++;
-    return { [Symbol.dispose]: () => void held-- };
+    const pass = (bytes: number) => {
+      passed += bytes;
+    };
+    return { pass, [Symbol.dispose]: () => void held-- };
   };
   const pace = new FloodPace(hold, () => {
     looks++;
     return { ran: looks * 1e6, waited: looks * waitedPerLook };
   });
-  return { pace, seen: () => ({ looks, pauses, held }) };
+  return { pace, seen: () => ({ looks, pauses, held, passed }) };
 }
 
 test("who waits long for a processor pauses, and all is as before when it is over", async () => {
@@ -38,4 +42,19 @@ test("who shares a processor with one other does not pause", async () => {
   await until("a few looks", () => seen().looks >= 6);
   pace.end();
   expect(seen().pauses).toBe(0);
+});
+
+test("who stands aside is read in drops, and whole again some time after it was asked last", async () => {
+  const { pace, seen } = paced(3e6);
+  pace.standAside(60_000);
+  expect(seen()).toMatchObject({ held: 1, passed: 0 });
+  expect(pace.isAside).toBe(true);
+  await until("some drops", () => seen().passed > 0);
+  // What others ask for meanwhile changes nothing.
+  pace.begin();
+  pace.end();
+  expect(seen().held).toBe(1);
+  pace.standAside(0);
+  await until("the end", () => !pace.isAside);
+  expect(seen()).toMatchObject({ held: 0, pauses: 1 });
 });
