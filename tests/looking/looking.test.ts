@@ -120,7 +120,11 @@ describe("looking back", () => {
     const { person, wsh } = all;
     person.type("clear; echo keep this line\r");
     await person.sees(/^keep this line$/m);
-    person.type(`${LOOK}?keep\rV`);
+    person.type(`${LOOK}?keep\r`);
+    await person.sees(/1 of 1/);
+    const found = JSON.stringify(await person.rows());
+    person.type("V");
+    await until("the selection", async () => JSON.stringify(await person.rows()) !== found);
     await wsh.ok("send", "dev", "clear; seq 1 200000; clear; echo over", "--enter");
     await until("the flood is over", async () => (await wsh.screen("dev")).includes("over"));
     expect(await person.text()).toMatch(/^keep this line/m);
