@@ -53,7 +53,7 @@ function adviceOn(code: string, trust: string): string {
   const now = `the clock here says ${new Date().toISOString().slice(0, 16)}Z`;
   switch (code) {
     case "CERT_HAS_EXPIRED":
-      return `Renew it on the server; ${now}.`;
+      return `Renew it on the server, or set the clock here where that is wrong; ${now}.`;
     case "CERT_NOT_YET_VALID":
       return `Set the clock here, or have it made anew with the server's clock set; ${now}.`;
     case "ERR_TLS_CERT_ALTNAME_INVALID":

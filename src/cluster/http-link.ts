@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
-import { WshError } from "../protocol/errors.ts";
+import { isRefusal, WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
@@ -12,7 +12,6 @@ import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, errorThere, readAnswer } from "./answer.ts";
 import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
-import { tlsTrouble } from "./certificate-step.ts";
 import { openEvents } from "./event-stream.ts";
 import {
   CLOCK_MS,
@@ -22,10 +21,12 @@ import {
   type LinkState,
   type LinkStep,
   sentCaller,
+  UNDECIDED,
 } from "./link.ts";
 import { openStream } from "./stream.ts";
 import { isWait, untilDecided } from "./wait-again.ts";
 import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
+import { wayTrouble } from "./way-trouble.ts";
 
 /** Age of an answer up to which the machine is taken to be there, in ms. */
 const FRESH_MS = 2_000;
@@ -253,7 +254,7 @@ export class HttpLink implements Link {
     const seconds = Math.round(Math.abs(this.clockAhead) / 1_000);
     if (Math.abs(this.clockAhead) <= CLOCK_MS) return { step: "clock", ok: true, text: "agrees with the one here" };
     const text = `${seconds} s ${this.clockAhead > 0 ? "ahead of" : "behind"} the one here`;
-    return { step: "clock", ok: true, text, advice: "Set both by NTP: certificates and times in lists go by them." };
+    return { step: "clock", ok: true, text, advice: `${UNDECIDED}, since certificates go by them.` };
   }
 
   async close(): Promise<void> {
@@ -266,7 +267,7 @@ export class HttpLink implements Link {
     const silentMs = this.askedAt === null ? 0 : performance.now() - this.askedAt;
     if (trouble === null) return silentMs > STALE_MS ? "stale" : "healthy";
     if (trouble.code === "host_version") return "version";
-    return trouble.status === 401 || trouble.status === 403 ? "rejected" : "unreachable";
+    return isRefusal(trouble.status) ? "rejected" : "unreachable";
   }
 
   /** Where the machine answers. @throws WshError machine_unreachable and others: nothing was sent */
@@ -354,7 +355,7 @@ export class HttpLink implements Link {
   }
 
   private unreachable(cause: unknown): WshError {
-    const why = cause instanceof Error ? `: ${tlsTrouble(cause) ?? cause.message}` : "";
+    const why = cause instanceof Error ? `: ${wayTrouble(cause)}` : "";
     return new WshError(
       "machine_unreachable",
       `machine '${this.machine}' does not answer${why}`,

@@ -54,6 +54,9 @@ export interface LinkState {
 /** Clocks that differ by more, in ms, make credentials, certificates and times in lists wrong. */
 export const CLOCK_MS = 5_000;
 
+/** The advice where two clocks differ, and nothing says which of them is right. */
+export const UNDECIDED = "Which of them is wrong cannot be told from here: set both by NTP";
+
 /** One step of the way, for `wsh doctor`. */
 export interface LinkStep {
   readonly step: string;

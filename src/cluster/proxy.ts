@@ -5,6 +5,7 @@
 import { startServer } from "../instance/launch/server.ts";
 import { resolveInstance } from "../instance/paths.ts";
 import { Outbox } from "../wire/outbox.ts";
+import { writeThrough } from "../wire/sink.ts";
 import { Wire } from "../wire/socket.ts";
 
 /** The line after which every byte is the server's. */
@@ -22,20 +23,19 @@ export async function runProxy(name: string | undefined): Promise<void> {
 async function proxy(socket: string): Promise<void> {
   const over = Promise.withResolvers<void>();
   const out = Bun.stdout.writer();
-  let taken: (() => void) | null = null;
+  let drained: (() => void) | null = null;
   const wire = await Wire.connect(socket, {
     data(bytes) {
-      out.write(new Uint8Array(bytes));
-      const flushed = out.flush();
-      if (!(flushed instanceof Promise)) return;
+      const taken = writeThrough(out, bytes);
+      if (taken === null) return;
       wire.pause();
-      void flushed.then(
+      void taken.then(
         () => wire.resume(),
         () => over.resolve(),
       );
     },
     drain() {
-      if (up.drain()) taken?.();
+      if (up.drain()) drained?.();
     },
     close: () => over.resolve(),
   });
@@ -47,7 +47,7 @@ async function proxy(socket: string): Promise<void> {
       up.write(new Uint8Array(bytes));
       while (up.pending > 0) {
         await new Promise<void>((resolve) => {
-          taken = resolve;
+          drained = resolve;
         });
       }
     }

@@ -32,8 +32,12 @@ export interface Pipe {
 
 export interface PipeEvents {
   received(data: string | Uint8Array): void;
-  lost(): void;
+  /** @param isEnded the other end has said that the session's process ended it: the way is as it was */
+  lost(isEnded?: boolean): void;
 }
+
+/** Reason in the close frame for a connection that the session's process ended. */
+export const STREAM_ENDED = "session ended";
 
 /** @throws WshError what the other machine answered; machine_unreachable when it does not */
 export function openStream(url: string, options: SocketOptions, machine: string, events: WireEvents): Promise<Carrier> {
@@ -55,8 +59,8 @@ function webSocketPipe(socket: WebSocket, { received, lost }: PipeEvents): Pipe 
     if (typeof data === "string") received(data);
     else if (data instanceof ArrayBuffer) received(new Uint8Array(data));
   };
-  socket.onclose = lost;
-  socket.onerror = lost;
+  socket.onclose = ({ reason }) => lost(reason === STREAM_ENDED);
+  socket.onerror = () => lost();
   return { send: (data) => socket.send(typeof data === "string" ? data : data.slice()), close: () => socket.close() };
 }
 
@@ -81,7 +85,7 @@ class LinkStream implements Carrier {
   ) {
     this.opened = this.opening.promise;
     this.timer = setTimeout(() => this.lost(), OPEN_MS);
-    this.pipe = open({ received: (data) => this.receive(data), lost: () => this.lost() });
+    this.pipe = open({ received: (data) => this.receive(data), lost: (isEnded) => this.lost(isEnded) });
   }
 
   write(bytes: Uint8Array): number {
@@ -167,11 +171,11 @@ class LinkStream implements Carrier {
     if (!this.isOver) this.pipe.send(JSON.stringify(note));
   }
 
-  private lost(): void {
+  private lost(isEnded = false): void {
     if (this.isOver) return;
     this.end();
     // No effect once it has opened.
     this.opening.reject(new WshError("machine_unreachable", `machine '${this.machine}' does not answer`));
-    if (this.isOpen) this.events.close();
+    if (this.isOpen) this.events.close(!isEnded);
   }
 }

@@ -1,10 +1,10 @@
 /** The way to a gateway that listens on TCP: it is there or not, and a token admits to it. */
 import net from "node:net";
-import { WshError } from "../protocol/errors.ts";
 import { type HttpAddress, plainHost } from "../protocol/machines.ts";
 import { type CertificateStep, certificateStep } from "./certificate-step.ts";
 import type { LinkStep } from "./link.ts";
 import type { Base, Way } from "./way.ts";
+import { wayTrouble } from "./way-trouble.ts";
 
 /** Longest wait for `/health`, in ms. */
 const HEALTH_MS = 5_000;
@@ -39,7 +39,7 @@ export class TcpWay implements Way {
       const { status } = await fetch(`${url}/health`, { signal, ...(tls === undefined ? {} : { tls }) });
       text = `${url} answers (${status})`;
     } catch (thrown) {
-      trouble = `${url}: ${WshError.from(thrown).message}`;
+      trouble = `${url}: ${thrown instanceof Error ? wayTrouble(thrown) : String(thrown)}`;
     }
     const certificate = isSecure ? await this.certificate() : null;
     if (certificate !== null && !certificate.ok) {

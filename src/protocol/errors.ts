@@ -143,6 +143,11 @@ export function statusOf(code: ErrorCode): number {
   return kinds[code].status;
 }
 
+/** Whether a status says that the caller is not admitted, or may not do what it asked: it was answered. */
+export function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
 /** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 

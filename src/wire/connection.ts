@@ -83,7 +83,7 @@ export class Connection {
    * Connects and says hello.
    * @param timeoutMs longest wait for a session process that accepts but does not answer, in ms
    * @throws WshError session_not_found (no listener), host_unavailable (no answer), host_version (speaks another
-   * version)
+   * version), machine_unreachable (the way to it was lost)
    */
   static async open(
     address: string | Dial,
@@ -98,7 +98,7 @@ export class Connection {
     const wireEvents: WireEvents = {
       data: (bytes) => connection.receive(bytes),
       drain: () => void connection.outbox.drain(),
-      close: () => connection.lost(),
+      close: (isCut) => connection.lost(isCut),
     };
     if (typeof address !== "string") connection.wire = await address.open(wireEvents);
     else
@@ -220,13 +220,15 @@ export class Connection {
     this.helloWaiter = null;
   }
 
-  private lost(): void {
+  private lost(isCut = false): void {
     if (this.closed) return;
     this.closed = true;
     this.outbox.clear();
     // Not yet a host that answers: it has died meanwhile, and only its socket was still there.
     this.helloWaiter?.reject(
-      new WshError("session_not_found", `the session process at ${this.path} ended before it answered`),
+      isCut
+        ? new WshError("machine_unreachable", `the way to '${this.path}' was lost before it answered`)
+        : new WshError("session_not_found", `the session process at ${this.path} ended before it answered`),
     );
     const error = this.lostError();
     for (const { reject } of this.waiting.values()) reject(error);

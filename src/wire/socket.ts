@@ -27,8 +27,11 @@ export interface WireEvents {
   data(bytes: Uint8Array): void;
   /** Called after a write that was not taken in full; sometimes without one. */
   drain(): void;
-  /** Called once, as the last event; not for the owner's own `end`. */
-  close(): void;
+  /**
+   * Called once, as the last event; not for the owner's own `end`.
+   * @param isCut the way is lost, and what is at its other end may go on; of this machine there is no such way
+   */
+  close(isCut?: boolean): void;
 }
 
 /** What carries a connection's bytes. */

@@ -163,20 +163,27 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     });
   });
 
-  test("with a machine whose clock is minutes off", async () => {
+  test("with a machine whose clock is minutes off, and where the own one is: it differs from several that agree", async () => {
     await serveWith(authority.sign());
-    const machine = await fleet.client(await fleet.credentials("machine", "late"));
     const said: Omit<Beat, "at"> = {
       ...{ boot: "a boot", rev: 1, settled: true, wsh: PROTOCOL_VERSION, version: "0", hostname: "late" },
       ...{ sessions: 0, load: 0, tags: [], accept: "named" },
     };
-    machine.subscribe(serviceSubject("PING"), {
-      callback: () => machine.publish(beatSubject("late"), JSON.stringify({ ...said, at: Date.now() - 300_000 })),
-    });
-    await machine.flush();
+    const joins = async (name: string): Promise<void> => {
+      const machine = await fleet.client(await fleet.credentials("machine", name));
+      const beat = (): string => JSON.stringify({ ...said, at: Date.now() - 300_000 });
+      machine.subscribe(serviceSubject("PING"), { callback: () => machine.publish(beatSubject(name), beat()) });
+      await machine.flush();
+    };
+    await joins("late");
     expect((await steps()).at(-1)).toMatchObject({
       ...{ subject: "fleet clock", state: "note", text: expect.stringContaining("late -300 s") },
-      advice: expect.stringContaining("NTP"),
+      advice: expect.stringContaining("Which of them is wrong cannot be told from here"),
+    });
+    await joins("later");
+    expect((await steps()).at(-1)).toMatchObject({
+      ...{ subject: "fleet clock", state: "note", advice: "Set the clock here by NTP." },
+      text: "the clock here is 300 s ahead of those of 2 machines, which agree: it is likely the wrong one",
     });
   });
 

@@ -119,14 +119,17 @@ async function newPlaced(
   create: ReturnType<typeof createOf>,
   { ifExists, json }: NewOptions,
 ): Promise<void> {
-  const [{ startServer }, { askServer }] = await Promise.all([
+  const [{ startServer }, { askServer }, { namesRequest, nextRequest }] = await Promise.all([
     import("../../instance/launch/server.ts"),
     import("../../instance/server-client.ts"),
+    import("../session/asked-there.ts"),
   ]);
   const tags = place.filter((tag) => tag !== ANYWHERE).map((tag) => checkTag(tag.replace(/^tag=/, "")));
   await startServer(instance);
   const body = { ...create, if_exists: ifExists, place: { tags } };
-  const info = v.parse(CreatedSessionSchema, await askServer(instance, "POST", "/sessions", { body }));
+  // A request with an id is placed by it instead of by loads: only what is asked again has one.
+  const again = namesRequest() ? { request: nextRequest() } : {};
+  const info = v.parse(CreatedSessionSchema, await askServer(instance, "POST", "/sessions", { body, ...again }));
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 

@@ -23,7 +23,7 @@ export function register(program: Command): void {
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       if (isServerAlive(instance)) {
-        await askServer(instance, "POST", "/server/stop");
+        await askServer(instance, "POST", "/server/stop").catch(unlessItEnded);
         await untilGone(instance);
         await endSessions(instance);
         return say("Server stopped.\n");
@@ -32,6 +32,11 @@ export function register(program: Command): void {
       const count = ended === 0 ? "" : ` ${ended} ${ended === 1 ? "session" : "sessions"} ended.`;
       return say(`No server running.${count}\n`);
     });
+}
+
+/** One that ends before it has answered does what it was asked, or was killed: whether it is gone is looked at. */
+function unlessItEnded(thrown: unknown): void {
+  if (WshError.from(thrown).code !== "outcome_unknown") throw thrown;
 }
 
 async function untilGone(instance: Instance): Promise<void> {

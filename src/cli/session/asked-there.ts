@@ -14,6 +14,11 @@ const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 
 let named = process.env[REQUEST_VARIABLE] ?? "";
 
+/** Whether the next request that changes something is one that the person asks again. */
+export function namesRequest(): boolean {
+  return named !== "";
+}
+
 /** The id of the next request that changes something: the one that the person asks again, else a new one. */
 export function nextRequest(): LinkRequest {
   const id = named === "" ? Bun.randomUUIDv7() : named;
@@ -51,7 +56,7 @@ export async function askOverStream(
   if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, way);
   // The rest of what only looks is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
-  if (isLook && !endsAlike(operation)) return checked({}, input);
+  if (isLook && !endsAlike(operation)) return checked({}, input).catch((thrown) => throwLost(machine, thrown, way));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
   const asked: AskedAgain = { machine, operation, id, firstAt, deadline, signal };
@@ -66,10 +71,20 @@ export async function askOverStream(
       );
       return await checked({ once, deadline: link.timeThere(deadline) }, input);
     } catch (thrown) {
-      if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
+      if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
       throw thrown;
     }
   });
+}
+
+function isWayLost(thrown: unknown, way: { isLost(): boolean }): boolean {
+  return WshError.from(thrown).code === "host_unavailable" && way.isLost();
+}
+
+/** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
+export function throwLost(machine: string, thrown: unknown, way: { isLost(): boolean }): never {
+  if (!isWayLost(thrown, way)) throw thrown;
+  throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, { machine }, { cause: thrown });
 }
 
 /** What was asked of a session that has ended has ended with it. */
@@ -96,7 +111,7 @@ async function waitOverStream(
       try {
         return await ask({}, own);
       } catch (thrown) {
-        if (WshError.from(thrown).code === "host_unavailable" && way.isLost()) throw new WayLost("", { cause: thrown });
+        if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
         throw thrown;
       }
     });

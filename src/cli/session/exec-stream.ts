@@ -37,7 +37,10 @@ export class ExecStream implements Disposable {
     private readonly print: (bytes: Uint8Array) => Promise<void>,
   ) {}
 
-  /** From here on the command that starts next is followed. */
+  /**
+   * From here on the command that starts next is followed.
+   * @throws WshError as SessionClient.open; machine_unreachable when the way there is lost: nothing was started
+   */
   static async open(
     instance: Instance,
     session: SessionClient,
@@ -51,7 +54,12 @@ export class ExecStream implements Disposable {
         stream.settle();
       },
     });
-    await stream.ask(null);
+    await stream.ask(null).catch(async (thrown) => {
+      const { client } = stream;
+      if (session.machine === null || client === null) throw thrown;
+      const { throwLost } = await import("./asked-there.ts");
+      throwLost(session.machine, thrown, { isLost: () => client.connection.isClosed });
+    });
     return stream;
   }
 

@@ -8,7 +8,7 @@ import { everyBeat, serviceSubject } from "../../protocol/fleet-subjects.ts";
 import { plainHost } from "../../protocol/machines.ts";
 import { rolePermissions } from "../authority/permissions.ts";
 import { certificateStep } from "../certificate-step.ts";
-import { CLOCK_MS, type LinkStep } from "../link.ts";
+import { CLOCK_MS, type LinkStep, UNDECIDED } from "../link.ts";
 import { connectAs, identityOf } from "./connection.ts";
 
 /** Longest wait for one server, in ms; time in which machines that are there have answered. */
@@ -152,11 +152,24 @@ function clockStep(offsets: ReadonlyMap<string, number>): LinkStep {
   }
   if (off.length === 0)
     return { step: "clock", ok: true, text: `${offsets.size} machines answer, and their clocks agree` };
+  const own = ownClock(offsets);
+  if (own !== null) return { step: "clock", ok: true, text: own, advice: "Set the clock here by NTP." };
   const text = off
     .slice(0, 8)
     .map(([name, ms]) => `${name} ${Math.round(ms / 1_000)} s`)
     .join(", ");
-  return { step: "clock", ok: true, text: `clocks differ: ${text}`, advice: "Set them by NTP." };
+  return { step: "clock", ok: true, text: `clocks differ: ${text}`, advice: `${UNDECIDED}.` };
+}
+
+/** That all machines agree with each other and not with the clock here; null where that does not say which is wrong. */
+function ownClock(offsets: ReadonlyMap<string, number>): string | null {
+  const all = [...offsets.values()];
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const isOwn = all.length > 1 && most - least <= CLOCK_MS && all.every((ms) => Math.abs(ms) > CLOCK_MS);
+  if (!isOwn) return null;
+  const seconds = Math.round(Math.abs(most) / 1_000);
+  const how = most < 0 ? "ahead of" : "behind";
+  return `the clock here is ${seconds} s ${how} those of ${all.length} machines, which agree: it is likely the wrong one`;
 }
 
 function keepOffset(offsets: Map<string, number>, message: { readonly subject: string; string(): string }): void {

@@ -48,10 +48,10 @@ export function streamPipe(
     listening[Symbol.dispose]();
     streams.delete(gone);
   };
-  function gone(): void {
+  function gone(isEnded = false): void {
     if (isOver) return;
     end();
-    lost();
+    lost(isEnded);
   }
   const send = (message: StreamMessage): void => {
     if (isOver) return;
@@ -65,8 +65,9 @@ export function streamPipe(
   };
   const listening = connection.listen(downSubject({ machine, user, stream }), ({ data }) => {
     const decoded = decodeStreamMessage(data);
-    if (decoded === null || decoded.number !== arrived++ || decoded.message.kind === "close") return gone();
+    if (decoded === null || decoded.number !== arrived++) return gone();
     const { message } = decoded;
+    if (message.kind === "close") return gone(true);
     if (message.kind === "note") received(message.text);
     else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
   });

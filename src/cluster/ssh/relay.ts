@@ -7,6 +7,7 @@
 import fs from "node:fs";
 import type { SshAddress } from "../../protocol/machines.ts";
 import { Outbox } from "../../wire/outbox.ts";
+import { writeThrough } from "../../wire/sink.ts";
 import { Wire } from "../../wire/socket.ts";
 import { PROXY_HELLO } from "../proxy.ts";
 import { proxyScript, runArgs, type SshProgram } from "./command.ts";
@@ -91,11 +92,10 @@ class Channel {
   private typed(bytes: Uint8Array): void {
     const { child, wire } = this;
     if (child === null || this.isOver) return;
-    child.stdin.write(new Uint8Array(bytes));
-    const flushed = child.stdin.flush();
-    if (!(flushed instanceof Promise)) return;
+    const taken = writeThrough(child.stdin, bytes);
+    if (taken === null) return;
     wire.pause();
-    void flushed.then(
+    void taken.then(
       () => wire.resume(),
       () => this.end(),
     );

@@ -6,6 +6,7 @@
  * passed on unread. Neither direction holds more than a credit (protocol/credit.ts).
  */
 import * as v from "valibot";
+import { STREAM_ENDED } from "../../cluster/stream.ts";
 import { requireAccess } from "../../operations/call.ts";
 import { findOperation } from "../../operations/table.ts";
 import { type Access, accessCovers, type Caller, callerLabel } from "../../protocol/caller.ts";
@@ -136,7 +137,7 @@ export class SessionRelay implements WebSocketEndpoint {
   /** The session process has ended the connection: what it sent last goes first. */
   private ended(): void {
     this.wire = null;
-    if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, "session ended");
+    if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, STREAM_ENDED);
   }
 
   private refuse(error: WshError): void {
@@ -152,7 +153,7 @@ export class SessionRelay implements WebSocketEndpoint {
       this.waiting = [];
       for (const bytes of waiting) this.send(bytes);
       if (this.waiting.length > 0) return;
-      if (this.wire === null) this.socket?.close(closeCodes.normal, "session ended");
+      if (this.wire === null) this.socket?.close(closeCodes.normal, STREAM_ENDED);
       else this.wire.resume();
     }
   }

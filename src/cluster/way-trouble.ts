@@ -1,0 +1,15 @@
+/** Why nothing came back from a gateway, in words: Bun's are for whoever wrote the request. */
+import { errorCode } from "../base/errno.ts";
+import { tlsTrouble } from "./certificate-step.ts";
+
+const words: Readonly<Record<string, string>> = {
+  ECONNRESET: "the connection was cut",
+  ECONNREFUSED: "nothing listens there",
+  ENOENT: "nothing listens there",
+  ETIMEDOUT: "no answer in time",
+};
+
+export function wayTrouble(error: Error): string {
+  if (error.name === "TimeoutError") return "no answer in time";
+  return tlsTrouble(error) ?? words[errorCode(error)] ?? error.message.replace(/ For more information, .*$/s, "");
+}

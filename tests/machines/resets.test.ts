@@ -1,0 +1,240 @@
+/**
+ * A way to a machine that is reset by the kernel, at each moment at which it can be: what the caller is told is that
+ * nothing was sent, or that the outcome is unknown, never how a socket ended; and no command runs twice.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import { join } from "node:path";
+import { HttpLink } from "../../src/cluster/http-link.ts";
+import { StdioRelay } from "../../src/cluster/ssh/relay.ts";
+import type { Base, Way } from "../../src/cluster/way.ts";
+import { WshError } from "../../src/protocol/errors.ts";
+import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
+import { VERSION } from "../../src/protocol/version.ts";
+import { ResettingProxy } from "../support/resetting-proxy.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(120_000);
+
+/** Words of a socket, and of processes of one machine, which say nothing of another machine. */
+const SOCKET_WORDS = /ECONN|EPIPE|socket connection|verbose|internal|the session process/;
+/** The caller's own time for what changes something, in ms. */
+const OWN_MS = 1_000;
+const caller = { kind: "cli", id: "test", connected: true } as const;
+const hello = JSON.stringify({ wsh: PROTOCOL_VERSION, version: VERSION, server_id: "far", hostname: "far" });
+
+function answer(body: string, length = body.length): string {
+  return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
+}
+
+const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-resets-"));
+afterAll(() => fs.rmSync(dir, { recursive: true }));
+
+function wayTo(base: Base): Way {
+  return { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
+}
+
+/** What is thrown for a look, and for what changes something. */
+async function troublesOver(base: Base, bytes = 10): Promise<WshError[]> {
+  const link = new HttpLink("far", wayTo(base));
+  const text = "x".repeat(bytes);
+  const calls = [
+    () => link.call("sessions.list", { all: true, server: "local", tag: [], all_machines: false }, { caller }),
+    () => link.call("input.send", { data: text }, { session: "dev", caller, deadline: Date.now() + OWN_MS }),
+  ];
+  const troubles: WshError[] = [];
+  for (const ask of calls) {
+    await link.hello();
+    troubles.push(
+      await ask().then(
+        () => new WshError("internal_error", "it was answered"),
+        (thrown) => WshError.from(thrown),
+      ),
+    );
+    expect(link.state.error).not.toMatch(SOCKET_WORDS);
+  }
+  return troubles;
+}
+
+const told = (troubles: readonly WshError[]): unknown[] =>
+  troubles.map(({ code, message }) => [code, SOCKET_WORDS.test(message)]);
+const TOLD = [
+  ["machine_unreachable", false],
+  ["outcome_unknown", false],
+];
+
+describe("a request", () => {
+  type End = (socket: net.Socket, head: string) => void;
+  const ends: Readonly<Record<string, { readonly bytes?: number; readonly end: End }>> = {
+    "in its middle": { bytes: 400_000, end: (socket) => socket.pause() && socket.resetAndDestroy() },
+    "before the answer": { end: (socket) => socket.resetAndDestroy() },
+    "in the middle of the answer's head": {
+      end: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Le", () => socket.resetAndDestroy()),
+    },
+    "in the middle of the answer": {
+      end: (socket) => socket.write(answer('{"result":', 5_000), () => socket.resetAndDestroy()),
+    },
+    "in the middle of an answer without a length": {
+      end: (socket) =>
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"res\r\n', () =>
+          socket.resetAndDestroy(),
+        ),
+    },
+  };
+  for (const over of ["a Unix socket", "TCP"]) {
+    for (const [when, { bytes, end }] of Object.entries(ends)) {
+      test(`over ${over} that is reset ${when}`, async () => {
+        const server = net.createServer((socket) => {
+          socket.on("error", () => {});
+          socket.on("data", (data) => {
+            const head = data.toString();
+            if (head.startsWith("GET /link ")) socket.write(answer(hello));
+            // A Unix socket knows no reset: what is unread when it closes makes one.
+            else if (over === "TCP") end(socket, head);
+            else end(Object.assign(socket, { resetAndDestroy: () => socket.destroy() }), head);
+          });
+        });
+        const unix = join(dir, "s");
+        await new Promise<void>((done) =>
+          over === "TCP" ? server.listen(0, "127.0.0.1", done) : server.listen(unix, done),
+        );
+        const address = server.address();
+        const base =
+          address === null || typeof address === "string"
+            ? { url: "http://localhost", unix, headers: {} }
+            : { url: `http://127.0.0.1:${address.port}`, headers: {} };
+        expect(told(await troublesOver(base, bytes))).toEqual(TOLD);
+        server.close();
+      });
+    }
+  }
+
+  test("that nobody has accepted when the listener is killed", async () => {
+    const unix = join(dir, "l");
+    const program = `
+      const answer = ${JSON.stringify(answer(hello))};
+      require("node:net").createServer((socket) => socket.on("data", () => socket.write(answer, () => socket.end()))).listen("${unix}");
+    `;
+    const start = async () => {
+      fs.rmSync(unix, { force: true });
+      const child = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "ignore", "ignore"] });
+      await until("it to listen", () => fs.existsSync(unix));
+      return child;
+    };
+    const base = { url: "http://localhost", unix, headers: {} };
+    for (const changes of [false, true]) {
+      const child = await start();
+      const link = new HttpLink("far", wayTo(base));
+      await link.hello();
+      child.kill("SIGSTOP");
+      const asked = changes
+        ? link.call("input.send", { data: "x" }, { session: "dev", caller, deadline: Date.now() + OWN_MS })
+        : link.call("sessions.list", { all: true, server: "local", tag: [], all_machines: false }, { caller });
+      const trouble = asked.then(
+        () => null,
+        (thrown) => WshError.from(thrown),
+      );
+      await until("the request to wait for the listener", () => waitsAt(unix));
+      child.kill("SIGKILL");
+      expect(told([(await trouble) ?? new WshError("internal_error", "it was answered")])).toEqual([
+        TOLD[changes ? 1 : 0] ?? [],
+      ]);
+    }
+  });
+});
+
+/** Whether a connection to the socket waits to be accepted, as Linux tells of it. */
+function waitsAt(path: string): boolean {
+  if (process.platform !== "linux") return true;
+  const lines = fs.readFileSync("/proc/net/unix", "utf8").split("\n");
+  // State 02: connecting, or connected and not accepted yet.
+  return lines.some((line) => line.endsWith(` ${path}`) && line.split(/\s+/)[5] === "02");
+}
+
+/** Ends of what takes the place of ssh and `wsh proxy` there, as text of a shell script. */
+const proxies: Readonly<Record<string, string>> = {
+  "that is gone before it has read anything": "exit 1",
+  "that is killed while it is written to": "read -r line; kill -9 $$",
+  "that ends after its hello": "echo wsh-proxy-1; read -r line; exit 0",
+  "that ends in the middle of its answer":
+    "echo wsh-proxy-1; read -r line; printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 999\\r\\n\\r\\nx'",
+};
+for (const [which, script] of Object.entries(proxies)) {
+  test(`a proxy on standard input ${which} ends its connection, and not this process`, async () => {
+    const path = join(dir, "relay");
+    const address = { kind: "ssh", user: null, host: "far", port: null, instance: null } as const;
+    const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"], batch: true }, address, join(dir, "c"));
+    relay.listen();
+    // As much as a socket holds, and more: an error of writing to it comes in several ways.
+    for (const bytes of [10, 300_000, 3_000_000]) {
+      const init = { unix: path, method: "POST", body: "x".repeat(bytes) };
+      const text = fetch("http://localhost/link/call", init).then((response) => response.text());
+      expect(WshError.from(await text.catch((thrown) => thrown))).toBeInstanceOf(WshError);
+    }
+    relay.stop();
+  });
+}
+
+describe("commands", () => {
+  let far: Wsh;
+  let near: Wsh;
+  let port = 0;
+  let token = "";
+
+  beforeAll(async () => {
+    far = new Wsh();
+    near = new Wsh();
+    await far.server("--bind", "127.0.0.1:0");
+    port = Number(new URL(JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0]).port);
+    token = (await far.ok("token")).trim();
+    await near.server();
+  });
+  afterAll(async () => {
+    await near[Symbol.asyncDispose]();
+    await far[Symbol.asyncDispose]();
+  });
+
+  /** Adds the machine as one whose streams are reset after so many pieces, and runs a command. */
+  async function resetAt(at: number, name: string, args: (session: string) => readonly string[]) {
+    await using proxy = await ResettingProxy.to(port, (line) => line.includes(" /link/stream"), at);
+    await far.session(name);
+    await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", name, "--token", token);
+    const { code, stderr } = await near.run(...args(`${name}/${name}`));
+    await near.ok("servers", "remove", name);
+    return { at, code, stderr, resets: proxy.resets };
+  }
+
+  const PIECES = [0, 1, 2, 3, 4, 5, 6];
+
+  test("that look say that the machine is not reached, wherever their stream is reset", async () => {
+    const done = await Promise.all(PIECES.map((at) => resetAt(at, `look${at}`, (session) => ["screen", session])));
+    const isLost = ({ stderr }: { stderr: string }): boolean =>
+      /(?:the way to .*look|machine 'look).*(?:lost|does not answer)/.test(stderr);
+    for (const one of done) {
+      const { at, code, stderr } = one;
+      // The connection may be reset after the answer has come.
+      expect({ at, isSaid: code === 0 || isLost(one), told: SOCKET_WORDS.exec(stderr) }).toEqual({
+        ...{ at, isSaid: true, told: null },
+      });
+    }
+    expect(done.filter(isLost).length).toBeGreaterThan(3);
+  });
+
+  test("that run something run it once at most, and say what is known of it", async () => {
+    const log = (at: number) => join(far.dir, `run${at}.log`);
+    const done = await Promise.all(
+      PIECES.map((at) => resetAt(at, `run${at}`, (session) => ["exec", session, "--", `echo run >>${log(at)}`])),
+    );
+    for (const { at, code, stderr } of done) {
+      const runs = fs.existsSync(log(at)) ? fs.readFileSync(log(at), "utf8").split("run\n").length - 1 : 0;
+      const isSaid =
+        runs === 0 ? /(?:the way to|machine) .*run/.test(stderr) && code !== 0 : code === 0 || code === 125;
+      expect({ at, runs: runs <= 1, isSaid, told: SOCKET_WORDS.exec(stderr) }).toEqual({
+        ...{ at, runs: true, isSaid: true, told: null },
+      });
+    }
+  });
+});
