@@ -17,10 +17,10 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
-/** Sets a title in 7 and in 8 bits, erases, turns the reading direction round, and is a tag of a page. */
-const HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e<img src=x onerror=alert(1)>\r\n";
+/** Sets a title in 7 and in 8 bits, erases, turns the reading direction round in every way, and is a tag of a page. */
+const HOSTILE = "\x1b]0;owned\x07\x9b2J\u202a\u202e\u2066\u2069\u200e\u200f\u061c<img src=x onerror=alert(1)>\r\n";
 /** What a terminal would obey. */
-const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/;
+const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 /** Rendered text keeps what is no control character. */
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 
@@ -87,7 +87,14 @@ test("no control character of whatever text reaches the terminal", async () => {
   machine.lie = (what, said) => (what === "sessions.list" ? said : poisoned(said));
   for (const line of [
     ...["servers", "servers info m1", "doctor m1", "list --all-machines", "status m1/dev", "commands m1/dev"],
-    ...["pane list m1/dev", "window list m1/dev", "exec m1/dev -- true", "rename m1/dev bad/name", "paste m1/dev"],
+    ...[
+      "pane list m1/dev",
+      "window list m1/dev",
+      "layout get m1/dev --tmux",
+      "exec m1/dev -- true",
+      "rename m1/dev bad/name",
+      "paste m1/dev",
+    ],
   ]) {
     const { stdout, stderr } = await near.run(...line.split(" "));
     expect({ line, obeyed: OBEYED.exec(stdout + stderr) }).toEqual({ line, obeyed: null });

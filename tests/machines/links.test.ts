@@ -75,6 +75,13 @@ test("a wrong token is said to be wrong", async () => {
     expect.objectContaining({ subject: "reach", state: "ok" }),
     expect.objectContaining({ subject: "token", state: "wrong", advice: expect.stringContaining("wsh token create") }),
   ]);
+  expect(added.stderr).toContain("is added, but refuses this one");
+  // It answers, and says what is to be done.
+  for (const which of [["--all-machines"], ["--server", "wrong"]]) {
+    const { code, stderr } = await near.run("list", ...which);
+    expect({ code, isGone: stderr.includes("'wrong' does not answer") }).toEqual({ code: 1, isGone: false });
+    expect(stderr).toMatch(/machine 'wrong' answers, and refuses its list.*does not admit.*\n.*wsh doctor/s);
+  }
   await near.ok("servers", "remove", "wrong");
 });
 

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
+import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { paneId } from "../../protocol/names.ts";
 import type { LostInfo, SessionInfo } from "../../protocol/session.ts";
 import { visibleCell } from "../../protocol/visible.ts";
@@ -76,10 +77,18 @@ async function findThere(instance: Instance, server: string | null): Promise<Sho
   const asked = await sessionsThere(instance, server);
   for (const { machine, trouble } of asked) {
     if (trouble === null) continue;
-    complain(`machine '${machine}' does not answer; its sessions are shown as they were: ${trouble.message}`);
+    complain(troubleWords(machine, trouble));
     process.exitCode = 1;
   }
   return asked.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
+}
+
+/** One that refuses is there, and what to do about it is another thing than about one that is gone. */
+function troubleWords(machine: string, trouble: WshError): string {
+  const { message, status } = trouble;
+  const asTheyWere = "its sessions are shown as they were";
+  if (!isRefusal(status)) return `machine '${machine}' does not answer; ${asTheyWere}: ${message}`;
+  return `machine '${machine}' answers, and refuses its list; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
 }
 
 function nameOf(one: Shown): string {

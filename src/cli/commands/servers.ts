@@ -88,7 +88,8 @@ async function add(instance: Instance, address: string, { name, token, ca, json 
   if (shown.health !== "healthy") process.exitCode = 1;
   if (json === true) return printJson(shown);
   if (shown.health === "healthy") return say(`Machine '${link.machine}' added: wsh ${shown.version} answers.\n`);
-  complain(`machine '${link.machine}' is added, but does not answer: ${shown.error ?? shown.health}`);
+  const trouble = shown.health === "rejected" ? "refuses this one" : "does not answer";
+  complain(`machine '${link.machine}' is added, but ${trouble}: ${shown.error ?? shown.health}`);
   complain(`See: wsh doctor ${link.machine}`);
 }
 
@@ -117,7 +118,9 @@ async function reload(instance: Instance, json: boolean): Promise<void> {
   try {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {
-    if (WshError.from(thrown).code !== "server_unavailable") throw thrown;
+    // One that has ended has no links.
+    const { code } = WshError.from(thrown);
+    if (code !== "server_unavailable" && code !== "outcome_unknown") throw thrown;
   }
   await list(instance, json);
 }

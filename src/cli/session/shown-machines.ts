@@ -86,8 +86,16 @@ async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry
   return members.map(({ hostname, health, error = health }) => ({
     machine: hostname,
     sessions: all.get(hostname) ?? [],
-    trouble: health === "healthy" || health === "stale" ? null : new WshError("machine_unreachable", error),
+    trouble: health === "healthy" || health === "stale" ? null : memberTrouble(hostname, health, error),
   }));
+}
+
+/** Why a machine of the fleet is not asked. */
+function memberTrouble(machine: string, health: ServerEntry["health"], error: string): WshError {
+  if (health !== "rejected") return new WshError("machine_unreachable", error);
+  return new WshError("access_denied", error === health ? "the fleet's servers do not admit this one" : error, {
+    hint: `\`wsh doctor ${machine}\` says which credentials, and what to do.`,
+  });
 }
 
 async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
