@@ -82,6 +82,26 @@ describe("what runs", () => {
     expect((await wsh.list())[0]).toMatchObject({ private: true });
   });
 
+  test("a session that nothing knows is none; one that has run nothing, or has ended, is known", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("quiet");
+    await wsh.session("gone");
+    await wsh.ok("exec", "gone", "--", "echo kept");
+    await wsh.ok("kill", "gone");
+    for (const args of [[], ["--json"], ["echo"]]) {
+      const { code, stdout, stderr } = await wsh.run("history", "--session", "nosuch", ...args);
+      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("'nosuch'") });
+    }
+    expect(await wsh.ok("history", "--session", "quiet")).toBe("No commands.\n");
+    expect(await wsh.ok("history", "--session", "gone")).toContain("echo kept");
+    expect(await wsh.ok("history", "--session", "gone", "nothing-of-it")).toBe("No commands.\n");
+
+    expect(await wsh.run("checkpoint", "list", "nosuch")).toMatchObject({
+      ...{ code: 1, stdout: "", stderr: expect.stringContaining("'nosuch'") },
+    });
+    expect(await wsh.ok("checkpoint", "list", "quiet")).toContain("no checkpoint has a label");
+  });
+
   test("bad filters are refused by name", async () => {
     await using wsh = new Wsh();
     expect(await wsh.run("history", "--since", "yesterday")).toMatchObject({

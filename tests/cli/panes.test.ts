@@ -127,6 +127,10 @@ describe("split, pane and window", () => {
     [["layout", "preset", "dev", "round"], 2, "round"],
     [["layout", "set", "dev", "0000,80x24,0,0,1"], 1, "checksum"],
     [["layout", "set", "dev", "none.toml"], 1, "none.toml"],
+    [["layout", "set", "/nosuch", "dev"], 2, "The file comes last: wsh layout set dev /nosuch"],
+    [["layout", "save", "./x.toml", "dev"], 2, "The file comes last: wsh layout save dev ./x.toml"],
+    [["layout", "set", "/one", "/two"], 2, "Give a session"],
+    [["layout", "set", "dev", "/dev/null"], 1, "no regular file"],
   ])("%j is refused with %d: %s", async (args, code, said) => {
     await using all = await instance();
     const { wsh, windows } = all;
@@ -136,6 +140,18 @@ describe("split, pane and window", () => {
     expect(finished.stdout).toBe("");
     expect((await windows("dev"))[0]?.panes).toHaveLength(1);
   });
+});
+
+test("a layout comes from standard input by -, and never from a pipe, which may have no writer", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  const pipe = join(wsh.dir, "pipe");
+  Bun.spawnSync(["mkfifo", pipe]);
+  const refused = await wsh.run("layout", "set", "dev", pipe);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("no regular file")]);
+  const input = '{"row": [{"command": "cat"}, {"command": "cat"}]}';
+  expect((await wsh.runWith({ input }, "layout", "set", "dev", "-")).code).toBe(0);
+  expect(JSON.parse(await wsh.ok("pane", "list", "dev", "--json"))).toHaveLength(2);
 });
 
 describe("layout files", () => {

@@ -1,6 +1,9 @@
 /** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
 import { Argument, type Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { parseTarget } from "../../protocol/names.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
@@ -73,6 +76,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
       const { listAll } = await import("../../lost/work.ts");
       const all = listAll(instance, configuredHostname(instance), name === undefined ? {} : { session: name });
+      if (name !== undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : sayList(all);
     }
     case "show": {
@@ -101,6 +105,15 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
       return say(`Deleted checkpoint '${deleted.label}' of session '${session}': ${kilobytes(deleted.bytes)}.\n`);
     }
   }
+}
+
+function isNothing({ named, lost, unreadable }: OperationOutput<"checkpoint.list">): boolean {
+  return named.length + lost.length + unreadable.length === 0;
+}
+
+/** One that runs, or has ended a while ago, may have no checkpoint. @throws WshError session_not_found */
+function requireKnown(instance: Instance, name: string): void {
+  findSession(instance, parseTarget(name));
 }
 
 function needed(value: string | undefined, action: Action, what: string): string {

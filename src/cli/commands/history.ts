@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import {
   type HistoryCommand,
@@ -16,8 +17,9 @@ import {
   type HistorySearchInput,
   HistorySearchSchema,
 } from "../../operations/history.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
-import { parsePlace } from "../../protocol/names.ts";
+import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { History } from "../../store/history/ask.ts";
 import { type HistoryPlaces, historyPlaces } from "../../store/history/places.ts";
@@ -149,6 +151,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   });
   const page = isFar ? await searchThere(instance, machine, history, search) : history.search(search);
   if ((page.unanswered ?? []).length > 0) process.exitCode = 1;
+  if (page.commands.length === 0 && !isFar) requireKnown(instance, history, search.session);
   if (json === true) return printJson(page);
   for (const warning of page.warnings ?? []) complain(warning);
   for (const { server, message } of page.unanswered ?? []) {
@@ -158,6 +161,24 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if (output === true) await say(page.commands.map(withOutput).join("\n"));
   else await printTable(page.commands);
   if (page.more && process.stdout.isTTY) complain("older ones match, too: -n prints more");
+}
+
+/**
+ * A session that has ended is known by what it ran, one that is there by its name.
+ * @throws WshError session_not_found
+ */
+function requireKnown(instance: Instance, history: History, session: string | undefined): void {
+  if (session === undefined || history.search(searchOf({ session, limit: 1 })).commands.length > 0) return;
+  try {
+    findSession(instance, parseTarget(session));
+  } catch (thrown) {
+    throw new WshError(
+      "session_not_found",
+      `no session '${session}' in instance '${instance.name}', and no command of one`,
+      {},
+      { cause: thrown },
+    );
+  }
 }
 
 /** The machine whose history is meant; null: this one's, or all. @throws UsageError */

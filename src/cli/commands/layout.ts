@@ -7,7 +7,7 @@ import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
 import { done, sayLayout } from "../panes/shown.ts";
 import { atTarget, wordsOf } from "../panes/target.ts";
-import { print, printJson, printRendered } from "../print.ts";
+import { print, printJson, say } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";
 
 interface LayoutOptions {
@@ -28,7 +28,7 @@ export function register(program: Command): void {
     .addArgument(new Argument("[name...]", "session, window or pane (default: this one), and what follows below"))
     .usage("[options] [ACTION] [TARGET] [FILE|PRESET]")
     .description(
-      "get: how the panes lie; set [TARGET] FILE: arranges a window as a file, or a layout of tmux, says: its panes take the " +
+      "get: how the panes lie; set [TARGET] FILE (- reads it): arranges a window as a file, or a layout of tmux, says: its panes take the " +
         "first places, others are started; save [TARGET] FILE: all windows with commands and directories, for " +
         `wsh new --layout FILE (- prints it); preset [TARGET] NAME: ${layoutPresetNames.join(", ")} or next; equalise; rotate.`,
     )
@@ -48,12 +48,12 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
     case "get":
       return atTarget(command, wordsOf(action, words).target, (session) => get(session, options));
     case "set": {
-      const { target, rest } = wordsOf(action, words, ["a file"]);
-      return done(await atTarget(command, target, (session) => set(session, rest[0] ?? "", options)), json);
+      const { target, file } = fileWords(action, words);
+      return done(await atTarget(command, target, (session) => set(session, file, options)), json);
     }
     case "save": {
-      const { target, rest } = wordsOf(action, words, ["a file"]);
-      return atTarget(command, target, (session) => save(session, rest[0] ?? "", options));
+      const { target, file } = fileWords(action, words);
+      return atTarget(command, target, (session) => save(session, file, options));
     }
     case "preset": {
       const { target, rest } = wordsOf(action, words, ["a name"]);
@@ -76,11 +76,25 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
   }
 }
 
+/** No session and no machine is called so: a file's name, and no target. */
+const PATH = /^(?:~|\.{0,2}\/)/;
+
+/** @throws UsageError for a file that stands where the target does */
+function fileWords(action: Action, words: readonly string[]) {
+  const { target, rest } = wordsOf(action, words, ["a file"]);
+  const file = rest[0] ?? "";
+  if (target === undefined || !PATH.test(target)) return { target, file };
+  throw new UsageError(
+    `'${target}' is a file's name, and stands where the session does`,
+    PATH.test(file) ? "Give a session, and one file." : `The file comes last: wsh layout ${action} ${file} ${target}`,
+  );
+}
+
 async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promise<void> {
   const [layout, windows, { window: own }] = await read(session);
   if (tmux === true) {
     const found = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
-    return json === true ? printJson({ tmux: found?.tmux }) : printRendered(`${found?.tmux}\n`);
+    return json === true ? printJson({ tmux: found?.tmux }) : say(`${found?.tmux}\n`);
   }
   return json === true ? printJson(layout) : sayLayout(layout, windows);
 }

@@ -109,16 +109,27 @@ function notTooDeep<T>(path: string, read: () => T): T {
 
 function textOf(path: string): string {
   try {
-    const { size } = fs.statSync(path);
+    if (path === "-") return standardInput();
+    const found = fs.statSync(path);
+    // A pipe may never end, and one without a writer not even begin.
+    if (!found.isFile()) throw new Error("it is no regular file");
+    const { size } = found;
     if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; ${MAX_FILE_BYTES} are allowed`);
     // Editors of some systems begin a file with a byte order mark, which is no part of its text.
     return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WshError("invalid_layout", `the layout '${path}' cannot be read: ${reason}`, {
-      hint: "Give a file, or a layout as tmux writes it (tmux display -p '#{window_layout}').",
+      hint: "Give a file, - for standard input, or a layout as tmux writes it (tmux display -p '#{window_layout}').",
     });
   }
+}
+
+function standardInput(): string {
+  if (process.stdin.isTTY) throw new Error("standard input is a terminal");
+  const bytes = fs.readFileSync(0);
+  if (bytes.length > MAX_FILE_BYTES) throw new Error(`it has ${bytes.length} bytes; ${MAX_FILE_BYTES} are allowed`);
+  return bytes.toString("utf8").replace(/^\ufeff/, "");
 }
 
 function tomlSource(text: string, path: string): Source {
