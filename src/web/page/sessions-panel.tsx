@@ -1,5 +1,5 @@
 /** All sessions: state, agent, newest command, a live miniature; what can be done with each. */
-import type { TargetedKeyboardEvent } from "preact";
+import type { TargetedFocusEvent, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { Miniature } from "./miniature.tsx";
@@ -10,11 +10,13 @@ import type { Workspace } from "./workspace.ts";
 
 export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) {
   const [filter, setFilter] = useState("");
+  const [stop, setStop] = useState<Stop>({ id: null, at: 0 });
   const wanted = filter.toLowerCase();
   const listed = byName.value.filter(
     ({ name, tags, cwd }) =>
       wanted === "" || [name, ...tags, cwd ?? ""].some((text) => text.toLowerCase().includes(wanted)),
   );
+  const stopId = [stop.id, workspace.active.value?.session].find((id) => listed.some((each) => each.id === id));
   return (
     <nav class="sessions" aria-label="Sessions">
       <header>
@@ -44,9 +46,19 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           +
         </button>
       </header>
-      <ul onKeyDown={(event) => walk(event, workspace)}>
+      <ul
+        onKeyDown={(event) => walk(event, workspace)}
+        onFocusIn={(event) => setStop(stopOf(event))}
+        // What can be done with a session is out of sight then, and could not be reached again.
+        onFocusOut={() => setStop(({ id }) => ({ id, at: 0 }))}
+      >
         {listed.map((session) => (
-          <SessionItem key={session.id} session={session} workspace={workspace} />
+          <SessionItem
+            key={session.id}
+            session={session}
+            workspace={workspace}
+            stop={(stopId ?? listed[0]?.id) === session.id ? (session.id === stop.id ? stop.at : 0) : null}
+          />
         ))}
         {listed.length === 0 && byName.value.length > 0 && <li class="none">Nothing fits “{filter}”.</li>}
       </ul>
@@ -75,14 +87,48 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
   );
 }
 
-/** Arrows go from session to session, Escape back to the terminal. */
+/** The one place of the list that Tab comes to: a session, and which of its buttons. */
+interface Stop {
+  readonly id: string | null;
+  readonly at: number;
+}
+
+function stopOf({ target }: TargetedFocusEvent<HTMLElement>): Stop {
+  const row = target instanceof Element ? target.closest<HTMLElement>(".session") : null;
+  const at = target instanceof HTMLElement ? buttonsOf(row).indexOf(target) : -1;
+  return { id: row?.dataset.id ?? null, at: Math.max(0, at) };
+}
+
+function buttonsOf(row: Element | null | undefined): HTMLElement[] {
+  return Array.from(row?.querySelectorAll("button") ?? []);
+}
+
+/** Arrows go from session to session, and along what can be done with one; Escape back to the terminal. */
 function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): void {
-  const { key, target, currentTarget } = event;
+  const { key, target, currentTarget, ctrlKey } = event;
   if (key === "Escape") workspace.focus(workspace.active.peek());
-  if ((key !== "ArrowDown" && key !== "ArrowUp") || !(target instanceof Element)) return;
-  const all = Array.from(currentTarget.querySelectorAll<HTMLElement>(".choose"));
-  const at = all.findIndex((each) => each.parentElement?.contains(target) === true);
-  all[at + (key === "ArrowDown" ? 1 : -1)]?.focus();
+  if (!(target instanceof HTMLElement) || event.altKey || event.metaKey || event.shiftKey) return;
+  const rows = Array.from(currentTarget.querySelectorAll(".session"));
+  const row = rows.findIndex((each) => each.contains(target));
+  const own = buttonsOf(rows[row]);
+  const at = own.indexOf(target);
+  const wanted = new Map<string, HTMLElement | undefined>(
+    ctrlKey
+      ? [
+          ["Home", buttonsOf(rows[0])[0]],
+          ["End", buttonsOf(rows.at(-1))[0]],
+        ]
+      : [
+          ["ArrowDown", buttonsOf(rows[row + 1])[0]],
+          ["ArrowUp", buttonsOf(rows[row - 1])[0]],
+          ["ArrowRight", own[at + 1]],
+          ["ArrowLeft", own[at - 1]],
+          ["Home", own[0]],
+          ["End", own.at(-1)],
+        ],
+  );
+  if (!wanted.has(key)) return;
+  wanted.get(key)?.focus();
   event.preventDefault();
 }
 
@@ -98,7 +144,16 @@ function Connection({ workspace }: { readonly workspace: Workspace }) {
   );
 }
 
-function SessionItem({ session, workspace }: { readonly session: SessionInfo; readonly workspace: Workspace }) {
+function SessionItem({
+  session,
+  workspace,
+  stop,
+}: {
+  readonly session: SessionInfo;
+  readonly workspace: Workspace;
+  /** Which of its buttons Tab comes to; null: none. */
+  readonly stop: number | null;
+}) {
   const { id, name, tags, cwd, attached } = session;
   const { words, tone } = stateOf(session);
   const command = lastCommands.value.get(id);
@@ -108,12 +163,14 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
   const isEnding = workspace.ending.value.has(id);
   return (
     <li
+      data-id={id}
       class={`session${isActive ? " active" : ""}${isShown ? " shown" : ""}${isEnding ? " ending" : ""}`}
       data-session={name}
     >
       <button
         type="button"
         class="choose"
+        tabIndex={stop === 0 ? 0 : -1}
         aria-current={isActive ? "true" : undefined}
         title="Click shows it; with Ctrl beside the others"
         onClick={(event) => workspace.show(id, event.ctrlKey || event.metaKey)}
@@ -161,6 +218,7 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
         <button
           type="button"
           class="icon"
+          tabIndex={stop === 1 ? 0 : -1}
           title="Show beside the others"
           aria-label={`Show ${name} beside the others`}
           onClick={() => workspace.show(id, true)}
@@ -170,6 +228,7 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
         <button
           type="button"
           class="icon"
+          tabIndex={stop === 2 ? 0 : -1}
           title="Rename"
           aria-label={`Rename ${name}`}
           onClick={() => (workspace.open.value = { kind: "rename", session })}
@@ -179,6 +238,7 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
         <button
           type="button"
           class="icon"
+          tabIndex={stop === 3 ? 0 : -1}
           title="Tags"
           aria-label={`Tags of ${name}`}
           onClick={() => (workspace.open.value = { kind: "tags", session })}
@@ -188,9 +248,10 @@ function SessionItem({ session, workspace }: { readonly session: SessionInfo; re
         <button
           type="button"
           class="icon"
+          tabIndex={stop === 4 ? 0 : -1}
           title="End the session"
           aria-label={`End ${name}`}
-          disabled={isEnding}
+          aria-disabled={isEnding}
           onClick={() => workspace.kill(session)}
         >
           ×

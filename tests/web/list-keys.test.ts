@@ -1,0 +1,84 @@
+/** The list of sessions by the keyboard: one stop of Tab, in which arrows reach everything. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, TestBrowser } from "./support/browser.ts";
+import { open } from "./support/shown.ts";
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (!isCompiled) return;
+  gateway = await Gateway.start();
+  browser = await TestBrowser.start();
+});
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await gateway?.[Symbol.asyncDispose]();
+});
+
+browserTest("the list of sessions is one stop of Tab, and arrows reach each button of it", async () => {
+  for (const name of ["keys-a", "keys-b", "keys-c"]) await gateway.create({ name });
+  const { page, faults } = await open(browser, gateway, "keys-b");
+  await page.waitForSelector("[data-session=keys-c]");
+  await page.waitForSelector("[data-session=keys-b].active");
+  /** What has the focus, by its label or its session. */
+  const focused = () =>
+    page.evaluate(() => {
+      const { activeElement: element } = document;
+      const session = element?.classList.contains("choose") === true ? element.closest("[data-session]") : null;
+      return session?.getAttribute("data-session") ?? element?.getAttribute("aria-label") ?? element?.tagName;
+    });
+  const press = async (
+    ...keys: readonly ("Tab" | "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown" | "Home" | "End")[]
+  ) => {
+    for (const key of keys) await page.keyboard.press(key);
+    return focused();
+  };
+  const back = async () => {
+    await page.keyboard.down("Shift");
+    await page.keyboard.press("Tab");
+    await page.keyboard.up("Shift");
+    return focused();
+  };
+  const stops = () =>
+    page.$$eval(".sessions .session button", (buttons) => buttons.filter(({ tabIndex }) => tabIndex === 0).length);
+
+  await page.focus("[aria-label='New session']");
+  expect(await press("Tab")).toBe("keys-b");
+  expect(await stops()).toBe(1);
+  expect(await press("Tab")).toBe("Palette");
+  expect(await back()).toBe("keys-b");
+  expect(await back()).toBe("New session");
+
+  expect(await press("Tab", "ArrowDown")).toBe("keys-c");
+  expect(await press("ArrowDown")).toBe("keys-c");
+  const labels: (string | undefined)[] = [];
+  for (let at = 0; at < 5; at++) labels.push(await press("ArrowRight"));
+  expect(labels).toEqual([
+    ...["Show keys-c beside the others", "Rename keys-c", "Tags of keys-c", "End keys-c", "End keys-c"],
+  ]);
+  expect(await press("ArrowLeft")).toBe("Tags of keys-c");
+  await until("one stop", async () => (await stops()) === 1);
+  expect(await back()).toBe("New session");
+  // It comes back to the session, whose buttons are out of sight meanwhile.
+  expect(await press("Tab")).toBe("keys-c");
+  expect(await press("End")).toBe("End keys-c");
+  expect(await press("Home")).toBe("keys-c");
+  await page.keyboard.down("Control");
+  expect(await press("Home")).toBe("keys-a");
+  expect(await press("End")).toBe("keys-c");
+  await page.keyboard.up("Control");
+  expect(await press("ArrowUp", "ArrowUp")).toBe("keys-a");
+
+  // What has no button that Tab comes to is done all the same; one that ends keeps the focus.
+  expect(await press("End")).toBe("End keys-a");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-session=keys-a].ending");
+  expect(await focused()).toBe("End keys-a");
+  await page.type("[aria-label='Filter sessions']", "keys-b");
+  await page.waitForSelector("[data-session=keys-c]", { hidden: true });
+  await until("one stop", async () => (await stops()) === 1);
+  expect(faults).toEqual([]);
+});
