@@ -100,3 +100,30 @@ for (const density of [1, 2, 3]) {
     await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
   });
 }
+
+browserTest("shapes of boxes are made anew each time the page is zoomed", async () => {
+  await gateway.create({ name: "zoomed", command: "/bin/sh -c \"printf '┌─┐\\n│x│\\n└─┘\\n'; exec cat\"" });
+  await using browser = await TestBrowser.start();
+  const { page, faults } = await browser.page();
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=zoomed`);
+  await page.waitForFunction(() => document.querySelectorAll(".x").length >= 6);
+  for (const deviceScaleFactor of [2, 3, 1.5, 1]) {
+    await page.setViewport({ width: Math.round(1200 / deviceScaleFactor), height: 500, deviceScaleFactor });
+    await page.waitForFunction(
+      (density) => {
+        const grid = document.querySelector<HTMLElement>(".grid");
+        if (grid === null || devicePixelRatio !== density) return false;
+        const style = getComputedStyle(grid);
+        const [width, height] = ["--cell-width", "--cell-height"].map((name) =>
+          Math.round(Number.parseFloat(style.getPropertyValue(name)) * density),
+        );
+        const masks = Array.from(grid.querySelectorAll(".x"), (each) => getComputedStyle(each, "::before").maskImage);
+        const isMade = masks.every((mask) => decodeURIComponent(mask).includes(`width="${width}" height="${height}"`));
+        return isMade && grid.classList.contains(`cell-${width}x${height}`);
+      },
+      {},
+      deviceScaleFactor,
+    );
+  }
+  expect(faults).toEqual([]);
+});

@@ -7,7 +7,7 @@ import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { ControlSocket, type ControlState } from "../connection/control-socket.ts";
 import type { Server } from "../connection/server.ts";
 import { BoxGlyphs } from "../terminal/box-glyphs.ts";
-import { CellMeasure } from "../terminal/cell-size.ts";
+import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
@@ -87,7 +87,7 @@ export class Workspace {
     addEventListener("hashchange", () => this.goToAddress());
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());
-    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.restyle());
+    onDensity(() => this.restyle());
   }
 
   start(): void {

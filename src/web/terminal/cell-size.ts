@@ -26,6 +26,8 @@ const MAX_KNOWN = 20_000;
 export class CellMeasure {
   size: CellSize = { width: 8, height: 16, spacing: 0 };
   private readonly known = new Map<string, boolean>();
+  /** Device pixels of a CSS pixel, when it was measured. */
+  private ratio = 0;
   private readonly canvas = document.createElement("canvas").getContext("2d");
   /** Of the font, and of one of its characters, in CSS pixels. */
   fontSize = 13;
@@ -50,8 +52,10 @@ export class CellMeasure {
     const width = (given ?? Math.max(1, Math.round(this.advance * ratio))) / ratio;
     const height = Math.max(1, Math.ceil(this.fontSize * LINE_HEIGHT * ratio)) / ratio;
     const before = this.size;
+    const isOther = this.ratio !== ratio;
+    this.ratio = ratio;
     this.size = { width, height, spacing: width - this.advance };
-    return before.width !== width || before.height !== height || before.spacing !== this.size.spacing;
+    return isOther || before.width !== width || before.height !== height || before.spacing !== this.size.spacing;
   }
 
   /** Whether the character may stand among others: one cell wide, drawn as wide as the font's own. */
@@ -66,6 +70,21 @@ export class CellMeasure {
     this.known.set(text, fits);
     return fits;
   }
+}
+
+/** Calls back each time a CSS pixel gets another number of device pixels: another zoom of the page, another display. */
+export function onDensity(changed: () => void): void {
+  let ratio = 0;
+  const look = (): void => {
+    if (devicePixelRatio === ratio) return;
+    const isFirst = ratio === 0;
+    ratio = devicePixelRatio;
+    // Such a query tells once, when its density is left. A zoom also gives the page another size.
+    matchMedia(`(resolution: ${ratio}dppx)`).addEventListener("change", look, { once: true });
+    if (!isFirst) changed();
+  };
+  look();
+  addEventListener("resize", look);
 }
 
 /** Letters that the browser would put in another order than the terminal does. */
