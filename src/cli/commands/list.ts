@@ -85,8 +85,10 @@ async function findThere(instance: Instance, server: string | null): Promise<Sho
 
 /** One that refuses is there, and what to do about it is another thing than about one that is gone. */
 function troubleWords(machine: string, trouble: WshError): string {
-  const { message, status } = trouble;
+  const { code, message, status } = trouble;
   const asTheyWere = "its sessions are shown as they were";
+  // It was asked only to tell: nothing of what it may have done is unknown.
+  if (code === "outcome_unknown") return `the list of machine '${machine}' cannot be used; ${asTheyWere}: ${message}`;
   if (!isRefusal(status)) return `machine '${machine}' does not answer; ${asTheyWere}: ${message}`;
   return `machine '${machine}' answers, and refuses its list; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
 }
