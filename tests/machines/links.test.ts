@@ -6,6 +6,7 @@ import { HttpLink } from "../../src/cluster/http-link.ts";
 import { TcpWay } from "../../src/cluster/tcp-way.ts";
 import { operations } from "../../src/operations/table.ts";
 import { accessCovers } from "../../src/protocol/caller.ts";
+import { WshError } from "../../src/protocol/errors.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";
 import { encodeJsonMessage, messageTypes } from "../../src/protocol/messages.ts";
 import { Connection } from "../../src/wire/connection.ts";
@@ -64,6 +65,19 @@ test("a token for one session reaches that session alone", async () => {
   expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("only session of this token");
   expect((await near.run("split", "one/dev", "--view", "other")).code).toBe(1);
   expect((await near.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
+});
+
+test("what an operation refuses there is told in the words of whoever asks here", async () => {
+  const asked = linkWith(tokens.admin ?? "").call("session.get", {}, { session: "nosuch", caller });
+  const error = await asked.then(
+    () => null,
+    (thrown) => WshError.from(thrown),
+  );
+  expect([error?.code, error?.hintAt("cli"), error?.hintAt("http")]).toEqual([
+    "session_not_found",
+    expect.stringContaining("`wsh list`"),
+    expect.stringContaining("GET /sessions"),
+  ]);
 });
 
 test("a wrong token is said to be wrong", async () => {

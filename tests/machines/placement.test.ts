@@ -92,3 +92,12 @@ test("a request that is asked again by its id is placed once", async () => {
   await near.server();
   expect((await ask()).id).toBe(first.id);
 });
+
+test("the command line asks again for what was placed by WSH_REQUEST", async () => {
+  const env = { WSH_REQUEST: "placed-once" };
+  const again = () => near.runWith({ env }, "new", "asked", "--place", "big");
+  const first = await again();
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/\/asked\n$/) });
+  expect(await again()).toEqual(first);
+  expect((await near.run("new", "asked", "--place", "big")).code).toBe(1);
+});

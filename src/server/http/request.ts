@@ -159,11 +159,14 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
   return c.json(result as object, binding.status ?? 200);
 }
 
-/** The standard error object; a timed-out wait adds what it saw (docs/protocol.md, Conventions). */
-export function errorResponse(thrown: unknown, path: string): Response {
+/**
+ * The standard error object; a timed-out wait adds what it saw (docs/protocol.md, Conventions).
+ * @param isPassedOn another process of wsh tells it, in the words of its own door
+ */
+export function errorResponse(thrown: unknown, path: string, isPassedOn = false): Response {
   const error = WshError.from(thrown);
   if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));
-  const { code, message, hint, ...details } = error.bodyAt("http");
+  const { code, message, hint, ...details } = isPassedOn ? error.toBody() : error.bodyAt("http");
   const { schema, ...shown } = details;
   const body =
     error.status === 408 ? { error: { code, message, hint }, ...shown } : { error: { code, message, hint, ...shown } };

@@ -11,6 +11,7 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { type Asked, askedBy } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
+import { errorResponse } from "../http/request.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import type { WebSocketEndpoint, WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
@@ -29,22 +30,14 @@ export class LinkRoutes {
   constructor(private readonly options: LinkRoutesOptions) {}
 
   mount(app: Hono<AppEnv>): void {
-    app.get("/link", async (c) => {
-      const machine = c.req.query("machine");
-      // Times are told to us, by our clock.
-      return c.json(machine === undefined ? this.hello() : { ...(await this.there(machine)), now: Date.now() });
-    });
-    app.post("/link/call", async (c) => {
-      c.env.server.timeout(c.req.raw, 0);
-      const body: unknown = await c.req.json().catch(() => null);
-      const machine = c.req.query("machine");
-      const { end } = this.options;
-      const context = contextOf(c);
-      const asked: AskedOf = (asks) => askedIn(c, asks);
-      const result =
-        machine === undefined ? end.called(body, context, asked) : end.calledThere(machine, body, context, asked);
-      return c.json({ result: await result });
-    });
+    app.get("/link", (c) =>
+      passedOn(c, async () => {
+        const machine = c.req.query("machine");
+        // Times are told to us, by our clock.
+        return c.json(machine === undefined ? this.hello() : { ...(await this.there(machine)), now: Date.now() });
+      }),
+    );
+    app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
     // The caller there wants no answer any more; a lost connection says nothing of that.
     app.delete("/link/call", (c) => {
       const { once } = askedIn(c, { operation: "", input: null });
@@ -52,6 +45,18 @@ export class LinkRoutes {
       return c.body(null, 204);
     });
     app.get("/link/stream", (c) => this.stream(c));
+  }
+
+  private async called(c: AppContext): Promise<Response> {
+    c.env.server.timeout(c.req.raw, 0);
+    const body: unknown = await c.req.json().catch(() => null);
+    const machine = c.req.query("machine");
+    const { end } = this.options;
+    const context = contextOf(c);
+    const asked: AskedOf = (asks) => askedIn(c, asks);
+    const result =
+      machine === undefined ? end.called(body, context, asked) : end.calledThere(machine, body, context, asked);
+    return c.json({ result: await result });
   }
 
   private hello(): LinkHello {
@@ -89,6 +94,15 @@ export class LinkRoutes {
     }
     endpoint.close();
     throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
+  }
+}
+
+/** Who asked tells the error on, in words of its own. */
+async function passedOn(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return await answer();
+  } catch (thrown) {
+    return errorResponse(thrown, c.req.path, true);
   }
 }
 
