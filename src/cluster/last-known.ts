@@ -17,7 +17,8 @@ const REWRITE_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const KnownSchema = v.object({ at: v.number(), sessions: v.array(SessionInfoSchema) });
-const FileSchema = v.record(v.string(), KnownSchema);
+type Known = v.InferOutput<typeof KnownSchema>;
+const FileSchema = v.record(v.string(), v.unknown());
 
 /** Sessions as that machine names them, and when it said so (Unix time in ms). */
 export interface LastKnown {
@@ -49,7 +50,7 @@ export function forgetKnown(instance: Instance, machine: string): void {
   if (gone !== undefined) write(instance, rest);
 }
 
-function write(instance: Instance, all: v.InferOutput<typeof FileSchema>): void {
+function write(instance: Instance, all: Record<string, Known>): void {
   const path = fileOf(instance);
   const temporary = `${path}.${process.pid}.new`;
   try {
@@ -62,12 +63,17 @@ function write(instance: Instance, all: v.InferOutput<typeof FileSchema>): void 
   }
 }
 
-function readAll(instance: Instance): v.InferOutput<typeof FileSchema> {
+function readAll(instance: Instance): Record<string, Known> {
   try {
     const path = fileOf(instance);
     if (!checkOwnFile(path) || fs.statSync(path).size > MAX_BYTES) return {};
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
-    return parsed.success ? parsed.output : {};
+    // What cannot be of one machine costs the others nothing.
+    const known = Object.entries(parsed.success ? parsed.output : {}).flatMap(([name, value]): [string, Known][] => {
+      const one = v.safeParse(KnownSchema, value);
+      return one.success ? [[name, one.output]] : [];
+    });
+    return Object.fromEntries(known);
   } catch {
     return {}; // not ours to read, or gone meanwhile
   }

@@ -35,7 +35,7 @@ export const RememberedMemberSchema = v.object({
 });
 export type RememberedMember = v.InferOutput<typeof RememberedMemberSchema>;
 
-const FileSchema = v.record(v.string(), RememberedMemberSchema);
+const FileSchema = v.record(v.string(), v.unknown());
 const json = <S extends v.GenericSchema>(schema: S) => v.pipe(v.string(), v.parseJson(), schema);
 
 export class RememberedMembers {
@@ -91,15 +91,19 @@ export class RememberedMembers {
         names.slice(at, at + READ_AT_ONCE).map(async (name) => {
           // With a body it is another request, which is refused.
           const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
-          const value = v.safeParse(json(RememberedMemberSchema), text);
-          const isPossible = value.success && (value.output.sessions?.sessions.every(isPossibleSession) ?? true);
-          if (value.success && isPossible && isMachineName(name)) this.known(name, value.output);
+          const value = v.safeParse(json(v.unknown()), text);
+          if (value.success) this.known(name, value.output);
         }),
       );
     }
   }
 
-  private known(name: string, { beat, heard_at, sessions }: RememberedMember): void {
+  /** What cannot be of one machine costs the others nothing: each has written its own. */
+  private known(name: string, value: unknown): void {
+    const parsed = v.safeParse(RememberedMemberSchema, value);
+    if (!parsed.success || !isMachineName(name)) return;
+    const { beat, heard_at, sessions } = parsed.output;
+    if (sessions?.sessions.every(isPossibleSession) === false) return;
     const listed =
       sessions === null ? null : memberSessions(name, sessions.sessions, { at: sessions.at, boot: "", rev: 0 });
     this.members.remember(name, beat, listed, heard_at);
@@ -114,7 +118,7 @@ export class RememberedMembers {
       if (!checkOwnFile(this.path) || fs.statSync(this.path).size > MAX_BYTES) return;
       const parsed = v.safeParse(json(FileSchema), fs.readFileSync(this.path, "utf8"));
       if (!parsed.success) return;
-      for (const [name, member] of Object.entries(parsed.output)) if (isMachineName(name)) this.known(name, member);
+      for (const [name, member] of Object.entries(parsed.output)) this.known(name, member);
       this.written = this.members.changes;
     } catch {
       // Not ours to read: the beats say what there is.

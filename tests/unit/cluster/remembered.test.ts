@@ -1,0 +1,58 @@
+/** What is remembered of other machines across starts: what one of them said spoils nothing of the others. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { Members, memberSessions } from "../../../src/cluster/fleet/members.ts";
+import { RememberedMembers } from "../../../src/cluster/fleet/remembered-members.ts";
+import { keepKnown, lastKnown } from "../../../src/cluster/last-known.ts";
+import { type Instance, resolveInstance } from "../../../src/instance/paths.ts";
+import type { SessionInfo } from "../../../src/protocol/session.ts";
+
+let dir = "";
+let instance: Instance;
+beforeEach(() => {
+  dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-remembered-"));
+  instance = resolveInstance({ env: { XDG_RUNTIME_DIR: dir, XDG_STATE_HOME: dir, HOME: dir } });
+});
+afterEach(() => fs.rmSync(dir, { recursive: true, force: true }));
+
+function session(given: Partial<SessionInfo> = {}): SessionInfo {
+  return {
+    ...{ id: "@s3", pane_id: "@7", name: "dev", server: "there", pid: 12, command: "bash", rows: 24, cols: 80 },
+    ...{ clients: 0, attached: 0, tags: [], last_activity_ms: 40, idle_ms: 40, running: true, state: "prompt" },
+    ...{ cwd: "/", title: "", exit_code: null, signal: null, created_at: 1, windows: [] },
+    ...given,
+  };
+}
+
+/** As JSON reads 1e999: JSON cannot write it. */
+const impossible = session({ idle_ms: Number.POSITIVE_INFINITY });
+
+function members(): Members {
+  return new Members({
+    ...{ now: () => performance.now(), isUp: () => true, isRejected: () => false },
+    ...{ leaving: () => {}, moved: () => {} },
+  });
+}
+
+test("of machines that were added", () => {
+  keepKnown(instance, "good", [session()]);
+  keepKnown(instance, "bad", [impossible]);
+  expect(lastKnown(instance, "good")?.sessions).toMatchObject([{ name: "dev" }]);
+  expect(lastKnown(instance, "bad")).toBeNull();
+});
+
+test("of a fleet's machines", () => {
+  const before = members();
+  const told = { at: Date.now(), boot: "b", rev: 1 };
+  before.remember("good", null, memberSessions("good", [session()], told), Date.now());
+  before.remember("bad", null, memberSessions("bad", [impossible], told), Date.now());
+  const first = new RememberedMembers(instance, before);
+  first.look();
+  first.stop();
+  const after = members();
+  new RememberedMembers(instance, after);
+  expect(after.lastList("good")?.sessions.map(({ info }) => info.name)).toEqual(["good/dev"]);
+  expect(after.lastList("bad")).toBeNull();
+});
