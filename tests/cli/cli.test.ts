@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { shellText, splitAtDashes } from "../../src/cli/shell-words.ts";
 import { within } from "../support/attempts.ts";
 import { Gate } from "../support/gate.ts";
+import { stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -150,7 +151,7 @@ describe("sessions", () => {
     await own.session("good");
     await own.session("hung");
     const [, host = 0] = own.hosts();
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     const listed = await within(2_500, () => own.ok("list"));
     expect(listed).toMatch(/^good +\d+/m);
     expect(listed).toMatch(/^hung +- +- +- +- +unresponsive$/m);

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
+import { stopProcess } from "../support/processes.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
@@ -34,9 +35,9 @@ async function heldUp(
   const pid = info?.windows[0]?.panes[0]?.pid ?? Number.NaN;
   const host = hostOf(pid);
   const file = join(wsh.dir, `${name}-ran`);
-  process.kill(pid, "SIGSTOP");
+  await stopProcess(pid);
   const runs = async (asks?: () => void): Promise<void> => {
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     try {
       process.kill(pid, "SIGCONT");
       await until("the command to have run", () => fs.existsSync(file));

@@ -1,6 +1,7 @@
 /** The typed client's view: pictures as cells, typing across connections, and what it says when it ends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, decodeRows, type Frame, openView, type ViewListener, WshError } from "wsh/client";
+import { stopProcess } from "../support/processes.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -73,7 +74,7 @@ test("what nobody knows to be typed fails, and is not typed again by the view th
   const before = await view("lost");
   await before.shows("ready");
   const layout = gateway.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? Number.NaN;
-  process.kill(layout, "SIGSTOP");
+  await stopProcess(layout);
   const unknown = before.view.type("unknown\r").then(
     () => "typed",
     (error) => (error instanceof WshError ? error.code : String(error)),

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { TestFleet } from "../support/nats-fleet.ts";
 import { passwordOf } from "../support/nats-server.ts";
+import { stopProcess } from "../support/processes.ts";
 import { testWith } from "../support/programs.ts";
 import { simulateMachines } from "../support/simulated-machines.ts";
 import { until } from "../support/until.ts";
@@ -120,7 +121,7 @@ testFleet(
   async () => {
     const [server = 0] = m1.servers();
     const mark = join(m1.dir, "late");
-    process.kill(server, "SIGSTOP");
+    await stopProcess(server);
     const began = performance.now();
     const response = await bob.fetch("/sessions/m1%2Fdev/exec", {
       method: "POST",
@@ -196,7 +197,7 @@ testFleet("a thousand machines are listed, with their sessions, by a server that
 
 /** Stopped machines are listed as they were. It takes as long as a beat takes to be missing. */
 async function stayListed(pid: number, count: number): Promise<void> {
-  process.kill(pid, "SIGSTOP");
+  await stopProcess(pid);
   await until("their beats to be missing", async () => {
     const { body } = await json(bob, "/sessions?all_machines=1");
     return body.filter(({ as_of }: { as_of?: number }) => as_of !== undefined).length === count;

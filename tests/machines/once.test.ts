@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { stored } from "../reliability/checkpoints/lost-sessions.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
+import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
@@ -142,7 +143,7 @@ test("nothing begins after its deadline: not on a server, nor in a session's pro
   const created = await post(far, "/sessions", { name: "toolate" }, { "Wsh-Deadline": "1000" });
   expect(created.body.error?.code).toBe("deadline_passed");
   const host = far.hosts().at(-1) ?? 0;
-  process.kill(host, "SIGSTOP");
+  await stopProcess(host);
   const deadline = Date.now() + 300;
   const asked = post(far, "/sessions/late/input", { data: `echo late >>${log}\r` }, { "Wsh-Deadline": `${deadline}` });
   await until("the deadline", () => Date.now() > deadline);

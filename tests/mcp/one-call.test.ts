@@ -4,8 +4,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
+import { stopProcess } from "../support/processes.ts";
 import { testWith } from "../support/programs.ts";
-
 import { until } from "../support/until.ts";
 import { hostOf } from "../support/wsh.ts";
 
@@ -240,7 +240,7 @@ stty echo icanon`,
     await until("its start to be known", async () => {
       return (await good("wsh_get_status", { session: name })).last_command?.state === "running";
     });
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     let command_id: number | undefined;
     try {
       const { isError, value } = await waiting;

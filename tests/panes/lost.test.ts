@@ -1,6 +1,7 @@
 /** Processes of a session with several panes are killed: each costs what is its own. */
 import { expect, test } from "bun:test";
 import { type Pane, splitServer } from "../support/panes.ts";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
@@ -90,7 +91,7 @@ test("a pane whose process is stopped when the layout process is lost keeps its 
   };
   const [first, second] = await panes();
   const stopped = hostOf(second?.pid ?? null);
-  process.kill(stopped, "SIGSTOP");
+  await stopProcess(stopped);
   await wsh.replaceLayoutProcess();
   await until("it to serve both panes", async () => (await panes()).length === 2);
   expect((await panes()).map(({ id, state }) => [id, state === "unresponsive"])).toEqual([

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { drag, press, release, wheelUp } from "../support/mouse.ts";
 import { columns, splitServer } from "../support/panes.ts";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
@@ -292,7 +293,7 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /over most[\s\S]*0007/ });
   const before = await person.text();
   const [layout = Number.NaN] = wsh.layoutProcesses();
-  process.kill(layout, "SIGSTOP");
+  await stopProcess(layout);
   try {
     person.resize(10, 30);
     await until("the small size", async () => (await person.text()) !== before);

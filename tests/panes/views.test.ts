@@ -1,6 +1,7 @@
 /** A pane that shows another session: the session is renamed, hangs, ends; and the keyboard of a session that is split. */
 import { expect, test } from "bun:test";
 import { columns, splitServer } from "../support/panes.ts";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
@@ -23,7 +24,7 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
   expect(await wsh.ok("layout", "save", "dev", "-")).toContain('view = "other"');
 
   const process_ = hostOf(shown.pid);
-  process.kill(process_, "SIGSTOP");
+  await stopProcess(process_);
   // Typing beside it, splitting and closing need nothing of the session that hangs.
   person.type("echo beside\r");
   await until("the own pane", async () => /^beside/m.test(columns(await person.text(), 0, 40)));

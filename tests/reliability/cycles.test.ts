@@ -4,9 +4,9 @@
  */
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { descriptorsOf, memoryOf, threadsOf } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
-import { descriptorsOf, memoryOf, threadsOf } from "./processes.ts";
 import { AttachedTerminal } from "./walk/attached-terminal.ts";
 
 const FULL = process.env.WSH_TEST_FULL === "1";

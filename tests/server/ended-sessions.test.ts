@@ -1,5 +1,6 @@
 /** Limits count the living: what has ended makes room, the oldest first. */
 import { expect, test } from "bun:test";
+import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -21,7 +22,7 @@ test("a hung ended session gives way too", async () => {
   await using wsh = new Wsh({ config: "max_sessions = 1\n" });
   await wsh.ok("exec", "--", "echo first");
   const [hung = 0] = wsh.hosts();
-  process.kill(hung, "SIGSTOP");
+  await stopProcess(hung);
   await wsh.ok("exec", "--", "echo second");
   await wsh.ok("exec", "--", "echo third");
   await until("the hung one to be gone", () => !wsh.hosts().includes(hung));

@@ -11,9 +11,9 @@ import {
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
 import { written } from "../reliability/checkpoints/lost-sessions.ts";
-import { stopProcess } from "../reliability/processes.ts";
 import { within } from "../support/attempts.ts";
 import { failure, Http } from "../support/http.ts";
+import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
@@ -194,7 +194,7 @@ describe("a host that is stopped", () => {
     await using wsh = new Wsh();
     const hung = await wsh.session("hung");
     await wsh.session("well");
-    process.kill(hostOf(hung.pid), "SIGSTOP");
+    await stopProcess(hostOf(hung.pid));
     const { code, stderr } = await wsh.run("stop");
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/'hung'.*killed/) });
     await until("everything to be gone", () => wsh.processes().length === 0);
@@ -208,7 +208,7 @@ describe("a host that is stopped", () => {
     await wsh.session("kind");
     // Something to come back with, which nobody wants any more.
     await written(wsh, "$", Number(hung.pane_id.slice(1)), Number(hung.id.slice(2)));
-    process.kill(hostOf(hung.pid), "SIGSTOP");
+    await stopProcess(hostOf(hung.pid));
     const { code, stdout, stderr } = await wsh.run("kill", "hung", "kind");
     expect({ code, stdout, stderr }).toEqual({
       code: 0,

@@ -5,6 +5,7 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import type { SessionInfo } from "../../src/protocol/session.ts";
+import { stopProcess } from "../support/processes.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -18,7 +19,7 @@ test("lists are right beside a server that hangs, and it ends when it goes on", 
   for (const name of names) await gateway.create({ name, command: "cat" });
   const events = await gateway.ws("/ws/json");
   const old = { pid: gateway.pid, origin: gateway.origin, ended: gateway.ended };
-  process.kill(old.pid, "SIGSTOP");
+  await stopProcess(old.pid);
   for (const path of [gateway.instance.httpSocket, gateway.instance.mcpSocket]) fs.rmSync(path);
   await gateway.serve();
   expect(gateway.pid).not.toBe(old.pid);

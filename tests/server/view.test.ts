@@ -1,5 +1,6 @@
 /** A session in a page: what it shows, what is typed there, whose size counts, and what a lost connection costs. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { stopProcess } from "../support/processes.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
@@ -210,7 +211,7 @@ describe("a page that is slow, or loses its connection", () => {
     await view.shows("$");
     const layout = layouts().find((pid) => !others.includes(pid)) ?? Number.NaN;
     // It has the piece and answers nothing: as if it were lost just after it has typed it.
-    process.kill(layout, "SIGSTOP");
+    await stopProcess(layout);
     const unknown = view.type("echo unknown;");
     await view.socket.read();
     process.kill(layout, "SIGKILL");

@@ -6,6 +6,7 @@ import { hostSocket } from "../../../src/instance/paths.ts";
 import { treeFile } from "../../../src/layout/tree-file.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
+import { stopProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { hostOf, Wsh } from "../../support/wsh.ts";
 import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, writtenToPrompt } from "./lost-sessions.ts";
@@ -363,7 +364,7 @@ test("while a pane's process is stopped the layout is written all the same, and 
   const panes = await layoutOf(wsh, 2);
   for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
   const [, second] = (await wsh.list())[0]?.windows[0]?.panes ?? [];
-  process.kill(hostOf(second?.pid ?? null), "SIGSTOP");
+  await stopProcess(hostOf(second?.pid ?? null));
   await wsh.ok("tag", "dev", "--add", "stopped");
   await until("the tag to be written", () => readLayout(folderOf(wsh)).record.session.tags.includes("stopped"));
   if (process.env.WSH_TEST_FULL === "1") {

@@ -12,10 +12,10 @@ import {
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
 import { within } from "../../support/attempts.ts";
+import { descriptorsOf, stopProcess } from "../../support/processes.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { descriptorsOf } from "../processes.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";
 
 const HELLO = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
@@ -217,7 +217,7 @@ describe("at the server's sockets", () => {
     await using _ = wsh;
     await wsh.session("other");
     await wsh.server();
-    process.kill(host, "SIGSTOP");
+    await stopProcess(host);
     const hung = wsh.fetch("/sessions/s/screen");
     await within(4_500, async () => {
       for (let i = 0; i < 20; i++) expect((await wsh.fetch("/sessions/other/screen")).status).toBe(200);

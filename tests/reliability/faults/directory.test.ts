@@ -5,6 +5,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { stopProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";
@@ -62,7 +63,7 @@ test("a server that did not look while another took its place ends", async () =>
   await using wsh = new Wsh();
   await wsh.session("s");
   const first = await wsh.server();
-  process.kill(first.pid, "SIGSTOP");
+  await stopProcess(first.pid);
   rmSync(wsh.instance.httpSocket);
   rmSync(wsh.instance.mcpSocket);
   const second = await wsh.server();

@@ -6,10 +6,10 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsOf } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { program } from "../../support/wsh-program.ts";
-import { descriptorsOf } from "../processes.ts";
 import { canMount, Enclave, limited, runBehind } from "./enclosed.ts";
 import { vanish } from "./vanish.ts";
 

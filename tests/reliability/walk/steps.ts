@@ -2,9 +2,10 @@
  * What a walk can do: one entry a step, with how often it is chosen and when it is possible. A step waits for what it
  * caused and changes what should be there accordingly; the world is checked after each.
  */
+
+import { hasEnded, stopProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { vanish } from "../faults/vanish.ts";
-import { hasEnded, stopProcess } from "../processes.ts";
 import { McpPipe } from "./mcp-pipe.ts";
 import type { Known, World } from "./world.ts";
 

@@ -5,9 +5,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { SessionClient } from "../../../src/cli/session/client.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
+import { parentOf } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { parentOf } from "../processes.ts";
 import { AttachedTerminal } from "./attached-terminal.ts";
 import type { McpPipe } from "./mcp-pipe.ts";
 

@@ -1,6 +1,6 @@
 /** Facts of /proc about processes: parents, states, descriptors, memory. */
 import fs from "node:fs";
-import { until } from "../support/until.ts";
+import { until } from "./until.ts";
 
 /** A field of /proc/PID/stat after the name, counted as proc(5) does; null when the process is gone. */
 function statField(pid: number, field: number): string | null {
