@@ -73,13 +73,13 @@ export class FloodPriority {
     if (this.windows === 0 || !this.isShort) return;
     this.pace.standAside(ASIDE_MS);
     takeShortTurns(false);
-    if (this.nice === USUAL && setGroup(BACK)) this.nice = BACK;
+    this.weigh(BACK);
   }
 
   /** Marks a request as pending until the returned function is called. */
   asked(): () => void {
     this.requests++;
-    if (this.nice !== USUAL && setGroup(USUAL)) this.nice = USUAL;
+    this.weigh(USUAL);
     this.comeForward();
     return () => {
       this.requests--;
@@ -113,13 +113,20 @@ export class FloodPriority {
     const mayStandBack = this.roomy < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
     const standsBack = this.windows >= PATIENCE_WINDOWS && mayStandBack;
     const nice = standsBack || (isAside && this.windows > 0) ? BACK : USUAL;
-    const changed = nice === this.nice || setGroup(nice);
-    if (changed) this.nice = nice;
+    const changed = this.weigh(nice);
     if (standsBack) this.standBack();
     else if (nice === USUAL) this.comeForward();
     if (this.windows > 0 || !changed || this.timer === null) return;
     clearInterval(this.timer);
     this.timer = null;
+  }
+
+  /** Sets the group's weight. @returns false when it must be retried */
+  private weigh(nice: number): boolean {
+    if (nice === this.nice) return true;
+    if (!setGroup(nice)) return false;
+    this.nice = nice;
+    return true;
   }
 
   private standBack(): void {
