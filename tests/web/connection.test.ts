@@ -1,9 +1,9 @@
 /** What a page does when the server goes, when another size matters, and when others write or ask. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import { Gateway, lastingPort } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, PAGE_MS, TestBrowser } from "./support/browser.ts";
+import { browserTest, PAGE_MS, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 /** Longest time until a page is live again once the server is, in ms: on a machine at rest two seconds. */
@@ -11,14 +11,8 @@ const RECONNECT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 browserTest("kill -9 of the server: the same tab is live again, and nothing is typed twice", async () => {

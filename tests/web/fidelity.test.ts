@@ -2,7 +2,7 @@
  * What recorded programs print, on the page and in the API: text and styles cell for cell, each character in its
  * column. The recordings are those of tests/reliability/streams.
  */
-import { afterAll, beforeAll, describe, expect } from "bun:test";
+import { describe, expect } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "puppeteer-core";
@@ -10,10 +10,10 @@ import { xtermColor } from "../../src/protocol/palette.ts";
 import type { Color, Screen, Span } from "../../src/protocol/screen.ts";
 import { streamPrograms } from "../reliability/streams/programs.ts";
 import { quietTerminal } from "../reliability/streams/quiet-terminal.ts";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 /** Programs of the small size: colours and boxes, wide characters, marks and emoji, a full screen. */
@@ -27,14 +27,8 @@ const X_ERROR = 0.5;
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 interface Moment {

@@ -1,22 +1,16 @@
 /** What a person does with keys, an input method and the clipboard reaches the program byte for byte. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 import type { Page } from "puppeteer-core";
-import { Gateway } from "../support/server.ts";
+import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 /** A session that writes every byte it reads to a file, in modes that it sets first. */

@@ -1,21 +1,15 @@
 /** The list of sessions by the keyboard: one stop of Tab, in which arrows reach everything. */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway } from "../support/server.ts";
+import { expect } from "bun:test";
+import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 browserTest("the list of sessions is one stop of Tab, and arrows reach each button of it", async () => {

@@ -1,9 +1,9 @@
 /** Marks of commands beside their prompts: how they ended, and folding. */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway } from "../support/server.ts";
+import { expect } from "bun:test";
+import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 /** What has not moved for so long stands still, in ms: several frames. */
@@ -11,14 +11,8 @@ const STILL_MS = 100;
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 browserTest("a command's mark says how it ended, and folds its output", async () => {

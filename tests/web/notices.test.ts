@@ -1,21 +1,15 @@
 /** What a page does for a person who is elsewhere, and under a flood: one notice, keys that are answered. */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { expect } from "bun:test";
+import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser, type TestPage } from "./support/browser.ts";
+import { browserTest, type TestBrowser, type TestPage } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 interface NoticedPage extends TestPage {

@@ -1,20 +1,14 @@
 /** A terminal on the page: what is typed reaches the program, what it prints is shown with its look. */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway } from "../support/server.ts";
-import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, TestBrowser } from "./support/browser.ts";
+import { expect } from "bun:test";
+import type { Gateway } from "../support/server.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
-beforeAll(async () => {
-  if (!isCompiled) return;
-  gateway = await Gateway.start();
-  browser = await TestBrowser.start();
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await gateway?.[Symbol.asyncDispose]();
+beforeTests((...both) => {
+  [gateway, browser] = both;
 });
 
 browserTest("what is typed is typed once, and what it prints is shown with colours", async () => {

@@ -2,15 +2,7 @@
 import { expect, test } from "bun:test";
 import { asJson, asSessions, jsonOf, type ListForm, listedSession } from "../../../src/cluster/listed.ts";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
-
-function session(given: Partial<SessionInfo> = {}): SessionInfo {
-  return {
-    ...{ id: "@s3", pane_id: "@7", name: "dev", server: "there", pid: 12, command: "bash", rows: 24, cols: 80 },
-    ...{ clients: 0, attached: 0, tags: ["a"], last_activity_ms: 40, idle_ms: 40, running: true, state: "prompt" },
-    ...{ cwd: "/", title: 'a "title", "idle_ms":7}', exit_code: null, signal: null, created_at: 1, windows: [] },
-    ...given,
-  };
-}
+import { sessionInfo } from "../../support/session-info.ts";
 
 /** A list of every way in which a session comes to be in one. */
 function listOf<T>(form: ListForm<T>, own: SessionInfo, far: readonly SessionInfo[]): T[] {
@@ -24,24 +16,24 @@ function listOf<T>(form: ListForm<T>, own: SessionInfo, far: readonly SessionInf
 }
 
 const far = [
-  session(),
-  session({ idle_ms: 70, state: "waiting_for_input", title: "ünï 😀" }),
-  session({ as_of: 7, running: false, state: "lost", lost: { saved_at: 1, why: "killed" } }),
+  sessionInfo(),
+  sessionInfo({ idle_ms: 70, state: "waiting_for_input", title: "ünï 😀" }),
+  sessionInfo({ as_of: 7, running: false, state: "lost", lost: { saved_at: 1, why: "killed" } }),
 ];
 
 test("JSON of a list is that of its sessions", () => {
-  expect(JSON.parse(jsonOf(listOf(asJson, session(), far)))).toEqual(listOf(asSessions, session(), far));
+  expect(JSON.parse(jsonOf(listOf(asJson, sessionInfo(), far)))).toEqual(listOf(asSessions, sessionInfo(), far));
   expect(jsonOf([])).toBe("[]");
   for (const form of ["add", "addAged", "addLastSeen"] as const) {
     const list: string[] = [];
-    if (form === "add") asJson.add(list, session());
-    else asJson[form](list, listedSession("m1", session()), 1);
+    if (form === "add") asJson.add(list, sessionInfo());
+    else asJson[form](list, listedSession("m1", sessionInfo()), 1);
     expect(JSON.parse(jsonOf(list))).toHaveLength(1);
   }
 });
 
 test("ages grow, and a session whose machine does not answer says since when", () => {
-  const [, aged, lastSeen] = JSON.parse(jsonOf(listOf(asJson, session(), [session({ idle_ms: 70 })])));
+  const [, aged, lastSeen] = JSON.parse(jsonOf(listOf(asJson, sessionInfo(), [sessionInfo({ idle_ms: 70 })])));
   expect(aged).toMatchObject({ id: "m1/@s3", name: "m1/dev", state: "prompt", last_activity_ms: 45, idle_ms: 75 });
   expect(aged.as_of).toBeUndefined();
   expect(lastSeen).toMatchObject({ state: "unresponsive", as_of: 1_234, last_activity_ms: 40, idle_ms: 70 });
@@ -49,12 +41,12 @@ test("ages grow, and a session whose machine does not answer says since when", (
 
 test("what another machine says spoils no list", () => {
   const said = JSON.parse(
-    JSON.stringify(session({ idle_ms: 3 })).replace(
+    JSON.stringify(sessionInfo({ idle_ms: 3 })).replace(
       '"idle_ms":3',
       '"idle_ms":1e999,"__proto__":{"name":"x"},"toJSON":1',
     ),
   );
-  const [, aged] = JSON.parse(jsonOf(listOf(asJson, session(), [said])));
+  const [, aged] = JSON.parse(jsonOf(listOf(asJson, sessionInfo(), [said])));
   expect(aged.idle_ms).toBeNull();
   expect(aged.name).toBe("m1/dev");
 });

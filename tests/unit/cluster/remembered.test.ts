@@ -7,7 +7,7 @@ import { Members, memberSessions } from "../../../src/cluster/fleet/members.ts";
 import { RememberedMembers } from "../../../src/cluster/fleet/remembered-members.ts";
 import { keepKnown, lastKnown } from "../../../src/cluster/last-known.ts";
 import { type Instance, resolveInstance } from "../../../src/instance/paths.ts";
-import type { SessionInfo } from "../../../src/protocol/session.ts";
+import { sessionInfo } from "../../support/session-info.ts";
 
 let dir = "";
 let instance: Instance;
@@ -17,17 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(dir, { recursive: true, force: true }));
 
-function session(given: Partial<SessionInfo> = {}): SessionInfo {
-  return {
-    ...{ id: "@s3", pane_id: "@7", name: "dev", server: "there", pid: 12, command: "bash", rows: 24, cols: 80 },
-    ...{ clients: 0, attached: 0, tags: [], last_activity_ms: 40, idle_ms: 40, running: true, state: "prompt" },
-    ...{ cwd: "/", title: "", exit_code: null, signal: null, created_at: 1, windows: [] },
-    ...given,
-  };
-}
-
 /** As JSON reads 1e999: JSON cannot write it. */
-const impossible = session({ idle_ms: Number.POSITIVE_INFINITY });
+const impossible = sessionInfo({ idle_ms: Number.POSITIVE_INFINITY });
 
 function members(): Members {
   return new Members({
@@ -37,7 +28,7 @@ function members(): Members {
 }
 
 test("of machines that were added", () => {
-  keepKnown(instance, "good", [session()]);
+  keepKnown(instance, "good", [sessionInfo()]);
   keepKnown(instance, "bad", [impossible]);
   expect(lastKnown(instance, "good")?.sessions).toMatchObject([{ name: "dev" }]);
   expect(lastKnown(instance, "bad")).toBeNull();
@@ -46,7 +37,7 @@ test("of machines that were added", () => {
 test("of a fleet's machines", () => {
   const before = members();
   const told = { at: Date.now(), boot: "b", rev: 1 };
-  before.remember("good", null, memberSessions("good", [session()], told), Date.now());
+  before.remember("good", null, memberSessions("good", [sessionInfo()], told), Date.now());
   before.remember("bad", null, memberSessions("bad", [impossible], told), Date.now());
   const first = new RememberedMembers(instance, before);
   first.look();

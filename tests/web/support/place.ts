@@ -1,0 +1,21 @@
+/** What nearly every test of the page needs: a gateway and a browser, started once for a file and ended with it. */
+import { afterAll, beforeAll } from "bun:test";
+import { Gateway } from "../../support/server.ts";
+import { isCompiled } from "../../support/wsh-program.ts";
+import { TestBrowser } from "./browser.ts";
+
+/** @param started told of both before the first test; not where there is no executable to test */
+export function beforeTests(started: (gateway: Gateway, browser: TestBrowser) => void): void {
+  let gateway: Gateway | undefined;
+  let browser: TestBrowser | undefined;
+  beforeAll(async () => {
+    if (!isCompiled) return;
+    gateway = await Gateway.start();
+    browser = await TestBrowser.start();
+    started(gateway, browser);
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await gateway?.[Symbol.asyncDispose]();
+  });
+}
