@@ -54,7 +54,7 @@ export class OuterTerminal {
   private left = false;
   /** Another process has the terminal, restored. */
   private given = false;
-  private knownSize: Size = currentSize();
+  private knownSize: Size = sizeNow(FALLBACK_SIZE);
   /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
   /** Kitty's keyboard flags before we started. */
@@ -97,7 +97,7 @@ export class OuterTerminal {
   /** Calls `resized` when the size changes. */
   watchSize(resized: () => void): void {
     process.on("SIGWINCH", () => {
-      this.knownSize = currentSize();
+      this.knownSize = sizeNow(this.knownSize);
       resized();
     });
   }
@@ -116,7 +116,7 @@ export class OuterTerminal {
    */
   takeAgain(): void {
     this.raw?.enter();
-    this.knownSize = currentSize();
+    this.knownSize = sizeNow(this.knownSize);
     if (this.given && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
     this.given = false;
   }
@@ -248,13 +248,14 @@ function sameDevice(input: number, output: number): PersonDevice | null {
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
-function currentSize(): Size {
+/** @param before where it can be read no more: a terminal that has gone continues its client first */
+function sizeNow(before: Size): Size {
   for (const fd of [1, 0]) {
     if (!tty.isatty(fd)) continue;
     const [cols, rows] = windowSize(fd);
     if (rows > 0 && cols > 0) return { rows, cols };
   }
-  return FALLBACK_SIZE;
+  return before;
 }
 
 function windowSize(fd: number): [cols: number, rows: number] {

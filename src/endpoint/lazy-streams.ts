@@ -9,6 +9,7 @@ import type { ClientStreams } from "./served.ts";
 export interface Streams {
   readonly known: import("./attach/known-terminals.ts").KnownTerminals;
   readonly TerminalStream: typeof import("./attach/attached-terminal.ts").TerminalStream;
+  readonly askTerminal: typeof import("./attach/requests.ts").askTerminal;
   readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
   readonly clients: ClientStreams;
 }
@@ -41,13 +42,14 @@ export class StreamCode {
   }
 
   private async loadOnce(): Promise<Streams> {
-    const [{ TerminalStream }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
+    const [{ TerminalStream }, { askTerminal }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
       import("./attach/attached-terminal.ts"),
+      import("./attach/requests.ts"),
       import("./window-stream.ts"),
       import("./attach/known-terminals.ts"),
       this.clients(),
     ]);
-    this.now = { known: new KnownTerminals(), TerminalStream, WindowStream, clients };
+    this.now = { known: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
     // The pending requests continue before this.
     setImmediate(() => {
       const { early } = this;

@@ -50,6 +50,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.written",
   "host.focus",
   "host.keys",
+  "host.lend",
   "host.command",
   "host.release",
   "host.give_back",
@@ -201,6 +202,7 @@ export class SessionServer implements PeerHandler {
       case "host.written":
       case "host.focus":
       case "host.keys":
+      case "host.lend":
       case "host.command":
       case "host.release":
       case "host.give_back":
@@ -283,18 +285,7 @@ export class SessionServer implements PeerHandler {
     if (!(stream instanceof code.TerminalStream)) {
       throw new WshError("invalid_request", "this connection carries no terminal");
     }
-    if (request.op === "host.help") stream.showHelp(request.input);
-    else if (request.op === "host.look") await stream.look(request.input);
-    else if (request.op === "host.written") stream.written(request.input);
-    else if (request.op === "host.focus") stream.focused(request.input);
-    else if (request.op === "host.command") stream.bound(request.input);
-    else if (request.op === "host.keys") {
-      stream.takeKeys();
-      peer.rest();
-    } else if (request.op === "host.release") stream.release();
-    else if (request.op === "host.give_back") stream.giveBack();
-    else stream.learnColors(request.input);
-    return {};
+    return code.askTerminal(stream, request, peer);
   }
 
   stream(message: Message, peer: Peer): void {

@@ -71,7 +71,7 @@ export class WindowStream implements PeerStream {
       const nothing = (): void => {};
       this.ends.push(
         shown.listen({
-          ...{ ahead: nothing, bell: nothing, clipboard: nothing },
+          ...{ ahead: nothing, wrote: () => false, bell: nothing, clipboard: nothing },
           ...{ chunk: changed, changed, resizing: changed, reset: changed },
         }),
       );

@@ -82,11 +82,16 @@ export class KeyReader {
     this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
   }
 
-  private isPlain(bytes: Uint8Array): boolean {
+  /** Whether text is passed on as it is. */
+  get passesText(): boolean {
     if (!this.isAtRest) return false;
     const { prefix } = this;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
-    return !typed && performance.now() >= this.pressed.repeatUntil && bytes.every(isText);
+    return !typed && performance.now() >= this.pressed.repeatUntil;
+  }
+
+  private isPlain(bytes: Uint8Array): boolean {
+    return this.passesText && bytes.every(isText);
   }
 
   private act(events: readonly InputEvent[]): void {

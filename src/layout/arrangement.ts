@@ -43,7 +43,8 @@ export interface ArrangementEvents {
   /** A pane has a new picture. */
   painted: string;
   /** The next picture of a pane has this behind the cursor, and nothing else new. */
-  echoed: { readonly pane: string; readonly bytes: Uint8Array };
+  /** `loan`: a terminal that it was lent has it already. */
+  echoed: { readonly pane: string; readonly bytes: Uint8Array; readonly loan: number | null };
   rang: string;
   copied: { readonly pane: string; readonly selection: string; readonly base64: string };
   /** The layout, the focus or a size has changed: places are to be computed again. */
@@ -220,7 +221,7 @@ export class Arrangement {
     const own = this.port.served();
     const link = await PaneLink.open(pane, socket, size, isView ? { around: own.socket } : { served: own }, {
       painted: () => this.events.emit("painted", pane),
-      echoed: (bytes) => this.events.emit("echoed", { pane, bytes }),
+      echoed: (bytes, loan) => this.events.emit("echoed", { pane, bytes, loan }),
       rang: () => this.events.emit("rang", pane),
       copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),
       listed: () => this.events.emit("listed", undefined),

@@ -6,8 +6,9 @@
  * it; a picture is complete, and of the size that it says.
  */
 import * as v from "valibot";
+import type { Loan } from "../endpoint/attach/lending.ts";
 import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
-import { type Attach, AttachEventSchema, composedAttach } from "../protocol/attach.ts";
+import { type Attach, AttachEventSchema, composedAttach, type LendInput, LentBackSchema } from "../protocol/attach.ts";
 import { EventSchema, type Listing, ListingSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frame.ts";
@@ -30,8 +31,8 @@ const TYPED_MS = 1_000;
 export interface PaneLinkPort {
   /** A new picture is there. */
   painted(): void;
-  /** The echo of a key, which the next picture has. */
-  echoed(bytes: Uint8Array): void;
+  /** The echo of a key, which the next picture has. @param loan a terminal that it was lent has it already */
+  echoed(bytes: Uint8Array, loan: number | null): void;
   rang(): void;
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
   /** What lists show of the pane may have changed. */
@@ -77,6 +78,8 @@ export class PaneLink {
   /** What was asked and is not answered yet. */
   private question: Promise<void> | null = null;
   private over = false;
+  /** Told of the keys that the process reads at a terminal that it was lent; null: it has none. */
+  private typedThere: (() => void) | null = null;
 
   private constructor(
     readonly id: string,
@@ -155,6 +158,23 @@ export class PaneLink {
   type(bytes: Uint8Array): void {
     this.connection.sendBytes(messageTypes.input, bytes);
     this.typedAt = performance.now();
+  }
+
+  /**
+   * Lends it a terminal; null while it has one, or is another session's.
+   * @param typed a key was read there
+   */
+  lend(lent: LendInput, typed: () => void): Loan | null {
+    if (this.isView || this.over || this.typedThere !== null) return null;
+    const ends = new AbortController();
+    this.typedThere = typed;
+    const over = this.request("host.lend", lent, { ...OWN_CONTEXT, signal: ends.signal })
+      .then((back) => v.parse(LentBackSchema, back))
+      .catch(() => null)
+      .finally(() => {
+        this.typedThere = null;
+      });
+    return { over, recall: () => ends.abort() };
   }
 
   /** A person types in another pane. One that prints is told, and leaves the processors to the echo if it floods. */
@@ -240,7 +260,7 @@ export class PaneLink {
       if (events.clipboard !== null) this.port.copied(events.clipboard);
       this.port.painted();
     } else if (message.type === messageTypes.output) {
-      this.port.echoed(message.payload);
+      this.port.echoed(message.payload, null);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) this.event(messageJson(message));
@@ -250,6 +270,7 @@ export class PaneLink {
     const told = v.safeParse(AttachEventSchema, value);
     if (told.success) {
       if (told.output.event === "go") this.port.go(told.output);
+      else if (told.output.event === "lent") this.lent(told.output);
       return;
     }
     const event = v.safeParse(EventSchema, value);
@@ -263,6 +284,12 @@ export class PaneLink {
     if (event.output.event !== "agent_state") return;
     const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
     if (agent.success) this.port.agent(agent.output);
+  }
+
+  private lent({ loan, text }: { readonly loan: number; readonly text: string }): void {
+    this.typedAt = performance.now();
+    this.typedThere?.();
+    if (text !== "") this.port.echoed(Buffer.from(text, "latin1"), loan);
   }
 
   /** Asks for the first time, once its first pictures are there: what it said of itself as it was connected is new. */

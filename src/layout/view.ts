@@ -8,9 +8,10 @@
 import type { PaneLabel } from "../compositor/border-titles.ts";
 import type { Layout } from "../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
+import type { Loan } from "../endpoint/attach/lending.ts";
 import type { Pointed } from "../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
-import type { LookInput, TerminalColors } from "../protocol/attach.ts";
+import type { LendInput, LookInput, TerminalColors } from "../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../protocol/frame.ts";
 import { windowId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
@@ -49,6 +50,7 @@ export class WindowView implements Shown {
   epoch = 1;
   readonly program = null;
   readonly isSynchronized = false;
+  readonly alternate = false;
   private readonly listeners = new Set<ShownListener>();
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
   readonly pointed: Pointed;
@@ -78,7 +80,7 @@ export class WindowView implements Shown {
     this.focused = this.active;
     this.ends = [
       events.on("painted", (pane) => this.painted(pane)),
-      events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
+      events.on("echoed", ({ pane, bytes, loan }) => this.echoed(pane, bytes, loan)),
       events.on("placed", () => this.arranged()),
       events.on("settled", () => this.labelled()),
       events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
@@ -139,11 +141,6 @@ export class WindowView implements Shown {
   /** The pane that gets what is typed. */
   get active(): string {
     return this.window.active;
-  }
-
-  /** Whether a program of the active pane uses its alternate screen. */
-  get alternate(): boolean {
-    return false;
   }
 
   get title(): string {
@@ -320,6 +317,18 @@ export class WindowView implements Shown {
     return panesIn(this.window).includes(pane);
   }
 
+  lend(lent: LendInput, typed: () => void): Loan | null {
+    const { arrangement, content, window } = this;
+    const { active } = window;
+    const link = window.synchronized || this.held !== null ? undefined : arrangement.links.get(active);
+    const typedHere = (): void => {
+      content.activity.record();
+      arrangement.typedIn([active]);
+      typed();
+    };
+    return link?.lend(lent, typedHere) ?? null;
+  }
+
   private arranged(): void {
     const { window } = this;
     if (this.watched === null) this.refocus();
@@ -368,8 +377,11 @@ export class WindowView implements Shown {
   }
 
   /** Its cursor is the window's: what is written there now is what its next picture shows. */
-  private echoed(pane: string, bytes: Uint8Array): void {
-    if (pane === this.active && this.held === null) this.each((listener) => listener.ahead(bytes));
+  private echoed(pane: string, bytes: Uint8Array, loan: number | null): void {
+    const isShown = pane === this.active && this.held === null;
+    this.each((listener) => {
+      if ((loan === null || !listener.wrote(loan, bytes)) && isShown) listener.ahead(bytes);
+    });
   }
 
   /** Whether every pane that is shown has painted in its present size. */

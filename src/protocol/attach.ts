@@ -126,6 +126,22 @@ export const AttachSchema = v.object({
   terminal: v.optional(PersonDeviceSchema),
 });
 
+/**
+ * `host.lend`: the process of a pane reads keys of text at this terminal, and writes their echoes there. It answers when
+ * it no longer does; cancelling asks for that.
+ */
+export const LendSchema = v.object({ loan: v.number(), terminal: PersonDeviceSchema });
+export type LendInput = v.InferOutput<typeof LendSchema>;
+export const LentBackSchema = v.object({
+  /** Bytes that were read, and are for nobody yet. */
+  keys: v.array(v.number()),
+  /** The terminal cannot be read there. */
+  refused: v.optional(v.literal(true)),
+  /** The terminal has taken a part of an echo only. */
+  torn: v.optional(v.literal(true)),
+});
+export type LentBack = v.InferOutput<typeof LentBackSchema>;
+
 /** Answer to `host.shown_in`: the sockets of the sessions that run a client showing this session. */
 export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
@@ -186,6 +202,8 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** An agent needs somebody: the terminal is sent this, BEL or a notification. */
   v.object({ event: v.literal("alert"), text: v.string() }),
+  /** A key was read at a lent terminal, and this was written there. */
+  v.object({ event: v.literal("lent"), loan: v.number(), text: v.string() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
   /**

@@ -43,10 +43,12 @@ export interface Carrier {
   /** For a long, mostly silent connection: it causes no wake-ups from now on. */
   rest(): void;
   end(): void;
+  /** Whether something has come that was not read yet; null or absent: not known. */
+  readonly hasUnread?: boolean | null;
 }
 
 /** Transport of a connection over a Unix socket, as Bun's sockets are. */
-type Transport = Omit<Carrier, "rest">;
+type Transport = Omit<Carrier, "rest" | "hasUnread">;
 
 type BunSocket = Bun.Socket<Wire>;
 
@@ -101,6 +103,12 @@ export class Wire implements Carrier {
     this.carrier?.resume();
   }
 
+  get hasUnread(): boolean | null {
+    const { carrier } = this;
+    const fd = carrier instanceof QuietSocket ? carrier.fd : descriptorOf(this.socket);
+    return fd === null ? null : platform().terminals.readable(fd, 0);
+  }
+
   /** Closes the connection. */
   end(): void {
     this.isOpen = false;
@@ -144,11 +152,17 @@ export class Wire implements Carrier {
 
 const nobody: WireEvents = { data() {}, drain() {}, close() {} };
 
+/** Null where Bun does not tell. */
+function descriptorOf(socket: BunSocket | null): number | null {
+  // Missing from the types of Bun 1.4.
+  const fd: unknown = socket === null ? null : Reflect.get(socket, "fd");
+  return typeof fd === "number" && fd >= 0 ? fd : null;
+}
+
 /** Duplicates the descriptor, where that is possible. */
 function duplicateOf(socket: BunSocket): number | null {
-  // Missing from the types of Bun 1.4.
-  const own: unknown = Reflect.get(socket, "fd");
-  if (!platform().sockets.canLeaveBun || typeof own !== "number" || own < 0) return null;
+  const own = descriptorOf(socket);
+  if (!platform().sockets.canLeaveBun || own === null) return null;
   const fd = duplicate(own);
   return fd < 0 ? null : fd;
 }
@@ -162,7 +176,7 @@ class QuietSocket implements Transport {
   private isClosed = false;
 
   constructor(
-    private readonly fd: number,
+    readonly fd: number,
     private readonly events: WireEvents,
     isPaused: boolean,
   ) {

@@ -1,8 +1,7 @@
 /** An attached terminal whose client is stopped is the shell's again, wholly, until `fg`. */
 
 import { describe, expect, test } from "bun:test";
-import fs from "node:fs";
-
+import { readsTerminal } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
@@ -10,22 +9,6 @@ import { Wsh } from "../support/wsh.ts";
 
 if (!hasTmux) console.warn("tmux is not installed: nothing is tested of stopped clients");
 const PROMPT = /^\$$/m;
-
-/** O_ASYNC as fdinfo has it. */
-const TOLD_OF_INPUT = 0o20000;
-
-/** Whether a host reads a person's terminal: the kernel tells it of keys there. */
-function readsTerminal(pid: number): boolean {
-  return fs.readdirSync(`/proc/${pid}/fd`).some((fd) => {
-    try {
-      const flags = /^flags:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
-      if ((Number.parseInt(flags, 8) & TOLD_OF_INPUT) === 0) return false;
-      return fs.readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("/dev/pts/");
-    } catch {
-      return false; // closed meanwhile
-    }
-  });
-}
 
 describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", () => {
   test("kill -TSTP gives the terminal back as it was; fg shows the session as it is now", async () => {

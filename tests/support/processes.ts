@@ -43,3 +43,23 @@ export function memoryOf(pid: number): number {
   const rollup = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? Number.NaN);
 }
+
+/** O_ASYNC as fdinfo has it. */
+const TOLD_OF_INPUT = 0o20000;
+
+/** How many persons' terminals a session process reads: the kernel tells it of keys there. Linux. */
+export function terminalsRead(pid: number): number {
+  return fs.readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+    try {
+      const flags = /^flags:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
+      if ((Number.parseInt(flags, 8) & TOLD_OF_INPUT) === 0) return false;
+      return fs.readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("/dev/pts/");
+    } catch {
+      return false; // closed meanwhile
+    }
+  }).length;
+}
+
+export function readsTerminal(pid: number): boolean {
+  return terminalsRead(pid) > 0;
+}

@@ -15,12 +15,9 @@ import type { Question } from "../../protocol/asking.ts";
 import {
   AttachSchema,
   BoundKeySchema,
-  FocusSchema,
   HelpSchema,
   ResizeSchema,
   type ScrollbackChoice,
-  TerminalColorsSchema,
-  WrittenSchema,
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -30,9 +27,11 @@ import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
 import type { AbovePicture } from "./above.ts";
+import { Borrowing } from "./borrowing.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
+import { Lending } from "./lending.ts";
 import { OuterSize } from "./outer-size.ts";
 import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
@@ -70,7 +69,7 @@ export class TerminalStream implements Viewer {
   readonly presence: Presence;
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
-  private readonly own: OwnView;
+  readonly own: OwnView;
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
@@ -78,8 +77,11 @@ export class TerminalStream implements Viewer {
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
-  private readonly presentation: Presentation;
-  private readonly typing: Typing;
+  private readonly lending: Lending | null;
+  /** Of a stream to a layout process; null: it is none. */
+  readonly borrowing: Borrowing | null;
+  readonly presentation: Presentation;
+  readonly typing: Typing;
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
   private over = false;
@@ -126,6 +128,8 @@ export class TerminalStream implements Viewer {
     };
     this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    this.lending = this.lends(attach);
+    this.borrowing = attach.ahead && attach.composed ? new Borrowing(peer, (bytes) => this.typing.typed(bytes)) : null;
     const bindings = changedBindings(attach.bindings);
     const prefix = attach.prefix ?? defaultPrefix.label;
     this.own = this.ownView(bindings, prefix, attach);
@@ -137,7 +141,7 @@ export class TerminalStream implements Viewer {
       plainElements: attach.no_color,
       ascii: !attach.utf8,
       places: attach.places,
-      ahead: attach.ahead && attach.composed,
+      ...{ ahead: this.borrowing, lending: this.lending },
       credit: this.inPage?.credit ?? null,
       mayTakeMouse: this.mouse.isAllowed,
     });
@@ -200,11 +204,6 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.own.press(key);
   }
 
-  /** The person looks back at what was printed. */
-  look(input: unknown): Promise<void> {
-    return this.own.look(input);
-  }
-
   private ownView(bindings: Bindings, prefix: string, { mode_keys: modeKeys, no_color: isPlain }: Asked): OwnView {
     const self = this;
     return new OwnView({
@@ -238,7 +237,7 @@ export class TerminalStream implements Viewer {
 
   /** Another process is made ready for a pressed key, which goes there with this terminal. @returns whether it did */
   async follow(ready: () => Promise<void>): Promise<boolean> {
-    await this.own.whileAway(ready);
+    await this.own.bound.whileAway(ready);
     return this.over;
   }
 
@@ -261,20 +260,22 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.own.say(text);
   }
 
-  /** The client has written what it was sent. */
-  written(input: unknown): void {
-    const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
-    this.presentation.written({ bytes, pictures });
-  }
-
   /** The client has stopped reading keys. */
   takeKeys(): void {
-    if (this.over) return;
-    void this.terminal?.read(
-      (bytes) => this.keys.push(bytes),
-      () => this.end({ reason: "detached" }),
-      () => this.release(),
-    );
+    if (!this.over) this.lending?.begin();
+  }
+
+  private lends({ terminal: device }: Asked): Lending | null {
+    const { terminal, shown } = this;
+    if (terminal === null || device === undefined) return null;
+    return new Lending(terminal, device, shown, {
+      keys: (bytes) => this.keys.push(bytes),
+      ended: () => this.end({ reason: "detached" }),
+      lost: () => this.release(),
+      isPlain: () => this.keys.passesText && this.typing.isPlain,
+      typed: () => this.typing.typedThere(),
+      unknown: () => this.presentation.repaint(),
+    });
   }
 
   /** The client does not hold the terminal now: nothing is read or written there until it resumes. */
@@ -282,19 +283,9 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.presentation.release();
   }
 
-  /** The person's terminal reports its look: programs are told the colours of the newest terminal. */
-  learnColors(input: unknown): void {
-    this.shown.learnColors(v.parse(TerminalColorsSchema, input));
-  }
-
   /** The person is done with what they took over. */
   giveBack(): void {
     if (!this.readOnly && !this.over) void this.session.questions.giveBack();
-  }
-
-  /** The page has the focus, or lost it: programs that asked are told. */
-  focused(input: unknown): void {
-    this.typing.focused(v.parse(FocusSchema, input).on);
   }
 
   alert(text: string): void {
@@ -355,6 +346,7 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     this.over = true;
     this.presentation.close();
+    this.borrowing?.end();
     this.sized.close();
     this.own.close();
     this.keys.dispose();
@@ -374,6 +366,7 @@ export class TerminalStream implements Viewer {
     this.ends.push(
       this.shown.listen({
         ahead: (bytes) => presentation.echoed(bytes),
+        wrote: (loan, bytes) => presentation.wrote(loan, bytes),
         chunk: (bytes) => presentation.chunk(bytes),
         changed: (isEcho) => presentation.changed(isEcho),
         resizing: () => presentation.beforeResize(),

@@ -29,6 +29,10 @@ export class BoundKeys {
     return this.held === null ? rest : [this.held, ...rest];
   }
 
+  get isIdle(): boolean {
+    return this.waiting === null;
+  }
+
   /** Carries out what was asked for by no key, but goes where the session goes as a key does. @param key what to press there */
   async during<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.current;

@@ -39,6 +39,8 @@ export class PersonTerminal {
   private reader: ByteReader | null = null;
   /** Settled when the last reader has released the descriptor. */
   private readerGone: Promise<unknown> = Promise.resolve();
+  /** Changes with every beginning and end of reading. */
+  private reading: symbol | null = null;
   private closed = false;
   private lookedAt = 0;
 
@@ -91,17 +93,33 @@ export class PersonTerminal {
     handOver();
   }
 
-  /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */
-  async read(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
+  /** Whether keys wait to be read. */
+  get hasInput(): boolean {
+    return !this.closed && platform().terminals.readable(this.fd, 0);
+  }
+
+  /**
+   * Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it, or `mayRead` says no.
+   * @param mayRead asked before every read
+   */
+  async read(
+    keys: (bytes: Uint8Array) => void,
+    ended: () => void,
+    lost: () => void,
+    mayRead: () => boolean = () => true,
+  ): Promise<void> {
+    const reading = Symbol();
+    this.reading = reading;
     await this.readerGone;
     const { client } = this;
-    if (!this.readsKeys || this.reader !== null || this.input !== null || this.closed) return;
+    if (this.reading !== reading || !this.readsKeys || this.reader !== null || this.input !== null || this.closed)
+      return;
     if (client !== null) {
       this.input = SignalledInput.begin(this.fd, {
         mayRead: () => {
           // The echo need not check again.
           this.lookedAt = performance.now();
-          return client.holdsTerminal;
+          return mayRead() && client.holdsTerminal;
         },
         keys,
         lost,
@@ -137,11 +155,17 @@ export class PersonTerminal {
 
   /** Stops reading and discards pending output: another process has the terminal. Reading can begin again. */
   release(): void {
+    this.stopReading();
+    this.output.discard();
+  }
+
+  /** Reading can begin again. */
+  stopReading(): void {
+    this.reading = null;
     this.input?.stop();
     this.input = null;
     if (this.reader !== null) this.readerGone = this.reader.cancel().catch(() => {});
     this.reader = null;
-    this.output.discard();
   }
 
   /** Discards pending output. Idempotent. */

@@ -89,7 +89,7 @@ export class OwnView {
   readonly pointer: Pointer;
   private readonly own: Above;
   private readonly looking: Looking;
-  private readonly bound: BoundKeys;
+  readonly bound: BoundKeys;
   /** Splits what is typed while a dialog is open. */
   private readonly dialogKeys: ViewerKeys;
 
@@ -128,9 +128,9 @@ export class OwnView {
     return [...this.bound.rest, ...(this.own.dialog?.rest ?? [])];
   }
 
-  /** As BoundKeys.whileAway. */
-  whileAway(ready: () => Promise<void>): Promise<void> {
-    return this.bound.whileAway(ready);
+  /** Nothing here takes what is typed. */
+  get isIdle(): boolean {
+    return this.above === null && this.bound.isIdle;
   }
 
   showMap(shown: boolean): void {

@@ -19,10 +19,12 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { AbovePicture } from "./above.ts";
-import { handOver, type PersonTerminal } from "./direct-terminal.ts";
+import type { Borrowing } from "./borrowing.ts";
+import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
+import type { Lending } from "./lending.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
@@ -38,8 +40,10 @@ const NOTE_MS = 4_000;
 export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
   readonly mayRelay: boolean;
-  /** The client takes the echo of a key before the picture that has it. */
-  readonly ahead: boolean;
+  /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
+  readonly ahead: Borrowing | null;
+  /** Who reads the terminal's keys; null: the client. */
+  readonly lending: Lending | null;
   /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
   readonly credit: number | null;
 }
@@ -87,12 +91,8 @@ export class Presentation {
     private readonly options: PresentationOptions,
   ) {
     this.painter = new Painter(session, shown, options);
-    const ahead = (bytes: Uint8Array): void => {
-      peer.sendBytes(messageTypes.output, bytes);
-      handOver();
-    };
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
-    this.painted = new PaintedTerminal(terminal, send, options.ahead ? ahead : null);
+    this.painted = new PaintedTerminal(terminal, send, options.lending, options.ahead);
     this.pacer = this.pacing();
     this.lasting = shown.program?.lasting.watch() ?? null;
   }
@@ -120,12 +120,14 @@ export class Presentation {
   release(): void {
     this.direct = false;
     this.painted.lost();
+    this.options.lending?.end();
     this.terminal?.release();
   }
 
   /** A condition for relaying or painting may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
     if (this.over) return;
+    this.options.lending?.recall();
     if (this.current === "paint") this.pacer.soon();
     else if (this.current === "relay" && !this.isAlone()) {
       void this.shown.atRest(() => {
@@ -145,9 +147,19 @@ export class Presentation {
     this.pacer.typed();
   }
 
+  /** As a listener of Shown. */
+  wrote(loan: number, bytes: Uint8Array): boolean {
+    const wrote = this.options.lending?.wrote(loan) ?? null;
+    if (wrote === "expected") this.painted.wrote(Buffer.from(bytes).toString("latin1"));
+    else if (wrote === "surprise") this.repaint();
+    return wrote !== null;
+  }
+
   /** The echo of a key: written before it is parsed. */
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
+    // The process that has the terminal writes there, or nobody.
+    if (this.options.lending?.isLent === true) return;
     if (this.pending > 0 || this.outer.isResizing || this.over) return;
     if (this.current === "relay" && this.direct) {
       this.pass(bytes);
@@ -179,8 +191,17 @@ export class Presentation {
     if (this.current === "paint") this.pacer.printed(isEcho);
   }
 
+  /** What the terminal shows is not what it should. */
+  repaint(): void {
+    if (this.current !== "paint" || this.over) return;
+    this.painted.doubt();
+    this.painter.forget();
+    this.pacer.soon();
+  }
+
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
   resized(): void {
+    this.options.lending?.recall();
     this.paintInstead();
     this.painter.forget();
   }
@@ -230,6 +251,7 @@ export class Presentation {
 
   close(): void {
     this.over = true;
+    this.options.lending?.end();
     this.pacer.close();
     clearTimeout(this.noteTimer ?? undefined);
   }

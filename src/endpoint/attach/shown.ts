@@ -7,12 +7,13 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LastingChange, LendInput, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
+import type { Loan } from "./lending.ts";
 import type { Pointed } from "./pointer.ts";
 
 /** A place in a program's output: a logical line, and a cell of it. */
@@ -24,6 +25,8 @@ export interface Position {
 export interface ShownListener {
   /** The next chunk begins with these bytes. */
   ahead(bytes: Uint8Array): void;
+  /** A pane's process has written them to the terminal that it was lent. @returns whether it is this one */
+  wrote(loan: number, bytes: Uint8Array): boolean;
   /** A program printed. Runs per chunk. */
   chunk(bytes: Uint8Array): void;
   /** The picture has changed without bytes of a program. @param isEcho usually what a person has just typed */
@@ -95,4 +98,9 @@ export interface Shown {
   readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
+  /**
+   * Lends a terminal to the process of the pane that has the focus; null where that is not possible now.
+   * @param typed a key was read there
+   */
+  lend?(lent: LendInput, typed: () => void): Loan | null;
 }

@@ -1,0 +1,52 @@
+/** What is asked of an attached terminal besides keys and sizes: by its client, or by the layout process that shows it. */
+import * as v from "valibot";
+import { FocusSchema, TerminalColorsSchema, WrittenSchema } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Peer, PeerRequest } from "../../wire/peer.ts";
+import type { TerminalStream } from "./attached-terminal.ts";
+
+/** @throws WshError, and what the input's schema says */
+export async function askTerminal(stream: TerminalStream, request: PeerRequest, peer: Peer): Promise<object> {
+  const { op, input, signal } = request;
+  switch (op) {
+    case "host.help":
+      stream.showHelp(input);
+      break;
+    case "host.look":
+      await stream.own.look(input);
+      break;
+    case "host.written": {
+      // The client has written what it was sent.
+      const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
+      stream.presentation.written({ bytes, pictures });
+      break;
+    }
+    case "host.focus":
+      // The page has the focus, or lost it: programs that asked are told.
+      stream.typing.focused(v.parse(FocusSchema, input).on);
+      break;
+    case "host.keys":
+      stream.takeKeys();
+      peer.rest();
+      break;
+    case "host.lend":
+      if (stream.borrowing === null) throw new WshError("invalid_request", "echoes of this stream are its client's");
+      return stream.borrowing.borrow(input, signal);
+    case "host.command":
+      stream.bound(input);
+      break;
+    case "host.release":
+      stream.release();
+      break;
+    case "host.give_back":
+      stream.giveBack();
+      break;
+    case "host.colors":
+      // Programs are told the colours of the newest terminal.
+      stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
+      break;
+    default:
+      throw new WshError("invalid_request", `'${op}' is not asked of a terminal`);
+  }
+  return {};
+}
