@@ -8,7 +8,14 @@
 import * as v from "valibot";
 import type { Loan } from "../endpoint/attach/lending.ts";
 import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
-import { type Attach, AttachEventSchema, composedAttach, type LendInput, LentBackSchema } from "../protocol/attach.ts";
+import {
+  type Attach,
+  type AttachEvent,
+  AttachEventSchema,
+  composedAttach,
+  type LendInput,
+  LentBackSchema,
+} from "../protocol/attach.ts";
 import { EventSchema, type Listing, ListingSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frame.ts";
@@ -286,9 +293,11 @@ export class PaneLink {
     if (agent.success) this.port.agent(agent.output);
   }
 
-  private lent({ loan, text }: { readonly loan: number; readonly text: string }): void {
-    this.typedAt = performance.now();
-    this.typedThere?.();
+  private lent({ loan, text, typed }: Extract<AttachEvent, { event: "lent" }>): void {
+    if (typed) {
+      this.typedAt = performance.now();
+      this.typedThere?.();
+    }
     if (text !== "") this.port.echoed(Buffer.from(text, "latin1"), loan);
   }
 

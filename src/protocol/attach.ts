@@ -202,8 +202,8 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** An agent needs somebody: the terminal is sent this, BEL or a notification. */
   v.object({ event: v.literal("alert"), text: v.string() }),
-  /** A key was read at a lent terminal, and this was written there. */
-  v.object({ event: v.literal("lent"), loan: v.number(), text: v.string() }),
+  /** This was written to a lent terminal. `typed`: a key was read there before it. */
+  v.object({ event: v.literal("lent"), loan: v.number(), text: v.string(), typed: v.boolean() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
   /**
@@ -221,6 +221,8 @@ export const AttachEventSchema = v.variant("event", [
     typed: v.optional(v.array(v.union([v.object({ key: v.string() }), v.object({ bytes: v.array(v.number()) })])), []),
   }),
 ]);
+
+export type AttachEvent = v.InferOutput<typeof AttachEventSchema>;
 
 /** Longest line of the command palette, in characters. */
 export const MAX_LINE = 2000;

@@ -69,6 +69,26 @@ describe.skipIf(process.platform !== "linux")("a terminal that is lent to a pane
     await person.sees("Z");
   });
 
+  test("the terminal in use is the one at which somebody types", async () => {
+    await using all = await typist();
+    const { wsh, person, lend, http } = all;
+    const size = async (): Promise<string> => {
+      const { windows } = await http.expect<{ windows: { rows: number; cols: number }[] }>(
+        200,
+        http.get("/sessions/dev"),
+      );
+      return windows.map(({ rows, cols }) => `${cols}x${rows}`).join();
+    };
+    await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: /ready/, rows: 30, cols: 100 });
+    await lend();
+    await until("the first one's size", async () => (await size()) === "80x24");
+    for (const key of "QRS") {
+      other.type(key);
+      await person.sees(key);
+      await until("the other's size", async () => (await size()) === "100x30");
+    }
+  });
+
   test("loses, repeats and swaps no key, whatever else is painted meanwhile", async () => {
     const noise = "bash -c 'for ((;;)); do echo $RANDOM; sleep 0.0$((RANDOM % 10)); done'";
     await using all = await typist(noise);

@@ -17,7 +17,7 @@ export class Borrowing {
   private terminal: PersonTerminal | null = null;
   private loan = 0;
   private giveBack: ((back: LentBack) => void) | null = null;
-  /** The layout process knows of the last key. */
+  /** The layout process knows of the last key that was read here. */
   private isTold = true;
 
   /** @param typed takes text that was read here */
@@ -41,7 +41,7 @@ export class Borrowing {
     const none = (back: Partial<LentBack> = {}): Promise<LentBack> => Promise.resolve({ keys: [], ...back });
     if (signal.aborted) return none();
     const terminal = this.peer.hasUnread === null ? null : PersonTerminal.open(device);
-    if (terminal === null || !terminal.readsKeys) {
+    if (terminal === null || !terminal.asksBeforeReading) {
       terminal?.close();
       return none({ refused: true });
     }
@@ -103,10 +103,11 @@ export class Borrowing {
     return true;
   }
 
-  /** @param text what was written to the terminal */
+  /** @param text what was written to the terminal; what others type is, too */
   private tell(text: string): void {
+    const typed = !this.isTold;
     this.isTold = true;
-    this.peer.send(messageTypes.event, { event: "lent", loan: this.loan, text });
+    this.peer.send(messageTypes.event, { event: "lent", loan: this.loan, text, typed });
   }
 }
 

@@ -54,6 +54,11 @@ export class PersonTerminal {
   /** Whether it may be read here; else keys come by the client. */
   readonly readsKeys = platform().terminals.signalsInput;
 
+  /** Whether each read can be refused: else keys are gone by the time somebody asks. */
+  get asksBeforeReading(): boolean {
+    return this.readsKeys && this.client !== null;
+  }
+
   /** Null where the device cannot be opened, the path leads to another, or nobody may write there but the client. */
   static open(person: PersonDevice): PersonTerminal | null {
     const { path, device, inode, number } = person;
@@ -100,7 +105,7 @@ export class PersonTerminal {
 
   /**
    * Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it, or `mayRead` says no.
-   * @param mayRead asked before every read
+   * @param mayRead asked before every read, where `asksBeforeReading`
    */
   async read(
     keys: (bytes: Uint8Array) => void,

@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
-import { type Attach, AttachEventSchema } from "../../protocol/attach.ts";
+import { type Attach, type AttachEvent, AttachEventSchema } from "../../protocol/attach.ts";
 import { REPLACED_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -29,7 +29,7 @@ export interface ViewFeedEvents {
 }
 
 type Size = Pick<Attach, "rows" | "cols" | "follow">;
-type Typed = Extract<v.InferOutput<typeof AttachEventSchema>, { event: "moved" }>["typed"];
+type Typed = Extract<AttachEvent, { event: "moved" }>["typed"];
 
 const decoder = new TextDecoder();
 
@@ -176,7 +176,7 @@ export class ViewFeed {
     }
   }
 
-  private event(connection: Connection, event: v.InferOutput<typeof AttachEventSchema>): void {
+  private event(connection: Connection, event: AttachEvent): void {
     const { events } = this;
     if (event.event === "took") this.took(event.n, event.record ?? null);
     else if (event.event === "keyboard") events.keyboard(event.captured);
@@ -190,7 +190,7 @@ export class ViewFeed {
   }
 
   /** The path is one of the machine that the session is on: what serves it there is found by its id. */
-  private async follow({ socket, typed }: Extract<v.InferOutput<typeof AttachEventSchema>, { event: "moved" }>) {
+  private async follow({ socket, typed }: Extract<AttachEvent, { event: "moved" }>) {
     const { machine } = parsePlace(this.session);
     await this.connect(machine === null ? socket : (await this.hosts.find(this.session)).address, typed);
   }
