@@ -6,7 +6,7 @@
  * it; a picture is complete, and of the size that it says.
  */
 import * as v from "valibot";
-import type { Loan } from "../endpoint/attach/lending.ts";
+import type { Loan } from "../endpoint/attach/shown.ts";
 import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
 import {
   type Attach,

@@ -8,9 +8,8 @@
 import type { PaneLabel } from "../compositor/border-titles.ts";
 import type { Layout } from "../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
-import type { Loan } from "../endpoint/attach/lending.ts";
 import type { Pointed } from "../endpoint/attach/pointer.ts";
-import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
+import type { Loan, Shown, ShownListener } from "../endpoint/attach/shown.ts";
 import type { LendInput, LookInput, TerminalColors } from "../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../protocol/frame.ts";
 import { windowId } from "../protocol/names.ts";

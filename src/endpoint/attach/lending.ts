@@ -11,7 +11,7 @@
  */
 import type { LentBack, PersonDevice } from "../../protocol/attach.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
-import type { Shown } from "./shown.ts";
+import type { Loan, Shown } from "./shown.ts";
 
 /** Time after a picture that is no echo until the terminal is lent, in ms, two frames: while more come, it would come back at once. */
 const RESTLESS_MS = 33;
@@ -21,14 +21,6 @@ const IDLE_MS = 2_000;
 const LOOK_MS = 250;
 /** Longest wait for a process that was asked, in ms: then keys are read here. */
 const BACK_MS = 250;
-
-/** A terminal in the hands of another process. */
-export interface Loan {
-  /** Settles when that process has stopped using it; null: it is gone, or has failed. Never rejects. */
-  readonly over: Promise<LentBack | null>;
-  /** Asks it back. */
-  recall(): void;
-}
 
 export interface LendingPort {
   keys(bytes: Uint8Array): void;

@@ -7,13 +7,12 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { LastingChange, LendInput, LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LastingChange, LendInput, LentBack, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
-import type { Loan } from "./lending.ts";
 import type { Pointed } from "./pointer.ts";
 
 /** A place in a program's output: a logical line, and a cell of it. */
@@ -54,6 +53,14 @@ export interface ShownProgram {
   countAbove(since: Position, limit: number): number;
   newestRows(limit: number): Row[];
   rowsAbove(since: Position, limit: number): Row[];
+}
+
+/** A terminal in the hands of another process. */
+export interface Loan {
+  /** Settles when that process has stopped using it; null: it is gone, or has failed. Never rejects. */
+  readonly over: Promise<LentBack | null>;
+  /** Asks it back. */
+  recall(): void;
 }
 
 export interface Shown {

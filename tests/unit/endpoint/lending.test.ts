@@ -1,6 +1,7 @@
 /** Who reads a person's terminal, where the process that it was lent to is slow, late or refuses. */
 import { expect, test } from "bun:test";
-import { Lending, type Loan } from "../../../src/endpoint/attach/lending.ts";
+import { Lending } from "../../../src/endpoint/attach/lending.ts";
+import type { Loan } from "../../../src/endpoint/attach/shown.ts";
 import type { LentBack } from "../../../src/protocol/attach.ts";
 import { until } from "../../support/until.ts";
 
