@@ -14,6 +14,7 @@ import {
   AttachEventSchema,
   composedAttach,
   type LendInput,
+  type LentBack,
   LentBackSchema,
 } from "../protocol/attach.ts";
 import { EventSchema, type Listing, ListingSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
@@ -177,7 +178,8 @@ export class PaneLink {
     this.typedThere = typed;
     const over = this.request("host.lend", lent, { ...OWN_CONTEXT, signal: ends.signal })
       .then((back) => v.parse(LentBackSchema, back))
-      .catch(() => null)
+      // A process of another version may know of no loans.
+      .catch((): LentBack | null => (this.over ? null : { keys: [], refused: true }))
       .finally(() => {
         this.typedThere = null;
       });
