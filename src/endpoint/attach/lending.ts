@@ -6,7 +6,7 @@
  * What must stay true: one process reads at a time, and keys reach the program in the order in which they were typed;
  * nothing else is written to the terminal before it was asked back. It is lent only while a key of text would reach that
  * program unchanged, and an echo would be the whole next picture. The first key that is no text ends the loan and comes
- * back with it. A process that hangs keeps it no longer than LOOK_MS and BACK_MS. What it still wrote after it was asked
+ * back with it. A process that hangs keeps it no longer than twice LOOK_MS and BACK_MS. What it still wrote after it was asked
  * back is painted over.
  */
 import type { LentBack, PersonDevice } from "../../protocol/attach.ts";
