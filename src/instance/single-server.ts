@@ -31,15 +31,11 @@ export async function claimServer<T>(
   prepareRuntimeDir(instance);
   return withDirectoryLock(instance.hostsDir, async () => {
     const isOwn = own !== undefined && isOurs(instance, own);
-    // What is left of a start that was cut short (bindAside) goes too.
-    for (const path of serverSockets(instance)) {
-      for (const each of [path, besides(path)]) {
-        if (isOwn) unlinkSocket(each);
-        else await clearSocket(instance, each);
-      }
+    for (const each of allSockets(instance)) {
+      if (isOwn) unlinkSocket(each);
+      else await clearSocket(instance, each);
     }
-    const link = lockBeside(instance.httpSocket);
-    if (lockState(link) === "free") removeLock(link);
+    removeFreeLock(instance);
     const life = takeLifeLock(instance, instance.httpSocket);
     try {
       return { bound: await bind(), life };
@@ -47,6 +43,17 @@ export async function claimServer<T>(
       life.discard();
       throw error;
     }
+  });
+}
+
+/** Removes what a server that was killed has left, if none lives. Waits for the registry's lock. */
+export async function clearDeadServer(instance: Instance): Promise<void> {
+  if (!fs.existsSync(instance.hostsDir)) return;
+  await withDirectoryLock(instance.hostsDir, () => {
+    for (const each of allSockets(instance)) {
+      if (serverState(instance, each) === "dead") fs.rmSync(each, { force: true });
+    }
+    removeFreeLock(instance);
   });
 }
 
@@ -115,6 +122,17 @@ async function orphanGone(path: string, link: string): Promise<void> {
     if (pid === null || platform().processes.isAlive(pid) || processState(path, link) !== "alive") return;
     await Bun.sleep(LOOK_MS);
   }
+}
+
+/** The server's sockets, and what is left of a start that was cut short (bindAside). */
+function allSockets(instance: Instance): readonly string[] {
+  return serverSockets(instance).flatMap((path) => [path, besides(path)]);
+}
+
+/** Removes the lock of a server that is dead. */
+function removeFreeLock({ httpSocket }: Instance): void {
+  const link = lockBeside(httpSocket);
+  if (lockState(link) === "free") removeLock(link);
 }
 
 function serverSockets(instance: Instance): readonly string[] {

@@ -1,6 +1,6 @@
 /** The command line, without a terminal: what a person or script types, what comes out, how it ends. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellText, splitAtDashes } from "../../src/cli/shell-words.ts";
 import { within } from "../support/attempts.ts";
@@ -395,6 +395,17 @@ describe("the server", () => {
     await own.session("b");
     expect(await own.ok("stop")).toBe("No server running. 2 sessions ended.\n");
     expect(await own.list("--all")).toEqual([]);
+  });
+
+  test("stop removes what a killed server has left", async () => {
+    await using own = new Wsh();
+    await own.session("a");
+    const server = await own.server();
+    await server.kill("SIGKILL");
+    expect(await own.ok("stop")).toBe("No server running. 1 session ended.\n");
+    const { runtimeDir, httpSocket } = own.instance;
+    expect(existsSync(httpSocket)).toBe(false);
+    expect(readdirSync(runtimeDir).filter((file) => /\.(sock|lock)$/.test(file))).toEqual([]);
   });
 
   test("a second server, a port in use and a path that is no socket are errors that say so", async () => {

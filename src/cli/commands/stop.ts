@@ -4,7 +4,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { memberSockets } from "../../instance/registry/members.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { askServer } from "../../instance/server-client.ts";
-import { isServerAlive } from "../../instance/single-server.ts";
+import { clearDeadServer, isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { endProcesses } from "../../wire/end-processes.ts";
@@ -52,7 +52,7 @@ async function untilGone(instance: Instance): Promise<void> {
 }
 
 /**
- * Ends sessions that the server did not know of, or could not end.
+ * Ends sessions that the server did not know of, or could not end, and removes what dead processes have left.
  * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
@@ -65,6 +65,7 @@ async function endSessions(instance: Instance): Promise<number> {
   // What is kept of panes that have left their layout, or whose session has ended.
   await endProcesses(memberSockets(instance, null), { reason: "server_stopped" });
   await cleanStale(instance);
+  await clearDeadServer(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");
   if (trouble !== undefined) throw trouble;
