@@ -225,6 +225,9 @@ test("the history of all machines is one, by time, and of a machine that does no
     expect(found(JSON.parse(await near.ok("history", "needle", "--json", ...which)))).toEqual(all.slice(1, 2));
   }
   expect((await near.run("history", "--server", "nobody")).stderr).toContain("no machine 'nobody'");
+  const unknown = await near.run("history", "--session", "m1/nosuch");
+  expect(unknown).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("'nosuch'") });
+  expect(await near.ok("history", "nothing-of-it", "--session", "m1/dev")).toBe("No commands.\n");
 
   // Page by page it is the same, whichever machine has the next one.
   const paged: string[] = [];

@@ -149,9 +149,17 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     limit: limit ?? 20,
     output: output ?? false,
   });
-  const page = isFar ? await searchThere(instance, machine, history, search) : history.search(search);
+  const there = machine === null ? null : await historyOn(instance, machine);
+  const page =
+    options.allMachines === true
+      ? await everywhere(instance, history, search)
+      : await (there ?? history).search(search);
   if ((page.unanswered ?? []).length > 0) process.exitCode = 1;
-  if (page.commands.length === 0 && !isFar) requireKnown(instance, history, search.session);
+  if (page.commands.length === 0 && search.session !== undefined && options.allMachines !== true) {
+    const { session } = search;
+    if (there === null) await requireKnown(history, session, () => findHere(instance, session));
+    else await requireKnown(there, session, () => there.requireSession(session));
+  }
   if (json === true) return printJson(page);
   for (const warning of page.warnings ?? []) complain(warning);
   for (const { server, message } of page.unanswered ?? []) {
@@ -165,10 +173,19 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
 
 /**
  * A session that has ended is known by what it ran, one that is there by its name.
- * @throws WshError session_not_found
+ * @param find @throws WshError session_not_found
  */
-function requireKnown(instance: Instance, history: History, session: string | undefined): void {
-  if (session === undefined || history.search(searchOf({ session, limit: 1 })).commands.length > 0) return;
+async function requireKnown(
+  history: History | HistoryThere,
+  session: string,
+  find: () => void | Promise<void>,
+): Promise<void> {
+  const { commands } = await history.search(searchOf({ session, limit: 1 }));
+  if (commands.length === 0) await find();
+}
+
+/** @throws WshError session_not_found */
+function findHere(instance: Instance, session: string): void {
   try {
     findSession(instance, parseTarget(session));
   } catch (thrown) {
@@ -194,15 +211,9 @@ function machineIn(instance: Instance, options: HistoryOptions): string | null {
   return named === localMachine || named === hostname(values.hostname) ? null : named;
 }
 
-async function searchThere(
-  instance: Instance,
-  machine: string | null,
-  history: History,
-  search: HistorySearchInput,
-): Promise<HistoryPage> {
-  const { HistoryThere, searchEverywhere } = await import("../history/machines.ts");
-  if (machine === null) return searchEverywhere(instance, history, search);
-  return new HistoryThere(instance, machine).search(search);
+async function everywhere(instance: Instance, here: History, search: HistorySearchInput): Promise<HistoryPage> {
+  const { searchEverywhere } = await import("../history/machines.ts");
+  return searchEverywhere(instance, here, search);
 }
 
 /** The newest first. */

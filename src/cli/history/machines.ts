@@ -25,6 +25,12 @@ export class HistoryThere implements Disposable {
     return addressedAnswer(this.machine, "history.search", page) as HistoryPage;
   }
 
+  /** @throws WshError session_not_found, machine_unreachable */
+  async requireSession(session: string): Promise<void> {
+    const link = await linkOf(this.instance, this.machine);
+    await link.call("session.get", {}, { session, caller: cliCaller });
+  }
+
   async delete(input: HistoryDeleteInput) {
     const link = await linkOf(this.instance, this.machine);
     return link.call("history.delete", input, { caller: cliCaller, request: nextRequest() });
