@@ -36,6 +36,13 @@ interface StreamAsk {
   readonly signal: AbortSignal | undefined;
 }
 
+/** The connection to a session of another machine. */
+interface Way {
+  isLost(): boolean;
+  /** Opens it again. @throws WshError */
+  again(): Promise<void>;
+}
+
 /**
  * @param ask sends it over the connections that there are
  * @throws WshError outcome_unknown, cancelled, and what the operation throws
@@ -44,7 +51,7 @@ export async function askOverStream(
   link: Link,
   { operation, target, input, signal }: StreamAsk,
   ask: (asked: Asked, input: unknown) => Promise<unknown>,
-  way: { isLost(): boolean; again(): Promise<void> },
+  way: Way,
 ): Promise<unknown> {
   const { machine } = link;
   const checked = async (asked: Asked, sent: unknown): Promise<unknown> => {
@@ -60,29 +67,32 @@ export async function askOverStream(
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
   const asked: AskedAgain = { machine, operation, id, firstAt, deadline, signal };
-  return untilAnswered(asked, async (before) => {
-    if (way.isLost()) await way.again().catch(isGone);
-    try {
-      const once = onceOf(
-        id,
-        "cli",
-        { operation, target, input },
-        before === undefined ? undefined : link.timeThere(before),
-      );
-      return await checked({ once, deadline: link.timeThere(deadline) }, input);
-    } catch (thrown) {
-      if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
-      throw thrown;
-    }
-  });
+  return untilAnswered(asked, (before) =>
+    over(way, () => {
+      const first = before === undefined ? undefined : link.timeThere(before);
+      const once = onceOf(id, "cli", { operation, target, input }, first);
+      return checked({ once, deadline: link.timeThere(deadline) }, input);
+    }),
+  );
 }
 
-function isWayLost(thrown: unknown, way: { isLost(): boolean }): boolean {
+/** Asks over the way, which is opened again if it was lost. @throws WayLost when it is lost, and what `ask` throws */
+async function over<T>(way: Way, ask: () => Promise<T>): Promise<T> {
+  if (way.isLost()) await way.again().catch(isGone);
+  try {
+    return await ask();
+  } catch (thrown) {
+    if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
+    throw thrown;
+  }
+}
+
+function isWayLost(thrown: unknown, way: Pick<Way, "isLost">): boolean {
   return WshError.from(thrown).code === "host_unavailable" && way.isLost();
 }
 
 /** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
-export function throwLost(machine: string, thrown: unknown, way: { isLost(): boolean }): never {
+export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLost">): never {
   if (!isWayLost(thrown, way)) throw thrown;
   throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, { machine }, { cause: thrown });
 }
@@ -102,19 +112,11 @@ async function waitOverStream(
   { machine }: Link,
   { operation, input, signal }: StreamAsk,
   ask: (asked: Asked, input: unknown) => Promise<unknown>,
-  way: { isLost(): boolean; again(): Promise<void> },
+  way: Way,
 ): Promise<unknown> {
   const isThere = async (): Promise<boolean> => !way.isLost();
   try {
-    return await untilDecided({ operation, input, signal, isThere }, async (own) => {
-      if (way.isLost()) await way.again().catch(isGone);
-      try {
-        return await ask({}, own);
-      } catch (thrown) {
-        if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
-        throw thrown;
-      }
-    });
+    return await untilDecided({ operation, input, signal, isThere }, (own) => over(way, () => ask({}, own)));
   } catch (thrown) {
     if (!(thrown instanceof WayLost)) throw thrown;
     throw new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }, { cause: thrown });
