@@ -1,7 +1,7 @@
 /** Lines longer than the kernel keeps for a program that reads lines: refused whole, never cut. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../support/content-of.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -38,7 +38,7 @@ test.each(["input", "run"])("%s into a program that reads lines", async (operati
   expect(refused.text).toContain(`${MOST + 1} bytes`);
   expect((await send("y".repeat(MOST))).status).toBeLessThan(300);
   // Nothing of what was refused, and all of what was not.
-  await until("the line", () => readFileSync(file, "utf8") === `${"y".repeat(MOST)}\n` || null);
+  await until("the line", () => contentOf(file) === `${"y".repeat(MOST)}\n`);
 });
 
 test("a shell's editor takes longer lines, by input and by exec", async () => {
@@ -57,7 +57,7 @@ test("lines that a person ends, and commands typed into a shell that reads lines
   for (let round = 1; round <= 3; round++) {
     expect((await http.send("POST", "/sessions/ended/input", { body: line })).status).toBe(204);
     person.type("\r");
-    await until("the line", () => readFileSync(file, "utf8") === `${line}\n`.repeat(round));
+    await until("the line", () => contentOf(file) === `${line}\n`.repeat(round));
   }
   if (isMissing("dash")) return;
   const api = await SessionApi.shell(http, "typed", { shell: "bash" });

@@ -3,9 +3,9 @@
  * both, and what differs on tmux's screen before and after must be what the run returns.
  */
 import { afterAll, beforeAll, describe, test } from "bun:test";
-import fs from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
+import { contentOf } from "../support/content-of.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { type RunAnswer, SessionApi } from "../support/session-api.ts";
@@ -71,10 +71,7 @@ class Reference implements AsyncDisposable {
     await $`tmux -S ${this.socket} send-keys -l -- ${line}`;
     await $`tmux -S ${this.socket} send-keys Enter`;
     const count = String(++this.drawn);
-    await until(
-      "tmux to draw",
-      () => fs.existsSync(this.counter) && fs.readFileSync(this.counter, "utf8").trim() === count,
-    );
+    await until("tmux to draw", () => contentOf(this.counter).trim() === count);
   }
 
   /** Rows, trailing blanks cut, wrapped ones joined; and the cursor's place. */

@@ -1,7 +1,8 @@
 /** A person types at an attached terminal while execs run: what they type arrives afterwards, whole and in order. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -38,7 +39,7 @@ for (const shell of ["bash", "zsh", "fish"]) {
   test.skipIf(isMissing(shell))(`${shell}: nothing is joined and nothing is lost`, async () => {
     const api = await SessionApi.shell(http, shell, { shell });
     const log = join(wsh.dir, `${shell}.log`);
-    const logged = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : []);
+    const logged = (): string[] => contentOf(log).trimEnd().split("\n");
     const exec = (command: string) => http.post(`/sessions/${api.name}/exec`, { command });
     await using terminal = await EmulatorTerminal.attach(wsh, api.name, { rows: 24, cols: 100, seen: /[#$%>] *$/m });
     const types = async (text: string): Promise<void> => {

@@ -1,7 +1,8 @@
 /** People and calls type while exec runs: nothing ever joins its command, nothing that was typed is lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -114,7 +115,7 @@ for (const shell of shells) {
         }
         await typing;
         await until("the typed line to run", async () => {
-          return existsSync(log) && readFileSync(log, "utf8").split("\n").includes(person);
+          return contentOf(log).split("\n").includes(person);
         });
       }
       const lines = readFileSync(log, "utf8").trimEnd().split("\n");

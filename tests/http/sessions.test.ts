@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../src/protocol/session.ts";
+import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -202,7 +203,7 @@ describe("a new session", () => {
     // A terminal of one column cannot be kept: the program is told of the three that it has at least.
     await http.create({ name: "narrow", rows: 2, cols: 1, command: "stty size | tr ' ' x > narrow; sleep 1000" });
     const narrow = join(wsh.env.HOME ?? "", "narrow");
-    await until("its size", () => fs.existsSync(narrow) && fs.readFileSync(narrow, "utf8") !== "");
+    await until("its size", () => contentOf(narrow) !== "");
     expect(fs.readFileSync(narrow, "utf8")).toBe("2x4\n");
     expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 4 });
     expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 4 });

@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
+import { contentOf } from "../support/content-of.ts";
 import { testWith } from "../support/programs.ts";
 import { TwoMachines } from "../support/two-machines.ts";
 import { until } from "../support/until.ts";
@@ -126,7 +127,7 @@ class HeldCommand {
   }
 
   get runs(): number {
-    return fs.existsSync(this.log) ? fs.readFileSync(this.log, "utf8").split("run\n").length - 1 : 0;
+    return contentOf(this.log).split("run\n").length - 1;
   }
 
   runsNow(): Promise<unknown> {

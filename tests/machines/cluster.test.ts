@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../support/content-of.ts";
 import { TestFleet } from "../support/nats-fleet.ts";
 import { isMissing } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -31,8 +32,7 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
         .sort();
     await until("the sessions to be listed", async () => (await listed()).length === names.length);
     const log = join(m1.dir, "runs");
-    const runsOf = (mark: string): number =>
-      fs.existsSync(log) ? fs.readFileSync(log, "utf8").split(`${mark}\n`).length - 1 : 0;
+    const runsOf = (mark: string): number => contentOf(log).split(`${mark}\n`).length - 1;
     const exec = async (session: string, command: string) => {
       const init = {
         method: "POST",

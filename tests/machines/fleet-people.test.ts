@@ -6,6 +6,7 @@ import { connect, headers, type NatsConnection, usernamePasswordAuthenticator } 
 import { encodeStreamMessage, headerNames } from "../../src/protocol/fleet-messages.ts";
 import { newStreamName, requestSubject, upSubject } from "../../src/protocol/fleet-subjects.ts";
 import { encodeJsonMessage, messageTypes } from "../../src/protocol/messages.ts";
+import { contentOf } from "../support/content-of.ts";
 import { TestFleet } from "../support/nats-fleet.ts";
 import { passwordOf, writeCredentials } from "../support/nats-server.ts";
 import { testWith } from "../support/programs.ts";
@@ -250,8 +251,7 @@ testFleet(
     const gate = join(m1.dir, "gate");
     const held = (name: string): string =>
       `echo ${name} >>${gate}; until [ -e ${gate}.${name} ]; do sleep 0.05; done; echo ${name} over`;
-    const runs = (name: string): number =>
-      fs.existsSync(gate) ? fs.readFileSync(gate, "utf8").split(`${name}\n`).length - 1 : 0;
+    const runs = (name: string): number => contentOf(gate).split(`${name}\n`).length - 1;
     const post = async (session: string, command: string) => {
       const init = {
         method: "POST",

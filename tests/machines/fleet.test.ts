@@ -6,6 +6,7 @@ import { connect } from "@nats-io/transport-node";
 import { rolePermissions } from "../../src/cluster/authority/permissions.ts";
 import { joinedFile, readCredentials } from "../../src/cluster/fleet/creds-file.ts";
 import { type FleetRole, fleetRoles } from "../../src/protocol/fleet.ts";
+import { contentOf } from "../support/content-of.ts";
 import { refusals, TestFleet } from "../support/fleet.ts";
 import { freePorts, permissionsOf } from "../support/nats-server.ts";
 import { isMissing, pathOf, testWith } from "../support/programs.ts";
@@ -92,7 +93,7 @@ test("a cluster of three knows its servers by the fleet's certificates", async (
   });
   try {
     for (const { log } of servers) {
-      const read = () => (fs.existsSync(log) ? fs.readFileSync(log, "utf8") : "");
+      const read = () => contentOf(log);
       await until("two routes", async () => (read().match(/Route connection created/g) ?? []).length >= 2 || null);
     }
   } finally {

@@ -5,6 +5,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { askLoginShell, isDesktopEnvironment } from "../../src/instance/launch/login-path.ts";
 import { givenTime } from "../support/attempts.ts";
+import { contentOf } from "../support/content-of.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -108,7 +109,7 @@ test("a bridge that is ended while the shell still thinks ends at once, and so d
     );
   }
   const bridge = wsh.spawn(["mcp"]);
-  await until("the shell to start", () => fs.existsSync(pid) && fs.readFileSync(pid, "utf8") !== "");
+  await until("the shell to start", () => contentOf(pid) !== "");
   bridge.kill("SIGTERM");
   expect(await bridge.exited).toBe(0);
   expect(await new Response(bridge.stderr).text()).toBe("");

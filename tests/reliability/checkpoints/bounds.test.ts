@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { contentOf } from "../../support/content-of.ts";
 import { isMissing } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -159,7 +160,7 @@ test.skipIf(!canFreeze)(
     freeze(folderOf(wsh), true);
     try {
       expect(await wsh.ok("exec", "dev", "--", "echo after")).toBe("after\n");
-      await until("it to be said", () => fs.readFileSync(wsh.instance.hostLog, "utf8").includes("cannot be written"));
+      await until("it to be said", () => contentOf(wsh.instance.hostLog).includes("cannot be written"));
       expect(textOf(wsh)).toContain("before");
       const saved = await wsh.run("checkpoint", "save", "dev", "other");
       expect([saved.code, saved.stderr]).toEqual([1, expect.stringMatching(/EPERM|EACCES|not permitted/)]);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../../support/content-of.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount, Enclave } from "../faults/enclosed.ts";
@@ -44,7 +45,7 @@ test("a checkpoint's folder that is open to others is not written to; the sessio
   const before = fs.readdirSync(outside).sort();
   expect(await wsh.ok("exec", "dev", "--", "echo two")).toBe("two\n");
   const log = join(wsh.instance.hostLog);
-  await until("it to be said", () => fs.readFileSync(log, "utf8").includes("is a symbolic link"));
+  await until("it to be said", () => contentOf(log).includes("is a symbolic link"));
   expect(fs.readdirSync(outside).sort()).toEqual(before);
   fs.unlinkSync(folderOf(wsh));
   await wsh.ok("exec", "dev", "--", "echo three");

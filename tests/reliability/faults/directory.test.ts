@@ -3,8 +3,9 @@
  * Who is attached notices nothing; sessions and server are found again within seconds, under their names.
  */
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../../support/content-of.ts";
 import { stopProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -109,7 +110,7 @@ test("a program that outlives its session's killed process does not keep the ses
   await wsh.session("s");
   const left = join(wsh.dir, "left");
   await wsh.ok("exec", "s", "--", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
-  const pid = await until("the program", () => existsSync(left) && (Number(readFileSync(left, "utf8")) || null));
+  const pid = await until("the program", () => Number(contentOf(left)) || null);
   try {
     await wsh.killHost();
     await until("the session to be gone", async () => (await wsh.list()).every(({ running }) => !running));

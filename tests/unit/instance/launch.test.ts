@@ -11,6 +11,7 @@ import { readServerInfo, type ServerInfo, writeServerInfo } from "../../../src/i
 import { bindAside, claimServer, isServerAlive, releaseServer } from "../../../src/instance/single-server.ts";
 import { originalNofile } from "../../../src/platform/inherited-file-limit.ts";
 import { platform } from "../../../src/platform/platform.ts";
+import { contentOf } from "../../support/content-of.ts";
 import { testWith } from "../../support/programs.ts";
 import { fakeDaemon as fake, listen, testInstance, until } from "../../support/registry.ts";
 
@@ -35,7 +36,7 @@ describe("starting a host", () => {
       expect(report).toEqual({ pid, cwd: "/", spec });
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       expect(Number(stat[3])).toBe(pid); // leader of a process session of its own
-      await until(() => fs.existsSync(seen) && fs.readFileSync(seen, "utf8") !== "", "the host goes on");
+      await until(() => contentOf(seen) !== "", "the host goes on");
       expect(fs.readFileSync(seen, "utf8")).toBe("/dev/null /dev/null");
       expect(fs.statSync(place.instance.hostLog).mode & 0o777).toBe(0o600);
     } finally {

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { patience } from "../../../src/wire/patience.ts";
+import { contentOf } from "../../support/content-of.ts";
 import { until } from "../../support/until.ts";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "patience-"));
@@ -43,10 +44,7 @@ test("a process at work is waited for as long as it works", async () => {
   const { socket } = await listener("busy", work + write);
   await borne(socket);
   const givenUpAt = Date.now();
-  const workedUntil = await until(
-    "the end of the work",
-    () => fs.existsSync(worked) && fs.readFileSync(worked, "utf8"),
-  );
+  const workedUntil = await until("the end of the work", () => contentOf(worked) || null);
   expect(givenUpAt).toBeGreaterThanOrEqual(Number(workedUntil));
 });
 
