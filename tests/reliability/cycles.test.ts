@@ -11,7 +11,7 @@ import { AttachedTerminal } from "./walk/attached-terminal.ts";
 
 const FULL = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed. */
-const CYCLES = FULL ? 1_000 : 40;
+const CYCLES = FULL ? 1_000 : 20;
 /** Length of the soak in seconds: an hour with WSH_SOAK_MINUTES=60. */
 const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 12);
 /**
