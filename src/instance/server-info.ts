@@ -10,13 +10,13 @@
  */
 
 import fs from "node:fs";
-import os from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
 import { isAlive } from "../platform/alive.ts";
 import { pointTo } from "./owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "./paths.ts";
+import { placeDigest } from "./place-digest.ts";
 import { refused } from "./refused.ts";
 
 const serverInfoSchema = v.object({
@@ -47,9 +47,6 @@ const placeSchema = v.object({
 });
 
 export type ServerInfo = v.InferOutput<typeof serverInfoSchema>;
-
-/** Characters of a place's digest in a file name: enough to tell the few places of one account apart. */
-const PLACE_LENGTH = 10;
 
 /** What the running server says, null when there is nothing that can be understood. Its server may have died. */
 export function readServerInfo(instance: Instance): ServerInfo | null {
@@ -118,15 +115,5 @@ export function sweepServerInfos(instance: Instance): void {
 }
 
 function nameHere({ fileName, runtimeDir }: Pick<Instance, "fileName" | "runtimeDir">): string {
-  const place = Bun.hash(`${machineId()}\0${os.hostname()}\0${runtimeDir}`);
-  return `${fileName}.${place.toString(36).slice(0, PLACE_LENGTH)}.json`;
-}
-
-/** Empty where the system has none; images of machines may share one. */
-export function machineId(): string {
-  try {
-    return fs.readFileSync("/etc/machine-id", "latin1").trim();
-  } catch {
-    return "";
-  }
+  return `${fileName}.${placeDigest(runtimeDir)}.json`;
 }

@@ -267,10 +267,16 @@ export class LayoutCheckpoint {
     if (this.isOver || this.isKept) return;
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
-    if (this.lastExit?.isLost === true && !this.port.session.lifetime.isEnding) this.writer.close();
-    else {
+    if (this.lastExit?.isLost === true && !this.port.session.lifetime.isEnding) {
+      this.writer.close();
+      return;
+    }
+    try {
       this.writer.remove();
       removeSession(this.directory);
+    } catch (error) {
+      // The session ends all the same.
+      this.port.logger.warn("the layout's checkpoint cannot be removed", { error });
     }
   }
 }

@@ -1,18 +1,21 @@
 /**
  * What a layout process must know after it was lost: the session's name, tags and elements, its windows and panes. One
- * file a session in the state directory, replaced by rename(2) after each change, removed with the session. A file of a
- * session that is gone (a reboot) is removed by the next layout process of the instance.
+ * file a session, replaced by rename(2) after each change, removed with the session. It is in the state directory, or in
+ * the runtime directory while that one cannot be written to; the newest is right. A file of a session that is gone (a
+ * reboot) is removed by the next layout process of the instance.
  */
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { type Instance, prepareStateDir } from "../instance/paths.ts";
+import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
+import { placeDigest } from "../instance/place-digest.ts";
 import { snapshot } from "../instance/registry/directories.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { ElementState } from "../session/drawing/element.ts";
 import type { Windows } from "../session/windows/state.ts";
 
 const VERSION = 1;
+const KEPT_DIR = "layouts";
 
 const StoredSchema = v.object({
   version: v.literal(VERSION),
@@ -46,8 +49,18 @@ export interface Stored {
   readonly nofile: number | null;
 }
 
-export function treeFile(instance: Instance, session: number): string {
-  return join(instance.stateDir, `${instance.name}.s${session}.layout`);
+/** Where a session's file may be: as a rule, and otherwise. */
+export function treeFiles(instance: Instance, session: number): readonly string[] {
+  return keptDirs(instance, KEPT_DIR).map((directory) => join(directory, fileName(instance, session)));
+}
+
+function fileName(instance: Instance, session: number): string {
+  return `${prefixOf(instance)}${session}.json`;
+}
+
+/** Of the files of this place alone: others share the state directory. */
+function prefixOf({ fileName, runtimeDir }: Instance): string {
+  return `${fileName}.${placeDigest(runtimeDir)}.s`;
 }
 
 /** The session in the form that `parseTree` reads. */
@@ -57,34 +70,53 @@ export function treeOf(stored: Stored): object {
 
 /** @throws WshError session_create_failed when it cannot be written */
 export function writeTree(instance: Instance, stored: Stored): void {
-  const path = treeFile(instance, stored.session);
+  const text = JSON.stringify(treeOf(stored));
+  let path: string;
+  try {
+    path = inKeptDir(instance, KEPT_DIR, (directory) =>
+      replace(join(directory, fileName(instance, stored.session)), text),
+    );
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WshError("session_create_failed", `the layout cannot be kept: ${reason}`, {}, { cause: error });
+  }
+  for (const other of treeFiles(instance, stored.session)) if (other !== path) removeIfPossible(other);
+}
+
+/** @returns the path */
+function replace(path: string, text: string): string {
   const temporary = `${path}.${process.pid}.new`;
   try {
-    prepareStateDir(instance);
-    fs.writeFileSync(temporary, JSON.stringify(treeOf(stored)), { mode: 0o600 });
+    fs.writeFileSync(temporary, text, { mode: 0o600 });
     fs.renameSync(temporary, path);
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new WshError(
-      "session_create_failed",
-      `the layout cannot be kept in ${path}: ${reason}`,
-      {},
-      { cause: error },
-    );
+    removeIfPossible(temporary);
+    throw error;
   }
+  return path;
 }
 
 /** @throws WshError session_not_found when there is none, or none that this version wrote */
 export function readTree(instance: Instance, session: number): Stored {
-  const path = treeFile(instance, session);
+  const paths = treeFiles(instance, session);
+  const [newest] = paths.map((path) => ({ path, at: writtenAt(path) })).sort((a, b) => b.at - a.at);
   let value: unknown;
   try {
-    value = JSON.parse(fs.readFileSync(path, "utf8"));
+    value = JSON.parse(fs.readFileSync(newest?.path ?? "", "utf8"));
   } catch (error) {
-    throw new WshError("session_not_found", `no layout of session @s${session} in ${path}`, {}, { cause: error });
+    const where = paths.join(" or ");
+    throw new WshError("session_not_found", `no layout of session @s${session} in ${where}`, {}, { cause: error });
   }
   return parseTree(value);
+}
+
+/** In ms since 1970; 0 where there is none, or none that can be read. */
+function writtenAt(path: string): number {
+  try {
+    return fs.statSync(path).mtimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 /** Written by this program alone, whole or not at all: its parts need no checks of their own. */
@@ -92,18 +124,38 @@ export function parseTree(value: unknown): Stored {
   return v.parse(StoredSchema, value) as Stored;
 }
 
+/** What cannot be removed is left to the next layout process. */
 export function removeTree(instance: Instance, session: number): void {
-  fs.rmSync(treeFile(instance, session), { force: true });
+  for (const path of treeFiles(instance, session)) removeIfPossible(path);
 }
 
-/** Removes the files of sessions that no process belongs to. */
+/** Removes this place's files of sessions that no process belongs to, as far as they can be. */
 export function removeLeftTrees(instance: Instance): void {
   const { ids, members } = snapshot(instance);
   const known = new Set([...ids, ...members].map(({ session }) => session));
-  const pattern = new RegExp(`^${instance.name}\\.s(\\d+)\\.layout$`);
-  for (const file of fs.readdirSync(instance.stateDir)) {
-    const session = Number(pattern.exec(file)?.[1] ?? Number.NaN);
-    if (Number.isNaN(session) || known.has(session)) continue;
-    fs.rmSync(join(instance.stateDir, file), { force: true });
+  const prefix = prefixOf(instance);
+  for (const directory of keptDirs(instance, KEPT_DIR)) {
+    for (const file of filesIn(directory)) {
+      const [, session] = file.startsWith(prefix)
+        ? (/^(\d+)\.json(\.\d+\.new)?$/.exec(file.slice(prefix.length)) ?? [])
+        : [];
+      if (session !== undefined && !known.has(Number(session))) removeIfPossible(join(directory, file));
+    }
+  }
+}
+
+function filesIn(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory);
+  } catch {
+    return []; // there is none, or it is not ours to look into
+  }
+}
+
+function removeIfPossible(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch {
+    // in a directory that is not ours to enter, or to write to
   }
 }

@@ -46,6 +46,18 @@ test("calls of the command line right after kill -9 of the layout process are an
   expect(missing.stderr).toContain("no pane 'dev:0.7'");
 });
 
+test("a layout is kept while another runtime directory with the same home has layouts, too", async () => {
+  await using wsh = new Wsh();
+  await using other = new Wsh({ env: { HOME: wsh.env.HOME ?? "" } });
+  await wsh.session("dev");
+  await wsh.ok("split", "dev");
+  await other.session("work");
+  await other.ok("split", "work");
+  await wsh.replaceLayoutProcess();
+  expect(JSON.parse(await wsh.ok("pane", "list", "dev", "--json"))).toHaveLength(2);
+  expect(await wsh.ok("exec", "dev:0.1", "--", "echo there")).toBe("there\n");
+});
+
 test("calls over HTTP right after kill -9 of the layout process are answered by its successor", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;

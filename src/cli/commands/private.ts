@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { Argument } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -34,8 +35,8 @@ export function register(program: Command): void {
             : await session.call("session.update", { private: wanted === "on" });
         const isPrivate = info.private ?? false;
         if (json === true) return printJson({ session: info.name, private: isPrivate });
+        await say(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
         if (wanted === "on") await tellNamed(around.instance, info);
-        return say(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
       },
     );
 }
@@ -43,7 +44,12 @@ export function register(program: Command): void {
 /** What was kept all the time is deleted; what a person saved is theirs to delete. */
 async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
   const { namedFolders } = await import("../../store/checkpoint/named.ts");
-  const labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
+  let labels: string[];
+  try {
+    labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
+  } catch (thrown) {
+    return complain(`whether something was saved of it is not known: ${WshError.from(thrown).message}`);
+  }
   if (labels.length === 0) return;
   complain(`what was saved of it stays: ${labels.join(", ")}; wsh checkpoint delete ${name} LABEL deletes it`);
 }

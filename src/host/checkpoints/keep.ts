@@ -310,7 +310,15 @@ export class Checkpoints implements Disposable {
     const numbers = { output_cursor: session.pane.outputCursor, command_id: session.pane.commands.log.nextId - 1 };
     noteNumbers(instance, membership.session ?? start.session, start.pane, numbers);
     const hasFailed = reason === "exited" && this.port.session.exit?.code !== 0;
-    if (hasFailed && this.port.isRestored && this.written === "") this.writer?.close();
-    else this.writer?.remove();
+    if (hasFailed && this.port.isRestored && this.written === "") {
+      this.writer?.close();
+      return;
+    }
+    try {
+      this.writer?.remove();
+    } catch (error) {
+      // The session ends all the same.
+      this.port.logger.warn("the session's checkpoint cannot be removed", { error });
+    }
   }
 }

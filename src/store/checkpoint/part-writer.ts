@@ -138,12 +138,20 @@ export class PartWriter {
     this.close();
   }
 
-  /** Removes everything of this part, and the folder if nothing else is in it. */
+  /**
+   * Removes everything of this part, and the folder if nothing else is in it. Nothing more is written.
+   * @throws the system's error
+   */
   remove(): void {
-    this.isOver = true;
+    const hasBegun = this.lock !== null;
     this.isRemoved = true;
-    removePart(this.directory, this.part);
     this.close();
+    try {
+      removePart(this.directory, this.part);
+    } catch (error) {
+      // Where nothing could be written, nothing is.
+      if (hasBegun) throw error;
+    }
   }
 
   private async begin(): Promise<void> {
@@ -225,7 +233,7 @@ export function historyOf(generation: number, histories: readonly number[]): num
   return older.length === 0 ? null : Math.max(...older);
 }
 
-/** Removes a part's files, and the folder if nothing else is in it. */
+/** Removes a part's files, and the folder if nothing else is in it. @throws the system's error */
 export function removePart(directory: string, part: Part): void {
   for (const { name } of ownFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
   fs.rmSync(join(directory, lockFile(part)), { force: true });

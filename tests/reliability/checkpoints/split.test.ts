@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { hostSocket } from "../../../src/instance/paths.ts";
-import { treeFile } from "../../../src/layout/tree-file.ts";
+import { treeFiles } from "../../../src/layout/tree-file.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { stopProcess } from "../../support/processes.ts";
@@ -343,7 +343,7 @@ test("a split is written at once: killed within a second of it, both panes come 
     await wsh.ok("split", "dev");
     await layoutOf(wsh, panes);
     // The layout process writes this one while the call lasts.
-    const made = fs.statSync(treeFile(wsh.instance, 1)).mtimeMs;
+    const made = fs.statSync(treeFiles(wsh.instance, 1)[0] ?? "").mtimeMs;
     late.push(readLayout(folderOf(wsh)).record.saved_at - made);
     if (late.some((ms) => ms < 1_000)) break;
   }

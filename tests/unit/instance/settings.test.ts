@@ -10,12 +10,7 @@ import {
   nearSettings,
 } from "../../../src/instance/settings/settings.ts";
 import { settingFacts, settingNames } from "../../../src/instance/settings/table.ts";
-import { isMissing } from "../../support/programs.ts";
 import { testInstance } from "../../support/registry.ts";
-import { Wsh } from "../../support/wsh.ts";
-
-/** A user without rights, on every system. */
-const NOBODY = 65_534;
 
 type Flags = Parameters<typeof loadSettings>[1]["flags"];
 
@@ -160,36 +155,6 @@ test("a file that was named must exist, and be a file of sensible size", () => {
   fs.writeFileSync(config, "max_sessions = 7");
   expect(loadSettings(named, { env: {} }).values.max_sessions).toBe(7);
 });
-
-test.skipIf(isMissing("setpriv") || process.getuid?.() !== 0)(
-  "under another user's HOME, as with sudo without -H, the defaults are used and that is said; a named file stops",
-  async () => {
-    await using wsh = new Wsh({ config: "max_sessions = 1\n" });
-    const run = join(wsh.dir, "other");
-    fs.mkdirSync(run, { mode: 0o700 });
-    fs.chownSync(run, NOBODY, NOBODY);
-    fs.chmodSync(wsh.dir, 0o755);
-    fs.chmodSync(wsh.env.HOME ?? "", 0o700);
-    const other = (...args: readonly string[]) => {
-      const user = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
-      const env = { ...wsh.env, XDG_RUNTIME_DIR: run };
-      const { exitCode, stdout, stderr } = Bun.spawnSync([...user, ...wsh.command(...args)], { cwd: "/", env });
-      return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
-    };
-    const { configFile } = wsh.instance;
-    const warning = `wsh: ${configFile} may not be read (EACCES): the default settings are used\n`;
-    try {
-      expect(other("new", "a")).toEqual({ exitCode: 0, stdout: "a\n", stderr: warning });
-      expect(other("new", "b")).toEqual({ exitCode: 0, stdout: "b\n", stderr: warning });
-      expect(other("exec", "a", "--", "id -u")).toMatchObject({ exitCode: 0, stdout: `${NOBODY}\n` });
-      const named = other("server", "--bind", "none", "--config", configFile);
-      expect(named.exitCode).toBe(1);
-      expect(named.stderr).toContain(`${configFile} cannot be read`);
-    } finally {
-      other("stop");
-    }
-  },
-);
 
 test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {
   for (const name of settingNames) {

@@ -1,0 +1,100 @@
+/**
+ * A HOME that is another user's, as with sudo without -H: neither settings nor state can be kept there. Sessions live,
+ * split, survive and end all the same, and what is missing is said.
+ */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { isAlive } from "../../../src/platform/alive.ts";
+import { isMissing } from "../../support/programs.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+
+/** A user without rights, on every system. */
+const NOBODY = 65_534;
+const canSwitch = !isMissing("setpriv") && process.getuid?.() === 0;
+
+/** That user's wsh, in the home of the test's user. */
+class Stranger implements AsyncDisposable {
+  readonly wsh = new Wsh({ config: "max_sessions = 1\n" });
+  readonly warning = `wsh: ${this.wsh.instance.configFile} may not be read (EACCES): the default settings are used\n`;
+  private readonly run = join(this.wsh.dir, "other");
+
+  constructor() {
+    fs.mkdirSync(this.run, { mode: 0o700 });
+    fs.chownSync(this.run, NOBODY, NOBODY);
+    fs.chmodSync(this.wsh.dir, 0o755);
+    fs.chmodSync(this.wsh.env.HOME ?? "", 0o700);
+  }
+
+  async command(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    const user = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+    const env = { ...this.wsh.env, XDG_RUNTIME_DIR: this.run };
+    const child = Bun.spawn([...user, ...this.wsh.command(...args)], {
+      ...{ cwd: "/", env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+    });
+    const texts = [child.stdout, child.stderr].map((stream) => new Response(stream).text());
+    const [stdout = "", stderr = ""] = await Promise.all(texts);
+    return { code: await child.exited, stdout, stderr };
+  }
+
+  async ok(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.command(...args);
+    if (code !== 0) throw new Error(`wsh ${args.join(" ")} exited with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** This user's processes of wsh, and what runs in them. */
+  processes(ending = ""): number[] {
+    return fs.readdirSync("/proc").flatMap((entry) => {
+      try {
+        const env = fs.readFileSync(`/proc/${entry}/environ`, "utf8").split("\0");
+        const command = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").join(" ").trim();
+        const isTheirs = env.includes(`XDG_RUNTIME_DIR=${this.run}`);
+        return isTheirs && command.endsWith(ending) && isAlive(Number(entry)) ? [Number(entry)] : [];
+      } catch {
+        return []; // ended meanwhile, or no process
+      }
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const pid of this.processes()) process.kill(pid, "SIGKILL");
+    await this.wsh[Symbol.asyncDispose]();
+  }
+}
+
+test.skipIf(!canSwitch)("the defaults are used and that is said; a settings file that is named stops", async () => {
+  await using other = new Stranger();
+  const { warning } = other;
+  expect(await other.command("new", "a")).toEqual({ code: 0, stdout: "a\n", stderr: warning });
+  expect(await other.command("new", "b")).toEqual({ code: 0, stdout: "b\n", stderr: warning });
+  expect(await other.ok("exec", "a", "--", "id -u")).toBe(`${NOBODY}\n`);
+  const { configFile } = other.wsh.instance;
+  const named = await other.command("server", "--bind", "none", "--config", configFile);
+  expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining(`${configFile} cannot be read`) });
+});
+
+test.skipIf(!canSwitch)("a session ends when it is told to, though no checkpoint of it can be removed", async () => {
+  await using other = new Stranger();
+  for (const name of ["a", "b", "c"]) await other.ok("new", name);
+  expect(await other.ok("private", "a", "on")).toBe("Session 'a' is private.\n");
+  expect(await other.ok("kill", "b")).toBe("Session 'b' killed.\n");
+  expect(await other.ok("stop")).toBe("No server running. 2 sessions ended.\n");
+  await until("every process to end", () => other.processes().length === 0);
+});
+
+test.skipIf(!canSwitch)("a session is split, survives the loss of its layout process, and ends", async () => {
+  await using other = new Stranger();
+  await other.ok("new", "a");
+  await other.ok("split", "a");
+  const [lost] = other.processes(" layout-process");
+  if (lost === undefined) throw new Error("there is no layout process");
+  process.kill(lost, "SIGKILL");
+  await until("another layout process", () => other.processes(" layout-process").some((pid) => pid !== lost));
+  const panes = JSON.parse(await other.ok("pane", "list", "a", "--json")) as unknown[];
+  expect(panes).toHaveLength(2);
+  expect(await other.ok("exec", "a:0.1", "--", "id -u")).toBe(`${NOBODY}\n`);
+  expect(await other.ok("kill", "a")).toBe("Session 'a' killed.\n");
+  await until("every process to end", () => other.processes().length === 0);
+});
