@@ -92,7 +92,8 @@ testWith(
   await wsh.ok("kill", "dev");
   await lose(wsh, sshd.command("echo there; sleep 1000"), "there");
   await wsh.ok("restore", "dev");
-  await wsh.shows("dev", /sleep 1000'$/m);
+  // Below the rule: what was typed before the loss ends like that, too.
+  await wsh.shows("dev", /─\n\$ [\s\S]*sleep 1000'$/m);
   expect((await wsh.list())[0]?.state).toBe("prompt");
 });
 
