@@ -233,11 +233,11 @@ async function begin() {
     save(arrangement.state);
     split.onChange(() => save(arrangement.state));
     server.serve(split.served());
+    removeLeftTrees(instance);
     if (lost === null) {
       const { pane } = handed ?? { pane: 0 };
       await handOverSession(instance, { id: pane, session: number, window: split.firstWindow, name }, bound.id);
     }
-    removeLeftTrees(instance);
     const named = logger.with({ session: name, id: session.id });
     const checkpoint = new LayoutCheckpoint({
       ...{ session, arrangement, instance, settings, logger: named },
