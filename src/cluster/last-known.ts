@@ -7,7 +7,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { checkOwnFile } from "../instance/owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 
@@ -51,15 +51,11 @@ export function forgetKnown(instance: Instance, machine: string): void {
 }
 
 function write(instance: Instance, all: Record<string, Known>): void {
-  const path = fileOf(instance);
-  const temporary = `${path}.${process.pid}.new`;
   try {
     prepareStateDir(instance);
-    fs.writeFileSync(temporary, `${JSON.stringify(all)}\n`, { mode: 0o600 });
-    fs.renameSync(temporary, path);
+    replaceOwnFile(fileOf(instance), `${JSON.stringify(all)}\n`);
   } catch {
     // Only the list of a machine that does not answer is poorer.
-    fs.rmSync(temporary, { force: true });
   }
 }
 

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { withLock } from "../instance/lock.ts";
-import { checkOwnFile } from "../instance/owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 
@@ -76,12 +76,6 @@ async function change(instance: Instance, act: (machines: RememberedMachine[]) =
   const path = fileOf(instance);
   await withLock(`${path}.lock`, () => {
     const machines = act(readMachines(instance)).sort((a, b) => (a.name < b.name ? -1 : 1));
-    const temporary = `${path}.${process.pid}.new`;
-    try {
-      fs.writeFileSync(temporary, `${JSON.stringify({ machines }, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-      fs.renameSync(temporary, path);
-    } finally {
-      fs.rmSync(temporary, { force: true });
-    }
+    replaceOwnFile(path, `${JSON.stringify({ machines }, null, 2)}\n`);
   });
 }

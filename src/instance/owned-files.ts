@@ -50,6 +50,32 @@ export function checkOwnFile(path: string): boolean {
   return true;
 }
 
+/**
+ * Writes a file that its owner alone can read, whole or not at all: beside the path, and renamed into place.
+ * @throws the system's error; what was there stays
+ */
+export function replaceOwnFile(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.new`;
+  // Of a process of the same number that died.
+  removeIfPossible(temporary);
+  try {
+    fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+    fs.renameSync(temporary, path);
+  } catch (error) {
+    removeIfPossible(temporary);
+    throw error;
+  }
+}
+
+/** Removes a file, unless its directory is not ours to enter or to write to. */
+export function removeIfPossible(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch {
+    // It stays.
+  }
+}
+
 /** Makes a symbolic link, over whatever has the name, in one step: there is no moment without. */
 export function pointTo(link: string, target: string): void {
   if (readLink(link) === target) return;

@@ -1,6 +1,6 @@
 /**
- * The paths of an instance's files. Resolving is pure and cheap; it creates and reads nothing. Before any use of the
- * runtime directory, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent means:
+ * The paths of an instance's files. Resolving creates nothing, and looks only whether the state directory can be this
+ * user's. Before any use of the runtime directory, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent means:
  * nothing runs), writers prepareRuntimeDir.
  * Sockets are in one directory, so their longest possible path is checked once, when the instance is resolved.
  */
@@ -74,8 +74,10 @@ export interface InstanceSource {
  */
 export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
   const { name, runtimeDir } = place(flags, env);
-  const home = homeDir(env) ?? join(runtimeDir, homelessDir);
-  const stateDir = join(absolute(env.XDG_STATE_HOME) ?? join(home, ".local/state"), "wsh");
+  const homeless = join(runtimeDir, homelessDir);
+  const home = homeDir(env) ?? homeless;
+  const state = join(absolute(env.XDG_STATE_HOME) ?? join(home, ".local/state"), "wsh");
+  const stateDir = isOthers(state) ? join(homeless, "state") : state;
   const namedConfig = flags.config || env.WSH_CONFIG;
   const fileName = encodeName(name, platform().foldsFileNames);
   const hostsDir = join(runtimeDir, fileName);
@@ -155,6 +157,29 @@ function homeDir(env: InstanceSource["env"]): string | null {
     return listed !== null && fs.existsSync(listed) ? listed : null;
   } catch {
     return null; // a uid without an entry
+  }
+}
+
+/** Whether the path is in another user's directory (sudo without -H): nothing of ours is there, nor can be. */
+function isOthers(path: string): boolean {
+  try {
+    return fs.lstatSync(path).uid !== ownUid();
+  } catch (error) {
+    if (errorCode(error) === "EACCES") return true;
+    const parent = dirname(path);
+    if (errorCode(error) !== "ENOENT" || parent === path) return false;
+    return isClosed(parent);
+  }
+}
+
+/** Whether what is missing here could not be made, since the nearest directory that is there is closed to us. */
+function isClosed(directory: string): boolean {
+  try {
+    fs.accessSync(directory, fs.constants.W_OK | fs.constants.X_OK);
+    return false;
+  } catch (error) {
+    const isMissing = errorCode(error) === "ENOENT" && dirname(directory) !== directory;
+    return isMissing ? isClosed(dirname(directory)) : errorCode(error) === "EACCES";
   }
 }
 

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
 import { isAlive } from "../platform/alive.ts";
-import { pointTo } from "./owned-files.ts";
+import { pointTo, replaceOwnFile } from "./owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "./paths.ts";
 import { placeDigest } from "./place-digest.ts";
 import { refused } from "./refused.ts";
@@ -83,14 +83,7 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
   try {
     inKeptDir(instance, "servers", (directory) => {
       const path = join(directory, nameHere(instance));
-      const temporary = `${path}.${process.pid}.new`;
-      try {
-        const text = JSON.stringify({ ...info, runtime_dir: instance.runtimeDir });
-        fs.writeFileSync(temporary, `${text}\n`, { mode: 0o600, flag: "wx" });
-        fs.renameSync(temporary, path);
-      } finally {
-        fs.rmSync(temporary, { force: true });
-      }
+      replaceOwnFile(path, `${JSON.stringify({ ...info, runtime_dir: instance.runtimeDir })}\n`);
       pointTo(instance.infoFile, path);
     });
   } catch (error) {

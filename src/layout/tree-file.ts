@@ -7,6 +7,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
 import { snapshot } from "../instance/registry/directories.ts";
@@ -73,27 +74,16 @@ export function writeTree(instance: Instance, stored: Stored): void {
   const text = JSON.stringify(treeOf(stored));
   let path: string;
   try {
-    path = inKeptDir(instance, KEPT_DIR, (directory) =>
-      replace(join(directory, fileName(instance, stored.session)), text),
-    );
+    path = inKeptDir(instance, KEPT_DIR, (directory) => {
+      const own = join(directory, fileName(instance, stored.session));
+      replaceOwnFile(own, text);
+      return own;
+    });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WshError("session_create_failed", `the layout cannot be kept: ${reason}`, {}, { cause: error });
   }
   for (const other of treeFiles(instance, stored.session)) if (other !== path) removeIfPossible(other);
-}
-
-/** @returns the path */
-function replace(path: string, text: string): string {
-  const temporary = `${path}.${process.pid}.new`;
-  try {
-    fs.writeFileSync(temporary, text, { mode: 0o600 });
-    fs.renameSync(temporary, path);
-  } catch (error) {
-    removeIfPossible(temporary);
-    throw error;
-  }
-  return path;
 }
 
 /** @throws WshError session_not_found when there is none, or none that this version wrote */
@@ -149,13 +139,5 @@ function filesIn(directory: string): string[] {
     return fs.readdirSync(directory);
   } catch {
     return []; // there is none, or it is not ours to look into
-  }
-}
-
-function removeIfPossible(path: string): void {
-  try {
-    fs.rmSync(path, { force: true });
-  } catch {
-    // in a directory that is not ours to enter, or to write to
   }
 }

@@ -66,6 +66,10 @@ function system(): Finding[] {
 
 function directories({ runtimeDir, stateDir }: Instance): Finding[] {
   const findings = [directory("runtime directory", runtimeDir), directory("state directory", stateDir)];
+  if (stateDir.startsWith(`${runtimeDir}/`)) {
+    const text = "HOME and XDG_STATE_HOME name no directory of yours, so what is kept is in the runtime directory";
+    findings.push(note("state directory", text, "There it is lost with the machine: set one of them to keep it."));
+  }
   if (runtimeDir.startsWith("/tmp/wsh-")) {
     const text = `XDG_RUNTIME_DIR is not set, so ${runtimeDir} is used`;
     findings.push(

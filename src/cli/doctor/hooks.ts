@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
+import { errorCode } from "../../base/errno.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -27,6 +28,8 @@ function checkHost(host: HookHost, instance: Instance, places: Places): Finding[
   try {
     files = hookFiles(host, places);
   } catch (thrown) {
+    // In a home that is not this user's, no agent of theirs has any.
+    if (errorCode(thrown) === "EACCES") return [];
     const error = WshError.from(thrown);
     return [{ subject, state: "note", text: error.message, advice: error.hintAt("cli") }];
   }

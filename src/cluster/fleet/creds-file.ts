@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
-import { checkOwnFile } from "../../instance/owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Credentials, MAX_CREDS_CHARS, parseCredentials } from "../../protocol/fleet.ts";
@@ -38,15 +38,11 @@ export function readCredentials(path: string): Credentials {
 
 /** Writes a file of its owner's alone, whole and renamed into place. @throws WshError invalid_request when it cannot be */
 export function writeSecret(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.new`;
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
-    fs.renameSync(temporary, path);
+    replaceOwnFile(path, text);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new WshError("invalid_request", `${path} cannot be written: ${reason}`, {}, { cause: thrown });
-  } finally {
-    fs.rmSync(temporary, { force: true });
   }
 }

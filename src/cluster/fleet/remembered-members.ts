@@ -5,7 +5,7 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
-import { checkOwnFile } from "../../instance/owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
@@ -135,14 +135,11 @@ export class RememberedMembers {
       const beat = JSON.stringify(this.members.beatOf(name));
       return `${JSON.stringify(name)}:{"beat":${beat},"heard_at":${this.members.heardAt(name)},"sessions":${sessions}}`;
     });
-    const temporary = `${this.path}.${process.pid}.new`;
     try {
       prepareStateDir(this.instance);
-      fs.writeFileSync(temporary, `{${all.join(",")}}\n`, { mode: 0o600 });
-      fs.renameSync(temporary, this.path);
+      replaceOwnFile(this.path, `{${all.join(",")}}\n`);
     } catch {
       // Only the list after the next start is poorer.
-      fs.rmSync(temporary, { force: true });
     }
   }
 }

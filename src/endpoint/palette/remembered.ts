@@ -5,7 +5,7 @@
  * session adds nothing. A file that cannot be read or written costs the memory of it, and no command.
  */
 import fs from "node:fs";
-import { checkOwnFile } from "../../instance/owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
 import { hasStateDir, type Instance } from "../../instance/paths.ts";
 import { parseCommandLine, quoted, TARGET_PARAMETER } from "../../keys/line.ts";
 import type { Parameter } from "../../operations/parameters.ts";
@@ -13,7 +13,7 @@ import type { Parameter } from "../../operations/parameters.ts";
 /** Lines that are kept, and the characters of one: about a screen, and what a person types. */
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
-const OWNER_ONLY = 0o600;
+const _OWNER_ONLY = 0o600;
 
 /** Parameters whose text is a name, and no program's input. */
 const names: ReadonlySet<string> = new Set([
@@ -57,14 +57,10 @@ export class Remembered {
     }
     // Other terminals remember in the same file.
     this.kept = [line, ...this.read().filter((each) => each !== line)].slice(0, MAX_LINES);
-    const { paletteFile } = this.instance;
-    const temporary = `${paletteFile}.${process.pid}`;
     try {
-      if (!hasStateDir(this.instance)) return;
-      fs.writeFileSync(temporary, `${this.kept.join("\n")}\n`, { mode: OWNER_ONLY, flag: "wx" });
-      fs.renameSync(temporary, paletteFile);
+      if (hasStateDir(this.instance)) replaceOwnFile(this.instance.paletteFile, `${this.kept.join("\n")}\n`);
     } catch {
-      fs.rmSync(temporary, { force: true });
+      // This terminal remembers it all the same.
     }
   }
 

@@ -14,7 +14,7 @@ import { basename, join } from "node:path";
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
 import { accountShell } from "../../platform/account.ts";
-import { checkOwnFile } from "../owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 
 /** Longest wait for the shell, in ms: startup files with version managers take a second or two; hosts wait longer. */
@@ -150,13 +150,10 @@ export function readKept(instance: Instance): KeptPath | null {
 }
 
 function keep(instance: Instance, kept: KeptPath): void {
-  const file = fileOf(instance);
-  const temporary = `${file}.${process.pid}.new`;
   try {
     prepareStateDir(instance);
-    fs.writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600, flag: "wx" });
-    fs.renameSync(temporary, file);
+    replaceOwnFile(fileOf(instance), `${JSON.stringify(kept)}\n`);
   } catch {
-    fs.rmSync(temporary, { force: true }); // asked again next time
+    // asked again next time
   }
 }

@@ -6,6 +6,7 @@
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
+import { replaceOwnFile } from "../owned-files.ts";
 import { type Instance, inKeptDir } from "../paths.ts";
 import { refused } from "../refused.ts";
 
@@ -42,13 +43,7 @@ export function restoreScripts(directory: string, files: readonly ScriptFile[]):
     const path = join(directory, name);
     if (fs.existsSync(path)) continue;
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const temporary = `${path}.${process.pid}.new`;
-    try {
-      fs.writeFileSync(temporary, text, { mode: 0o600 });
-      fs.renameSync(temporary, path);
-    } finally {
-      fs.rmSync(temporary, { force: true });
-    }
+    replaceOwnFile(path, text);
   }
 }
 

@@ -12,7 +12,7 @@ import { isAlive } from "../../platform/alive.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
-import { ensureOwnDir } from "../owned-files.ts";
+import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 
 /** Interval between two looks at a session that is being made, in ms. */
@@ -48,13 +48,10 @@ export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest
     if (errorCode(thrown) !== "EEXIST") throw thrown;
     throw new WshError("request_conflict", "another session was made for this request");
   } finally {
-    fs.rmSync(temporary, { force: true });
+    removeIfPossible(temporary);
   }
   return {
-    made(info) {
-      fs.writeFileSync(temporary, JSON.stringify({ ...taken, info }), { mode: 0o600 });
-      fs.renameSync(temporary, path);
-    },
+    made: (info) => replaceOwnFile(path, JSON.stringify({ ...taken, info })),
     undone: () => fs.rmSync(path, { force: true }),
   };
 }

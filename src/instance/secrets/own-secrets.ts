@@ -9,7 +9,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkOwnFile } from "../owned-files.ts";
+import { checkOwnFile, removeIfPossible } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
 
@@ -84,6 +84,6 @@ function ensureSecret(instance: Instance, path: string): string {
     if (winner !== null) return winner;
     throw refused(`${path} cannot be written`, error);
   } finally {
-    fs.rmSync(temporary, { force: true });
+    removeIfPossible(temporary);
   }
 }

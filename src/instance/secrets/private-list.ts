@@ -6,10 +6,9 @@ import fs from "node:fs";
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { withLock } from "../lock.ts";
-import { checkOwnFile } from "../owned-files.ts";
+import { checkOwnFile, replaceOwnFile } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
-import { randomToken } from "./own-secrets.ts";
 
 export class PrivateList<T> {
   /** @param what what the file holds, for messages */
@@ -46,14 +45,10 @@ export class PrivateList<T> {
     const path = this.pathIn(instance);
     await withLock(`${path}.lock`, async () => {
       const text = `${JSON.stringify(edit(this.read(instance)), null, 2)}\n`;
-      const temporary = `${path}.${process.pid}.${randomToken(8)}`;
       try {
-        fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
-        fs.renameSync(temporary, path);
+        replaceOwnFile(path, text);
       } catch (error) {
         throw refused(`${path} cannot be written`, error);
-      } finally {
-        fs.rmSync(temporary, { force: true });
       }
     });
   }

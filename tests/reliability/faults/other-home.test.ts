@@ -1,6 +1,6 @@
 /**
- * A HOME that is another user's, as with sudo without -H: neither settings nor state can be kept there. Sessions live,
- * split, survive and end all the same, and what is missing is said.
+ * A HOME that is another user's, as with sudo without -H: settings cannot be read there, which is said, and what is kept
+ * is in the runtime directory. And a state directory that is taken away.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -27,9 +27,15 @@ class Stranger implements AsyncDisposable {
     fs.chmodSync(this.wsh.env.HOME ?? "", 0o700);
   }
 
+  /** A directory for what is kept, of that user's. */
+  get state(): string {
+    return join(this.wsh.dir, "state");
+  }
+
   async command(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const user = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
-    const env = { ...this.wsh.env, XDG_RUNTIME_DIR: this.run };
+    const state = fs.existsSync(this.state) ? { XDG_STATE_HOME: this.state } : {};
+    const env = { ...this.wsh.env, ...state, XDG_RUNTIME_DIR: this.run };
     const child = Bun.spawn([...user, ...this.wsh.command(...args)], {
       ...{ cwd: "/", env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
     });
@@ -75,10 +81,28 @@ test.skipIf(!canSwitch)("the defaults are used and that is said; a settings file
   expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining(`${configFile} cannot be read`) });
 });
 
-test.skipIf(!canSwitch)("a session ends when it is told to, though no checkpoint of it can be removed", async () => {
+test.skipIf(!canSwitch)("a server starts, commands are found again, and a session can be private", async () => {
   await using other = new Stranger();
-  for (const name of ["a", "b", "c"]) await other.ok("new", name);
+  await other.ok("server", "--ensure", "--bind", "none");
+  await other.ok("new", "a");
+  await other.ok("exec", "a", "--", "echo needle");
+  await until("the command in the history", async () => (await other.ok("history", "needle")).includes("echo needle"));
   expect(await other.ok("private", "a", "on")).toBe("Session 'a' is private.\n");
+  expect((await other.command("doctor")).stdout).toContain("what is kept is in the runtime directory");
+  expect(await other.ok("stop")).toBe("Server stopped.\n");
+  await until("every process to end", () => other.processes().length === 0);
+});
+
+test.skipIf(!canSwitch)("sessions end when they are told to, though their state directory was taken away", async () => {
+  await using other = new Stranger();
+  fs.mkdirSync(other.state, { mode: 0o700 });
+  fs.chownSync(other.state, NOBODY, NOBODY);
+  for (const name of ["a", "b", "c"]) await other.ok("new", name);
+  await other.ok("split", "c");
+  const checkpoints = join(other.state, "wsh/t.checkpoints");
+  const kept = (): string[] => fs.readdirSync(checkpoints).filter((name) => /^s\d+$/.test(name));
+  await until("their checkpoints", () => fs.existsSync(checkpoints) && kept().length === 3);
+  fs.chownSync(other.state, 0, 0);
   expect(await other.ok("kill", "b")).toBe("Session 'b' killed.\n");
   expect(await other.ok("stop")).toBe("No server running. 2 sessions ended.\n");
   await until("every process to end", () => other.processes().length === 0);
