@@ -21,6 +21,8 @@ const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
  * path, and must not use up the numbers.
  */
 const MAX_BOUND_ID = 99_999_999;
+/** How often a registry that changes while it is read is read again: a change takes less time than a reading. */
+const SNAPSHOT_TRIES = 5;
 const endedPattern = /^(.+)~(\d+)$/;
 const memberPattern = /^@s([1-9][0-9]{0,8})~([1-9][0-9]{0,8})$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
@@ -141,16 +143,37 @@ export function nameFile(name: string): string {
   return encodeName(name, platform().foldsFileNames);
 }
 
-/** Returns every session process and name at this moment. */
+/**
+ * Returns every session process and name at this moment. The two directories are read one after the other, and a link
+ * after its name: where something has changed in between (a rename, a session's next layout process), both are read
+ * again.
+ */
 export function snapshot(instance: Instance): Snapshot {
-  const hosts = hostIds(instance).filter((id) => isSocket(hostSocket(instance, id)));
+  for (let left = SNAPSHOT_TRIES; ; left--) {
+    const ids = hostIds(instance);
+    const { isGone, ...seen } = snapshotOf(instance, ids);
+    const hosts = new Set(seen.entries.map(({ id }) => id));
+    const leadsAway = ({ host }: Link): boolean => host !== null && !hosts.has(host);
+    const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.members].some(leadsAway);
+    // Links of dead processes lead nowhere, too.
+    if (!isTorn || left === 0 || (!isGone && String(hostIds(instance)) === String(ids))) return seen;
+  }
+}
+
+/** @returns isGone: a link was removed before it was read */
+function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { readonly isGone: boolean } {
+  const hosts = bound.filter((id) => isSocket(hostSocket(instance, id)));
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
   const members: MemberLink[] = [];
   const hostOf = linkReader(instance, hosts);
+  let isGone = false;
   for (const file of readDir(instance.namesDir)) {
     const host = hostOf(file);
-    if (host === undefined) continue;
+    if (host === undefined) {
+      isGone ||= fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) === undefined;
+      continue;
+    }
     const pair = idsOf(file);
     const member = memberOf(file);
     if (member !== null) members.push({ file, host, session: member.session });
@@ -173,7 +196,7 @@ export function snapshot(instance: Instance): Snapshot {
     const isMember = membership !== undefined;
     return { id, session, window, ...windows, socket: hostSocket(instance, id), name, ended, isMember };
   });
-  return { entries, links, ids, members };
+  return { entries, links, ids, members, isGone };
 }
 
 /** What a link contains that leads from the names directory to the socket with this id. */

@@ -170,6 +170,33 @@ describe("finding a session", () => {
     }
   });
 
+  test("by name while one process after the other takes it over", async () => {
+    using place = testInstance();
+    const { hostsDir, namesDir } = place.instance;
+    prepareRuntimeDir(place.instance);
+    const turns = 400;
+    // As takeOverSession does: the next socket, the link moved to it, the last socket removed.
+    const code = `
+      const fs = require("node:fs");
+      const socket = (id) => ${JSON.stringify(hostsDir)} + "/" + id + ".sock";
+      const name = ${JSON.stringify(join(namesDir, "dev"))};
+      for (let id = 1; id <= ${turns}; id++) {
+        Bun.listen({ unix: socket(id), socket: { data() {} } });
+        fs.symlinkSync("../" + id + ".sock", name + "~~");
+        fs.renameSync(name + "~~", name);
+        if (id > 1) fs.rmSync(socket(id - 1));
+        Bun.sleepSync(2);
+      }`;
+    await using _child = Bun.spawn([process.execPath, "-e", code], { stdout: "inherit", stderr: "inherit" });
+    await until(() => fs.existsSync(join(namesDir, "dev")), "the first process");
+    let last = 0;
+    while (last < turns) {
+      const id = idOf(place.instance, "dev");
+      expect(id).toBeGreaterThanOrEqual(last);
+      last = id;
+    }
+  });
+
   test("where nothing ever ran, there is nothing", () => {
     using place = testInstance();
     expect(listSessions(place.instance)).toEqual([]);
