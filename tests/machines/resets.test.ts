@@ -116,12 +116,14 @@ describe("a request", () => {
     const unix = join(dir, "l");
     const program = `
       const answer = ${JSON.stringify(answer(hello))};
-      require("node:net").createServer((socket) => socket.on("data", () => socket.write(answer, () => socket.end()))).listen("${unix}");
+      require("node:net").createServer((socket) => socket.on("data", () => socket.write(answer, () => socket.end()))).listen("${unix}", () =>
+        require("node:fs").writeFileSync("${unix}.listens", ""));
     `;
     const start = async () => {
-      fs.rmSync(unix, { force: true });
+      // The socket is there before it listens.
+      for (const path of [unix, `${unix}.listens`]) fs.rmSync(path, { force: true });
       const child = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "ignore", "ignore"] });
-      await until("it to listen", () => fs.existsSync(unix));
+      await until("it to listen", () => fs.existsSync(`${unix}.listens`));
       return child;
     };
     const base = { url: "http://localhost", unix, headers: {} };
