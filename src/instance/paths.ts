@@ -1,7 +1,7 @@
 /**
  * The paths of an instance's files. Resolving creates nothing, and looks only whether the state directory can be this
- * user's. Before any use of the runtime directory, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent means:
- * nothing runs), writers prepareRuntimeDir.
+ * user's. Before any use of the runtime directory, its owner, mode and kind are checked (owned-files.ts). Readers use
+ * checkRuntimeDir (absent means: nothing runs), writers prepareRuntimeDir.
  * Sockets are in one directory, so their longest possible path is checked once, when the instance is resolved.
  */
 
@@ -160,26 +160,19 @@ function homeDir(env: InstanceSource["env"]): string | null {
   }
 }
 
-/** Whether the path is in another user's directory (sudo without -H): nothing of ours is there, nor can be. */
+/**
+ * Whether the path is another user's, or in a directory of theirs (sudo without -H): nothing of ours is there, nor can
+ * be. Of a path that is missing the nearest directory tells that is there.
+ */
 function isOthers(path: string): boolean {
-  try {
-    return fs.lstatSync(path).uid !== ownUid();
-  } catch (error) {
-    if (errorCode(error) === "EACCES") return true;
-    const parent = dirname(path);
-    if (errorCode(error) !== "ENOENT" || parent === path) return false;
-    return isClosed(parent);
-  }
-}
-
-/** Whether what is missing here could not be made, since the nearest directory that is there is closed to us. */
-function isClosed(directory: string): boolean {
-  try {
-    fs.accessSync(directory, fs.constants.W_OK | fs.constants.X_OK);
-    return false;
-  } catch (error) {
-    const isMissing = errorCode(error) === "ENOENT" && dirname(directory) !== directory;
-    return isMissing ? isClosed(dirname(directory)) : errorCode(error) === "EACCES";
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      if (at === path) return fs.lstatSync(at).uid !== ownUid();
+      fs.accessSync(at, fs.constants.W_OK | fs.constants.X_OK);
+      return false;
+    } catch (error) {
+      if (errorCode(error) !== "ENOENT" || dirname(at) === at) return errorCode(error) === "EACCES";
+    }
   }
 }
 
@@ -203,9 +196,14 @@ export function prepareRuntimeDir(instance: Instance): void {
   for (const path of [instance.runtimeDir, instance.hostsDir, instance.namesDir]) ensureOwnDir(path);
 }
 
+/** Whether what is kept is in the runtime directory, for want of a directory of this user's. */
+export function isStateHomeless({ stateDir, runtimeDir }: Instance): boolean {
+  return stateDir.startsWith(`${join(runtimeDir, homelessDir)}/`);
+}
+
 /** Creates the state directory if it is missing, and checks it. */
 export function prepareStateDir(instance: Instance): void {
-  if (instance.stateDir.startsWith(join(instance.runtimeDir, homelessDir))) ensureOwnDir(instance.runtimeDir);
+  if (isStateHomeless(instance)) ensureOwnDir(instance.runtimeDir);
   ensureOwnDir(instance.stateDir);
 }
 

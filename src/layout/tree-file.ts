@@ -52,7 +52,8 @@ export interface Stored {
 
 /** Where a session's file may be: as a rule, and otherwise. */
 export function treeFiles(instance: Instance, session: number): readonly string[] {
-  return keptDirs(instance, KEPT_DIR).map((directory) => join(directory, fileName(instance, session)));
+  const file = fileName(instance, session);
+  return keptDirs(instance, KEPT_DIR).map((directory) => join(directory, file));
 }
 
 function fileName(instance: Instance, session: number): string {
@@ -69,21 +70,24 @@ export function treeOf(stored: Stored): object {
   return { version: VERSION, ...stored };
 }
 
-/** @throws WshError session_create_failed when it cannot be written */
+/** Runs per change of the layout. @throws WshError session_create_failed when it cannot be written */
 export function writeTree(instance: Instance, stored: Stored): void {
   const text = JSON.stringify(treeOf(stored));
-  let path: string;
+  const file = fileName(instance, stored.session);
+  let written: string;
   try {
-    path = inKeptDir(instance, KEPT_DIR, (directory) => {
-      const own = join(directory, fileName(instance, stored.session));
-      replaceOwnFile(own, text);
-      return own;
+    written = inKeptDir(instance, KEPT_DIR, (directory) => {
+      replaceOwnFile(join(directory, file), text);
+      return directory;
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WshError("session_create_failed", `the layout cannot be kept: ${reason}`, {}, { cause: error });
   }
-  for (const other of treeFiles(instance, stored.session)) if (other !== path) removeIfPossible(other);
+  // What is kept elsewhere is older.
+  for (const directory of keptDirs(instance, KEPT_DIR)) {
+    if (directory !== written) removeIfPossible(join(directory, file));
+  }
 }
 
 /** @throws WshError session_not_found when there is none, or none that this version wrote */

@@ -7,7 +7,7 @@ import os from "node:os";
 import { basename, dirname } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { readKept } from "../../instance/launch/login-path.ts";
-import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
+import { type Instance, isStateHomeless, maxSocketPathBytes } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { devices } from "../../instance/secrets/devices.ts";
 import { hasExpired, readTokens, tokensFile } from "../../instance/secrets/named-tokens.ts";
@@ -64,9 +64,10 @@ function system(): Finding[] {
   return findings;
 }
 
-function directories({ runtimeDir, stateDir }: Instance): Finding[] {
+function directories(instance: Instance): Finding[] {
+  const { runtimeDir, stateDir } = instance;
   const findings = [directory("runtime directory", runtimeDir), directory("state directory", stateDir)];
-  if (stateDir.startsWith(`${runtimeDir}/`)) {
+  if (isStateHomeless(instance)) {
     const text = "HOME and XDG_STATE_HOME name no directory of yours, so what is kept is in the runtime directory";
     findings.push(note("state directory", text, "There it is lost with the machine: set one of them to keep it."));
   }

@@ -5,7 +5,6 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { isAlive } from "../../../src/platform/alive.ts";
 import { isMissing } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -18,11 +17,9 @@ const canSwitch = !isMissing("setpriv") && process.getuid?.() === 0;
 class Stranger implements AsyncDisposable {
   readonly wsh = new Wsh({ config: "max_sessions = 1\n" });
   readonly warning = `wsh: ${this.wsh.instance.configFile} may not be read (EACCES): the default settings are used\n`;
-  private readonly run = join(this.wsh.dir, "other");
 
   constructor() {
-    fs.mkdirSync(this.run, { mode: 0o700 });
-    fs.chownSync(this.run, NOBODY, NOBODY);
+    fs.chownSync(this.wsh.env.XDG_RUNTIME_DIR ?? "", NOBODY, NOBODY);
     fs.chmodSync(this.wsh.dir, 0o755);
     fs.chmodSync(this.wsh.env.HOME ?? "", 0o700);
   }
@@ -35,7 +32,7 @@ class Stranger implements AsyncDisposable {
   async command(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const user = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
     const state = fs.existsSync(this.state) ? { XDG_STATE_HOME: this.state } : {};
-    const env = { ...this.wsh.env, ...state, XDG_RUNTIME_DIR: this.run };
+    const env = { ...this.wsh.env, ...state };
     const child = Bun.spawn([...user, ...this.wsh.command(...args)], {
       ...{ cwd: "/", env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
     });
@@ -50,23 +47,8 @@ class Stranger implements AsyncDisposable {
     return stdout;
   }
 
-  /** This user's processes of wsh, and what runs in them. */
-  processes(ending = ""): number[] {
-    return fs.readdirSync("/proc").flatMap((entry) => {
-      try {
-        const env = fs.readFileSync(`/proc/${entry}/environ`, "utf8").split("\0");
-        const command = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").join(" ").trim();
-        const isTheirs = env.includes(`XDG_RUNTIME_DIR=${this.run}`);
-        return isTheirs && command.endsWith(ending) && isAlive(Number(entry)) ? [Number(entry)] : [];
-      } catch {
-        return []; // ended meanwhile, or no process
-      }
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of this.processes()) process.kill(pid, "SIGKILL");
-    await this.wsh[Symbol.asyncDispose]();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.wsh[Symbol.asyncDispose]();
   }
 }
 
@@ -90,7 +72,7 @@ test.skipIf(!canSwitch)("a server starts, commands are found again, and a sessio
   expect(await other.ok("private", "a", "on")).toBe("Session 'a' is private.\n");
   expect((await other.command("doctor")).stdout).toContain("what is kept is in the runtime directory");
   expect(await other.ok("stop")).toBe("Server stopped.\n");
-  await until("every process to end", () => other.processes().length === 0);
+  await until("every process to end", () => other.wsh.processes().length === 0);
 });
 
 test.skipIf(!canSwitch)("sessions end when they are told to, though their state directory was taken away", async () => {
@@ -105,20 +87,17 @@ test.skipIf(!canSwitch)("sessions end when they are told to, though their state 
   fs.chownSync(other.state, 0, 0);
   expect(await other.ok("kill", "b")).toBe("Session 'b' killed.\n");
   expect(await other.ok("stop")).toBe("No server running. 2 sessions ended.\n");
-  await until("every process to end", () => other.processes().length === 0);
+  await until("every process to end", () => other.wsh.processes().length === 0);
 });
 
 test.skipIf(!canSwitch)("a session is split, survives the loss of its layout process, and ends", async () => {
   await using other = new Stranger();
   await other.ok("new", "a");
   await other.ok("split", "a");
-  const [lost] = other.processes(" layout-process");
-  if (lost === undefined) throw new Error("there is no layout process");
-  process.kill(lost, "SIGKILL");
-  await until("another layout process", () => other.processes(" layout-process").some((pid) => pid !== lost));
+  await other.wsh.replaceLayoutProcess();
   const panes = JSON.parse(await other.ok("pane", "list", "a", "--json")) as unknown[];
   expect(panes).toHaveLength(2);
   expect(await other.ok("exec", "a:0.1", "--", "id -u")).toBe(`${NOBODY}\n`);
   expect(await other.ok("kill", "a")).toBe("Session 'a' killed.\n");
-  await until("every process to end", () => other.processes().length === 0);
+  await until("every process to end", () => other.wsh.processes().length === 0);
 });
