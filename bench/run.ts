@@ -1,5 +1,5 @@
 /**
- * `bun run bench` measures everything and writes docs/performance.md; `bun run bench NAME…` measures some and
+ * `bun run bench` measures everything and writes docs/performance-log.md; `bun run bench NAME…` measures some and
  * replaces their parts of that page.
  * Each measure runs wsh beside its peers in turns. No figure here is a test: machines differ, and this one may be busy.
  * The executable is dist/wsh, or what WSH_BENCH_BINARY names.
@@ -73,7 +73,7 @@ const measures: readonly Measure[] = [
 /** Those that run only where they are named. */
 const long: readonly Measure[] = [machinesTenThousand];
 const root = join(import.meta.dir, "..");
-const document = join(root, "docs/performance.md");
+const document = join(root, "docs/performance-log.md");
 
 const asked = process.argv.slice(2);
 const known = [...measures, ...long];
@@ -99,7 +99,7 @@ write(reports, asked.length === 0);
 /** The part of the document below its mark is ours; what stands above it was written by hand and stays. */
 function write(all: readonly Report[], anew: boolean): void {
   const mark = "<!-- measured: everything below is written by `bun run bench` -->";
-  const [above = "# Performance\n\n", below = ""] = fs.existsSync(document)
+  const [above = "# Performance log\n\n", below = ""] = fs.existsSync(document)
     ? fs.readFileSync(document, "utf8").split(mark)
     : [];
   const known = anew ? [] : below.split(/^(?=### )/m).slice(1);
@@ -111,7 +111,7 @@ function write(all: readonly Report[], anew: boolean): void {
   const head = known.length === 0 ? machine() : (below.split(/^### /m)[0] ?? "").trim();
   fs.mkdirSync(join(root, "docs"), { recursive: true });
   fs.writeFileSync(document, `${above}${mark}\n\n${head}\n\n${[...parts.values()].join("\n")}`);
-  console.log("\ndocs/performance.md");
+  console.log("\ndocs/performance-log.md");
 }
 
 function machine(): string {
