@@ -363,6 +363,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/completions.ts")).register,
       },
       {
+        name: "skill",
+        isRare: true,
+        usage: "[NAME]",
+        summary: "print a guide for agents",
+        load: async () => (await import("./commands/skill.ts")).register,
+      },
+      {
         name: "shell-integration",
         isRare: true,
         usage: "bash|zsh|fish",

@@ -484,6 +484,18 @@ describe("settings, scripts and completions", () => {
     expect(stderr).toContain("config.toml:2: there is no setting 'grace'");
   });
 
+  test("skill lists the guides for agents and prints one", async () => {
+    const list = await wsh.ok("skill");
+    expect(list).toMatch(/^core-http +API primitives/);
+    expect(list.trim().split("\n")).toHaveLength(10);
+    expect(await wsh.ok("skill", "core-http")).toStartWith("# wsh:core over HTTP and the command line");
+    const { code, stderr } = await wsh.run("skill", "nosuch");
+    expect({ code, named: stderr.includes("nosuch") && stderr.includes("core-http") }).toEqual({
+      code: 2,
+      named: true,
+    });
+  });
+
   test.each(["bash", "zsh", "fish"])("%s takes its completions and integration script", async (shell) => {
     const completions = await wsh.ok("completions", shell);
     expect(completions).toContain("reset-terminal");

@@ -4,6 +4,7 @@
  * folder, and the first sentence of its description is the one that the prompt list shows.
  */
 import agentOrchestration from "../../../skills/agent-orchestration/SKILL.md" with { type: "text" };
+import coreOverHttp from "../../../skills/core/HTTP.md" with { type: "text" };
 import core from "../../../skills/core/SKILL.md" with { type: "text" };
 import driveProcess from "../../../skills/drive-process/SKILL.md" with { type: "text" };
 import generativeUi from "../../../skills/generative-ui/SKILL.md" with { type: "text" };
@@ -44,3 +45,6 @@ export const skills: readonly Skill[] = [
   inputCapture,
   generativeUi,
 ].map(parseSkill);
+
+/** How to call the same operations over HTTP and from a shell: no prompt, since whoever reads prompts has the tools. */
+export const coreForShells: Skill = parseSkill(coreOverHttp);
