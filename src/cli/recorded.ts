@@ -28,7 +28,7 @@ export async function recorded<T>(
     import("../instance/settings/settings.ts"),
   ]);
   const audit = directAudit(instance, loadSettings(instance, { env: process.env }).values)();
-  const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh" }, via: directly };
+  const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh", via: directly } } as const;
   const began = performance.now();
   let result = "ok";
   try {

@@ -144,7 +144,7 @@ export class SessionServer implements PeerHandler {
     const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
     if (audit === null) return this.onceAnswer(session, request, peer);
     const { op: operation, input, caller } = request;
-    const context = { caller, via: directly, session: session.name };
+    const context = { caller: { via: directly, ...caller }, session: session.name };
     const began = performance.now();
     let result = "ok";
     try {

@@ -216,8 +216,8 @@ async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnT
   const { create } = options.spec;
   const began = performance.now();
   const session = create.name ?? undefined;
-  const caller = { kind: "cli", id: "cli", name: "wsh" };
-  const context = { caller, via: directly, ...(session === undefined ? {} : { session }) };
+  const caller = { kind: "cli", id: "cli", name: "wsh", via: directly } as const;
+  const context = { caller, ...(session === undefined ? {} : { session }) };
   let result = "ok";
   let reached: AuditRecord["reached"];
   try {

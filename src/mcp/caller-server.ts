@@ -15,7 +15,7 @@ import {
 import type { Call, CallContext } from "../operations/call.ts";
 import { isRecord } from "../operations/json-schema.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
-import type { Access } from "../protocol/caller.ts";
+import type { Access, Admission } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
 import { VERSION } from "../protocol/version.ts";
 import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
@@ -64,7 +64,7 @@ export interface McpCaller {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** How it was admitted, and the only session that it may access. */
-  readonly via?: { readonly token: string; readonly peer: string | null };
+  readonly via?: Admission;
   readonly only?: string;
 }
 
@@ -137,11 +137,11 @@ function asker(
       id: caller.id,
       connected: caller.connected,
       ...(client === undefined ? {} : { name: client }),
+      ...(caller.via === undefined ? {} : { via: caller.via }),
+      ...(caller.only === undefined ? {} : { only: caller.only }),
     },
     ...(caller.cwd === undefined ? {} : { cwd: caller.cwd }),
     ...(caller.env === undefined ? {} : { env: caller.env }),
-    ...(caller.via === undefined ? {} : { via: caller.via }),
-    ...(caller.only === undefined ? {} : { only: caller.only }),
     ...(machine === undefined ? {} : { machine }),
   };
   return (name, input, session) =>

@@ -1,6 +1,6 @@
 /** How a transport calls an operation, whichever process handles it. */
 
-import { type Access, accessCovers, type Caller } from "../protocol/caller.ts";
+import { type Access, type Acting, accessCovers } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
 import type { Once } from "../protocol/requests.ts";
@@ -14,15 +14,11 @@ export interface Reached {
   readonly pane_id: string;
 }
 
-export interface CallContext {
+export interface CallContext extends Acting {
   readonly signal: AbortSignal;
-  readonly access: Access;
-  readonly caller: Caller;
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** How the caller was authorized, for the audit log: the token's name, and the peer's address over TCP. */
-  readonly via?: { readonly token: string; readonly peer: string | null };
   /** The machine whose server is asked, where the target does not name it; absent: this one. */
   readonly machine?: string;
   /** The request has an id: it is carried out once, however often it is asked. */
@@ -31,8 +27,6 @@ export interface CallContext {
   readonly deadline?: number;
   /** The call comes from another machine's server, which starts sessions here only where the setting `accept` permits. */
   readonly isFar?: true;
-  /** Id of the only session that the caller may use (a token made for it); absent: all. */
-  readonly only?: string;
   /**
    * Takes the result as JSON instead, from an operation that has it at hand as such: lists of thousands. What it returns
    * then is nothing.

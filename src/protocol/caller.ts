@@ -3,7 +3,21 @@
 /** What a caller may do: read, act, administer. Each level includes those before it. */
 export type Access = "observe" | "operate" | "admin";
 
-/** Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. */
+/** How a caller was admitted, for the audit log. */
+export interface Admission {
+  /** Name of the token, or of a fleet's user. */
+  readonly token: string;
+  /** Distinguishes the token from an earlier one of the same name. */
+  readonly id?: string;
+  /** Address of the peer; null where there is none. */
+  readonly peer: string | null;
+}
+
+/**
+ * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It travels with
+ * every call and stream, so that what is done later in its name is what it may do: `only` and `via` come from what
+ * admitted it, never from its messages.
+ */
 export interface Caller {
   readonly kind: "http" | "ws" | "mcp" | "cli";
   /** Stable for the life of the connection or MCP session; a stateless caller has no id of its own. */
@@ -12,6 +26,16 @@ export interface Caller {
   readonly name?: string;
   /** Whether `id`, and with it what the caller owns, ends with a connection. */
   readonly connected: boolean;
+  /** Id of the only session that it may use (a token made for it); absent: all. */
+  readonly only?: string;
+  /** Absent: a process of this account, on a Unix socket. */
+  readonly via?: Admission;
+}
+
+/** A caller, and its access: whoever acts for it later, acts with both. */
+export interface Acting {
+  readonly caller: Caller;
+  readonly access: Access;
 }
 
 const accessOrder: readonly Access[] = ["observe", "operate", "admin"];

@@ -4,6 +4,7 @@
  * subscription).
  */
 import * as v from "valibot";
+import type { Admission, Caller } from "./caller.ts";
 import { OnceSchema } from "./requests.ts";
 import { SessionInfoSchema } from "./session.ts";
 
@@ -23,18 +24,36 @@ export type Hello = v.InferOutput<typeof HelloSchema>;
 /** The part of a hello that every version understands. */
 export const AnyHelloSchema = v.looseObject({ wsh: v.number(), version: v.optional(v.string(), "unknown") });
 
+const CallerSchema = v.pipe(
+  v.object({
+    kind: v.picklist(["http", "ws", "mcp", "cli"]),
+    id: v.string(),
+    name: v.optional(v.string()),
+    connected: v.boolean(),
+    only: v.optional(v.string()),
+    via: v.optional(v.object({ token: v.string(), id: v.optional(v.string()), peer: v.nullable(v.string()) })),
+  }),
+  v.transform(
+    ({ name, only, via, ...caller }): Caller => ({
+      ...caller,
+      ...(name === undefined ? {} : { name }),
+      ...(only === undefined ? {} : { only }),
+      ...(via === undefined ? {} : { via: admission(via) }),
+    }),
+  ),
+);
+
+function admission({ id, ...via }: { token: string; id?: string | undefined; peer: string | null }): Admission {
+  return id === undefined ? via : { ...via, id };
+}
+
 export const RequestSchema = v.object({
   id: v.number(),
   op: v.string(),
   input: v.optional(v.unknown()),
   /** The target as the caller wrote it: which window or pane of the session is meant. */
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
-  caller: v.object({
-    kind: v.picklist(["http", "ws", "mcp", "cli"]),
-    id: v.string(),
-    name: v.optional(v.string()),
-    connected: v.boolean(),
-  }),
+  caller: CallerSchema,
   access: v.picklist(["observe", "operate", "admin"]),
   /** It is carried out once, however often it is asked. */
   once: v.optional(OnceSchema),

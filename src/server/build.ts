@@ -171,7 +171,7 @@ export function buildGateway(
         page,
         refused,
         happened({ operation, token, peer, result }) {
-          const context = { caller: { kind: "http", id: "login" }, via: { token, peer } };
+          const context = { caller: { kind: "http", id: "login", via: { token, peer } } } as const;
           audit?.write({ operation, input: null, context, result, ms: 0 });
         },
       });

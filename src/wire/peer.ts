@@ -185,13 +185,12 @@ export class Peer {
     const controller = new AbortController();
     this.running.set(id, controller);
     try {
-      const { name, ...rest } = caller;
       const result = await this.handler.request(
         {
           op,
           input,
           ...(target === undefined ? {} : { target }),
-          caller: name === undefined ? rest : { ...rest, name },
+          caller,
           access,
           signal: controller.signal,
           ...(once === undefined ? {} : { once }),

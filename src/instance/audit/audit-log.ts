@@ -6,6 +6,7 @@
  * rotates it.
  */
 import { join } from "node:path";
+import type { Caller } from "../../protocol/caller.ts";
 import { createLogger } from "../log/log.ts";
 import { sharedLog } from "../log/shared-log.ts";
 import type { Instance } from "../paths.ts";
@@ -14,8 +15,7 @@ export interface AuditRecord {
   readonly operation: string;
   readonly input: unknown;
   readonly context: {
-    readonly caller: { readonly kind: string; readonly id: string; readonly name?: string };
-    readonly via?: { readonly token: string; readonly peer: string | null };
+    readonly caller: Pick<Caller, "kind" | "id" | "name" | "via">;
     /** Target, as the caller named it. */
     readonly session?: string;
   };
@@ -54,8 +54,8 @@ export function auditLog(file: string, key: string): AuditLog {
   const write = ({ operation, input, context, reached, result, ms, typed, left_out }: AuditRecord): void => {
     const { bytes, hmac } = typed ?? digestOf(input);
     log.info(operation, {
-      token: context.via?.token ?? context.caller.id,
-      peer: context.via?.peer ?? null,
+      token: context.caller.via?.token ?? context.caller.id,
+      peer: context.caller.via?.peer ?? null,
       door: context.caller.kind,
       caller: context.caller.name ?? context.caller.id,
       target: context.session ?? null,

@@ -35,7 +35,11 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     connected,
     access: query.get("read_only") === "1" ? "observe" : identity.access,
     tools: toolSets.find((set) => set === query.get("tools")) ?? "all",
-    via: { token: identity.tokenName, peer: identity.peer ?? null },
+    via: {
+      token: identity.tokenName,
+      ...(identity.tokenId === undefined ? {} : { id: identity.tokenId }),
+      peer: identity.peer ?? null,
+    },
     ...(session === null ? {} : { session }),
     ...(identity.only === undefined ? {} : { only: identity.only }),
   };

@@ -103,8 +103,10 @@ export class Changes {
       signal,
       session,
       access: "observe",
-      caller: { kind: "mcp", id: "mcp:subscriptions", connected: true },
-      ...(only === undefined ? {} : { only }),
+      caller: {
+        ...{ kind: "mcp", id: "mcp:subscriptions", connected: true },
+        ...(only === undefined ? {} : { only }),
+      },
     };
     let since: number | undefined;
     while (!signal.aborted) {

@@ -111,9 +111,9 @@ export async function mayWatch(uri: string, call: Call, only: string | undefined
   const session = sessionOf(uri);
   if (only === undefined || session === undefined) return true;
   const { signal } = new AbortController();
-  const caller = { kind: "mcp", id: "mcp:subscriptions", connected: true } as const;
+  const caller = { kind: "mcp", id: "mcp:subscriptions", connected: true, only } as const;
   try {
-    await call("session.get", {}, { signal, session, only, access: "observe", caller });
+    await call("session.get", {}, { signal, session, access: "observe", caller });
     return true;
   } catch (thrown) {
     if (isNotThere(WshError.from(thrown).code)) return false;

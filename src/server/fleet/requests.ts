@@ -151,8 +151,7 @@ function contextOf({ access, user }: RequestSubject, { cancel }: Running): CallC
   return {
     signal: cancel.signal,
     access,
-    caller: { kind: "http", id: `fleet:${user}`, connected: false },
-    via: { token: `fleet:${user}`, peer: null },
+    caller: { kind: "http", id: `fleet:${user}`, connected: false, via: { token: `fleet:${user}`, peer: null } },
   };
 }
 

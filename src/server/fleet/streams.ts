@@ -129,7 +129,6 @@ function contextOf({ user, access }: StreamSubject): CallContext {
   return {
     signal: new AbortController().signal,
     access,
-    caller: { kind: "http", id: `fleet:${user}`, connected: false },
-    via: { token: `fleet:${user}`, peer: null },
+    caller: { kind: "http", id: `fleet:${user}`, connected: false, via: { token: `fleet:${user}`, peer: null } },
   };
 }

@@ -1,5 +1,6 @@
 /** What a request carries through the app: its origin, and the identity it was admitted with. */
 import type { Context } from "hono";
+import type { Acting, Caller } from "../../protocol/caller.ts";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 
@@ -27,4 +28,11 @@ export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly peer: string | null;
+}
+
+/** A request's caller, with what admitted it: no way in builds it otherwise. */
+export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): Acting {
+  const { access, tokenName: token, tokenId: id, session } = c.get("verdict");
+  const via = { token, ...(id === undefined ? {} : { id }), peer: c.env.peer };
+  return { access, caller: { ...caller, via, ...(session === undefined ? {} : { only: session }) } };
 }

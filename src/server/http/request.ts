@@ -10,7 +10,7 @@ import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fi
 import { WshError } from "../../protocol/errors.ts";
 import { askedBy } from "../../protocol/requests.ts";
 import { visibleLines } from "../../protocol/visible.ts";
-import type { AppContext } from "./context.ts";
+import { type AppContext, actingFor } from "./context.ts";
 
 /** A result that came as JSON. */
 class ResultJson {
@@ -38,10 +38,7 @@ export async function callFromHttp(
       json = text;
     },
     signal: revoked === null ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, revoked]),
-    access: verdict.access,
-    caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
-    via: { token: verdict.tokenName, peer: c.env.peer },
-    ...(verdict.session === undefined ? {} : { only: verdict.session }),
+    ...actingFor(c, { kind: "http", id: `http:${verdict.tokenName}`, connected: false }),
     ...(machine === undefined ? {} : { machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
     ...askedBy((name) => c.req.header(name), `http:${verdict.tokenName}`, {

@@ -97,9 +97,10 @@ export class LinkEnd {
     const { op, session, input, caller } = parse(LinkCallSchema, body, { what: "the call" });
     const operation = findOperation(op);
     if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-    const { name, ...who } = caller;
+    const { name, kind } = caller;
     const id = `${context.caller.id}:${caller.id}`;
-    const known: Caller = { ...who, id, connected: false, ...(name === undefined ? {} : { name }) };
+    // What it may do is said by what carries it.
+    const known: Caller = { ...context.caller, kind, id, connected: false, ...(name === undefined ? {} : { name }) };
     return { operation, input: input ?? {}, session, caller: known };
   }
 
@@ -142,9 +143,8 @@ export class LinkEnd {
     this.streams++;
     return new SessionRelay({
       connect,
-      access: context.access,
+      by: { access: context.access, caller: context.caller },
       id: `${context.caller.id}#${crypto.randomUUID()}`,
-      isOnly: context.only !== undefined,
       isPassedOn,
       closed: () => {
         this.streams--;
@@ -155,6 +155,6 @@ export class LinkEnd {
 }
 
 /** @throws WshError access_denied */
-function requireAll({ only }: CallContext): void {
+function requireAll({ caller: { only } }: CallContext): void {
   if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
 }

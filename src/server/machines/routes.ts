@@ -10,7 +10,7 @@ import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { type Asked, askedBy } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { AppContext, AppEnv } from "../http/context.ts";
+import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import type { WebSocketEndpoint, WebSockets } from "../websocket/websockets.ts";
@@ -107,14 +107,8 @@ async function passedOn(c: AppContext, answer: () => Promise<Response>): Promise
 }
 
 function contextOf(c: AppContext): CallContext {
-  const { access, tokenName, session } = c.get("verdict");
-  return {
-    signal: c.req.raw.signal,
-    access,
-    caller: { kind: "http", id: `link:${tokenName}`, connected: false },
-    via: { token: tokenName, peer: c.env.peer },
-    ...(session === undefined ? {} : { only: session }),
-  };
+  const caller = { kind: "http", id: `link:${c.get("verdict").tokenName}`, connected: false } as const;
+  return { signal: c.req.raw.signal, ...actingFor(c, caller) };
 }
 
 function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): Asked {

@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
 import { requireAccess } from "../../operations/call.ts";
 import { findOperation } from "../../operations/table.ts";
-import { type Access, accessCovers, type Caller, callerLabel } from "../../protocol/caller.ts";
+import { type Access, type Acting, accessCovers, callerLabel } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -53,11 +53,9 @@ const ownFields = ["terminal", "around", "environment"] as const;
 export interface RelayOptions {
   /** Opens the session process's socket, or the way to it. */
   readonly connect: (events: WireEvents) => Promise<Carrier>;
-  readonly access: Access;
+  readonly by: Acting;
   /** The caller's id begins with this: nobody else's does. */
   readonly id: string;
-  /** The session is the only one that the caller may use. */
-  readonly isOnly: boolean;
   /** It is on another machine, which says itself where the caller comes from. */
   readonly isPassedOn: boolean;
   /** Called once. */
@@ -188,12 +186,13 @@ export class SessionRelay implements WebSocketEndpoint {
     }
     if (type === messageTypes.request) return this.request(v.parse(RequestSchema, messageJson({ type, payload })));
     const isInput = type === messageTypes.input || type === messageTypes.resize;
-    if (isInput && !accessCovers(this.options.access, "operate")) return null;
+    if (isInput && !accessCovers(this.options.by.access, "operate")) return null;
     return encodeMessage(type, payload);
   }
 
   private request(request: Request): Uint8Array | null {
-    const { access, id, isPassedOn } = this.options;
+    const { by, id, isPassedOn } = this.options;
+    const { access } = by;
     try {
       this.requireAllowed(request);
     } catch (thrown) {
@@ -201,9 +200,11 @@ export class SessionRelay implements WebSocketEndpoint {
       return null;
     }
     // People, and the audit log, are told that it comes from elsewhere, and by which token.
-    const label = callerLabel(asCaller(request.caller));
+    const label = callerLabel(request.caller);
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
-    const caller = { ...request.caller, id: `${id}:${request.caller.id}`, name, connected: true };
+    // What it may do is said by what admitted the connection.
+    const { kind, id: own } = request.caller;
+    const caller = { ...this.options.by.caller, kind, id: `${id}:${own}`, name, connected: true };
     const input = this.inputOf(request);
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, id.split("#")[0] ?? "") };
     return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access, ...once });
@@ -211,7 +212,7 @@ export class SessionRelay implements WebSocketEndpoint {
 
   /** @throws WshError access_denied, unknown_method */
   private requireAllowed({ op, input }: Request): void {
-    const { access, isOnly } = this.options;
+    const { access, caller } = this.options.by;
     const needed = streamRequests[op];
     if (needed !== undefined) {
       if (accessCovers(access, needed)) return;
@@ -223,15 +224,15 @@ export class SessionRelay implements WebSocketEndpoint {
     }
     requireAccess(operation, access);
     const renames = op === "session.update" && typeof input === "object" && input !== null && "name" in input;
-    if (isOnly && (renames || operation.scope === "layout")) {
+    if (caller.only !== undefined && (renames || operation.scope === "layout")) {
       throw new WshError("access_denied", `'${op}' concerns more than the only session of this token`);
     }
   }
 
   private inputOf({ op, input }: Request): unknown {
     if (op !== "host.attach" && op !== "host.raw") return input;
-    const { access, id } = this.options;
-    const readOnly = accessCovers(access, "operate") ? {} : { read_only: true };
+    const { by, id } = this.options;
+    const readOnly = accessCovers(by.access, "operate") ? {} : { read_only: true };
     if (op === "host.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
     for (const field of ownFields) delete attach[field];
@@ -262,8 +263,4 @@ export class SessionRelay implements WebSocketEndpoint {
   private tell(note: LinkNote): void {
     if (!this.isOver) this.socket?.send(JSON.stringify(note));
   }
-}
-
-function asCaller({ name, ...rest }: Request["caller"]): Caller {
-  return name === undefined ? rest : { ...rest, name };
 }

@@ -20,8 +20,7 @@ export function auditRefusals(audit: AuditLog): (code: string, request: Refused)
       operation: "refused",
       input: null,
       context: {
-        caller: { kind: "http", id: "unknown" },
-        via: { token: "unknown", peer },
+        caller: { kind: "http", id: "unknown", via: { token: "unknown", peer } },
         session: `${method} ${path.slice(0, SHOWN_PATH)}`,
       },
       result: code,

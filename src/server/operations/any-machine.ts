@@ -22,7 +22,7 @@ export async function idleEverywhere(
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
-  const isAlone = input.tag.length === 0 || context.only !== undefined || context.isFar === true;
+  const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.isFar === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
   if (others.length === 0) return idleAny(hosts, input, context);
   const losers = new AbortController();
@@ -61,7 +61,7 @@ export async function askEverywhere(
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
   const here = await askAny(hosts, input, context);
-  const isAlone = context.only !== undefined || context.isFar === true;
+  const isAlone = context.caller.only !== undefined || context.isFar === true;
   if (here.decided_by !== "nobody_attached" || isAlone) return here;
   for (const { name } of machines.all) {
     const link = machines.link(name);

@@ -29,7 +29,7 @@ export async function createMissing(
   name: OperationName,
   input: unknown,
 ): Promise<object | null> {
-  if ((name !== "exec" && name !== "run") || context.only !== undefined || !wantsSession(input)) return null;
+  if ((name !== "exec" && name !== "run") || context.caller.only !== undefined || !wantsSession(input)) return null;
   const { session } = context;
   const { cwd, env } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
   try {

@@ -35,24 +35,24 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const machine = far.machineOf(name, input, context);
     if (place !== null && context.isFar !== true) {
       requireOpen(input, context);
-      requireOpenTo(`${name} on another machine`, context.only);
+      requireOpenTo(`${name} on another machine`, context.caller.only);
       requireUsable(input);
       return (await far.create(place, input as never, context)) as never;
     }
     if (machine !== null) {
-      requireOpenTo(`${name} on another machine`, context.only);
+      requireOpenTo(`${name} on another machine`, context.caller.only);
       requireUsable(input);
       return far.call(machine, name, input, context);
     }
     if (operation.scope === "server") {
-      requireOpenTo(name, context.only);
+      requireOpenTo(name, context.caller.only);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
       return (await handler(parseInput(operation, input), context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     requireUsable(input);
-    if (context.only !== undefined) await requireOwnBusiness(hosts, name, input, context.only);
+    if (context.caller.only !== undefined) await requireOwnBusiness(hosts, name, input, context.caller.only);
     const calls = { ...context, session: context.session };
     const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
     const target = context.session;

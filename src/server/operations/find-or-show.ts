@@ -6,7 +6,8 @@ import type { Hosts } from "../hosts/session-hosts.ts";
 
 /** @throws WshError session_not_found, and those of a checkpoint */
 export async function findOrShow(hosts: Hosts, context: CallContext, session: string): Promise<Host> {
-  const { only, env = process.env } = context;
+  const { caller, env = process.env } = context;
+  const { only } = caller;
   try {
     return await hosts.find(session, only);
   } catch (thrown) {

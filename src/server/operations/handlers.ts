@@ -40,7 +40,7 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       return made;
     },
     ...serversHandlers(hosts, state, far),
-    "server.info": async (_, { only }) => ({
+    "server.info": async (_, { caller: { only } }) => ({
       hostname: state.hostname,
       version: VERSION,
       server_id: state.serverId,
@@ -86,9 +86,10 @@ async function listSessions<T>(
   state: ServerState,
   far: FarMachines,
   { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
-  { only, caller }: Pick<CallContext, "only" | "caller">,
+  { caller }: Pick<CallContext, "caller">,
   form: ListForm<T>,
 ): Promise<T[]> {
+  const { only } = caller;
   const isWanted = (info: SessionInfo): boolean =>
     (only === undefined || info.id === only) &&
     (tag.length === 0 || hasTag(info, tag)) &&

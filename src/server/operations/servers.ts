@@ -26,11 +26,13 @@ export function serversHandlers(
   { machines, sessions, rejoin, refusal }: FarMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
-    "servers.list": async (_, { only, caller }) => {
+    "servers.list": async (_, { caller }) => {
+      const { only } = caller;
       const own = ownEntry(hosts, state, only, refusal());
       return only === undefined ? [await own, ...(await sessions.entries(caller))] : [await own];
     },
-    "servers.get": async ({ hostname }, { only, caller }) => {
+    "servers.get": async ({ hostname }, { caller }) => {
+      const { only } = caller;
       if (hostname === state.hostname) return ownEntry(hosts, state, only, refusal());
       await machines.fleet?.ready();
       const isKnown = machines.isOfFleet(hostname) || machines.all.some(({ name }) => name === hostname);

@@ -31,7 +31,7 @@ export async function waitEverywhere(
   input: Input,
   context: CallContext,
 ): Promise<Result> {
-  const isAlone = context.only !== undefined || context.isFar === true;
+  const isAlone = context.caller.only !== undefined || context.isFar === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
   const parts = partsOf(input, [hostname, localMachine], others);
   const further = context.isFar === true ? parts.find(({ machine }) => machine !== null) : undefined;

@@ -11,7 +11,7 @@ import type { LifecycleEvent } from "../../protocol/events.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
-import type { AppContext, AppEnv } from "../http/context.ts";
+import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import type { FarEvents } from "../machines/far-events.ts";
 import type { ViewKeys } from "../options.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
@@ -171,11 +171,5 @@ function viewerName(c: AppContext): string {
 }
 
 function wsContext(c: AppContext): Omit<CallContext, "signal"> {
-  const { access, tokenName, session } = c.get("verdict");
-  return {
-    access,
-    caller: { kind: "ws", id: `ws:${crypto.randomUUID()}`, connected: true },
-    via: { token: tokenName, peer: c.env.peer },
-    ...(session === undefined ? {} : { only: session }),
-  };
+  return actingFor(c, { kind: "ws", id: `ws:${crypto.randomUUID()}`, connected: true });
 }

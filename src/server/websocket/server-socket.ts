@@ -55,7 +55,7 @@ export class ServerSocket extends JsonSocket {
 
   /** A session started, ended or changed. */
   lifecycle(event: LifecycleEvent): void {
-    const { only } = this.options.context;
+    const { only } = this.options.context.caller;
     if (only !== undefined && event.params.session.id !== only) return;
     this.tell(event);
   }
@@ -110,7 +110,7 @@ export class ServerSocket extends JsonSocket {
   private async subscribe(request: JsonRequest, target: string): Promise<void> {
     const options = parseSubscription(request.params);
     const { hosts } = this.options;
-    const host = await hosts.pane(target, this.options.context.only);
+    const host = await hosts.pane(target, this.options.context.caller.only);
     const subscribed = this.subscriptions.get(host.info.pane_id) ?? (await this.connect(host));
     subscribed.begun = () => {
       subscribed.begun = null;
@@ -122,7 +122,7 @@ export class ServerSocket extends JsonSocket {
 
   /** Events of other machines' sessions, until it is asked for others or none. */
   private async subscribeMachines(request: JsonRequest): Promise<void> {
-    const { only } = this.options.context;
+    const { only } = this.options.context.caller;
     if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
     const { machines } = parse(MachinesSubscriptionSchema, request.params);
     this.options.farEvents.requireKnown(machines ?? []);
@@ -142,7 +142,7 @@ export class ServerSocket extends JsonSocket {
 
   private async subscribeWindow(request: JsonRequest, target: string): Promise<void> {
     const options = parseWindowSubscription(request.params);
-    const { info } = await this.options.hosts.find(target, this.options.context.only);
+    const { info } = await this.options.hosts.find(target, this.options.context.caller.only);
     await this.windows.subscribe(info.id, options, request.params, (result, unknown) =>
       this.answer(request, result, unknown),
     );
