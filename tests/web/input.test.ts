@@ -221,6 +221,7 @@ browserTest(
     await page.waitForSelector(".terminal.focused");
     await paste(page, "one\ntwo\n");
     await page.waitForSelector("dialog[aria-label=Paste] .primary");
+    expect(await page.$eval("dialog[aria-label=Paste] h2", ({ textContent }) => textContent)).toBe("Paste 2 lines?");
     await page.click("dialog[aria-label=Paste] .primary");
     await until("the paste", async () => (await bare.read()) !== "");
     expect(await bare.read()).toBe("one\rtwo\r");

@@ -198,7 +198,7 @@ function Paste({
   readonly decide: (yes: boolean) => void;
   readonly workspace: Workspace;
 }) {
-  const lines = text.split("\r");
+  const lines = text.replace(/\r$/, "").split("\r");
   const end = (yes: boolean) => () => {
     decide(yes);
     workspace.close();
@@ -227,10 +227,10 @@ function Paste({
 }
 
 const pageKeys: readonly (readonly [string, string])[] = [
-  ["Ctrl+Shift+P", "palette"],
+  ["Ctrl+Shift+P, Ctrl+Shift+Space", "palette"],
   ["Ctrl+Shift+F", "find"],
   ["Ctrl+Shift+C", "copy"],
-  ["Ctrl+Shift+V", "paste"],
+  ["Ctrl+Shift+V, Shift+Insert", "paste"],
   ["Ctrl+Shift+Up, Down", "command above, below"],
   ["Ctrl+Shift+L", "leave the terminal, to the list of sessions"],
   ["Shift+Page Up, Page Down", "look back"],

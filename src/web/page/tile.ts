@@ -14,7 +14,7 @@ import type { CellMeasure } from "../terminal/cell-size.ts";
 import type { PaneView } from "../terminal/pane-view.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import type { CommandMark } from "../terminal/types.ts";
-import { changeFontSize, settings } from "./settings.ts";
+import { settings } from "./settings.ts";
 import { tellError, toast } from "./toasts.ts";
 
 /** Time out of sight after which a terminal's connection is given up, in ms. */
@@ -225,11 +225,6 @@ export class Tile {
         pane.showMarks(records.map(markOf));
       }),
     );
-  }
-
-  /** Zooms the font as the browser's own keys do for a page. */
-  zoom(by: number): void {
-    changeFontSize(by);
   }
 }
 

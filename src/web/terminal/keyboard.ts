@@ -35,6 +35,9 @@ const signs: Readonly<Record<string, string>> = {
   Slash: "/",
 };
 
+/** Ctrl+Shift with these is the browser's, whatever a program asks for: paste, and the developer tools. */
+const browserCodes: ReadonlySet<string> = new Set(["KeyV", "KeyI", "KeyJ"]);
+
 /** Kitty flag: all keys are reported as escape codes. */
 const ALL_KEYS = 8;
 
@@ -67,9 +70,22 @@ const keypad: Readonly<Record<string, string>> = {
   NumpadEqual: "KP=",
 };
 
-/** Name of the key with its modifiers, null for what is no key of a terminal or is the text input's. */
+/**
+ * Whether the browser handles the key: paste, zoom, developer tools, tabs. Ctrl+Shift with a letter types the same as
+ * Ctrl in terminals, so no program misses it unless it has asked to tell the two apart.
+ */
+function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed, modes: KeyModes): boolean {
+  if (altKey || altGraph) return false;
+  if (!ctrlKey) return shiftKey && key === "Insert";
+  if (/^[-+=0]$/.test(key)) return true;
+  if (!shiftKey || !/^Key[A-Z]$/.test(code)) return false;
+  return browserCodes.has(code) || (modes.kittyFlags === 0 && modes.modifyOtherKeys === 0);
+}
+
+/** Name of the key with its modifiers, null for what is no key of a terminal or is the browser's or the text input's. */
 export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
   if (event.composing || event.metaKey || event.key === "Dead" || event.key === "Unidentified") return null;
+  if (isBrowserKey(event, modes)) return null;
   const functionKey = /^F([1-9]|1\d|2[0-4])$/.test(event.key) ? event.key : undefined;
   const pad = padName(event);
   const name = named[event.key] ?? functionKey;

@@ -70,6 +70,8 @@ export class TextInput {
 
   focus(): void {
     this.element.focus({ preventScroll: true });
+    // Chromium types nothing into an element that lay beneath a dialog and had its focus back, until it is selected in.
+    this.reset();
   }
 
   private compose(on: boolean): void {

@@ -40,3 +40,19 @@ test("a Mac's Option types characters, and is Alt for every other key", () => {
   expect(nameOf({ key: "ArrowLeft", code: "ArrowLeft", altKey: true, option: true })).toBe("Alt+Left");
   expect(nameOf({ key: "x", code: "KeyX", altKey: true })).toBe("Alt+x");
 });
+
+test("paste, zoom and developer tools are the browser's; Ctrl+Shift with a letter is a program's that tells it apart", () => {
+  const ctrlShift = { ctrlKey: true, shiftKey: true };
+  expect(nameOf({ key: "V", code: "KeyV", ...ctrlShift })).toBeNull();
+  expect(nameOf({ key: "Insert", code: "Insert", shiftKey: true })).toBeNull();
+  for (const key of ["+", "-", "=", "0"]) expect(nameOf({ key, code: "", ctrlKey: true })).toBeNull();
+  expect(nameOf({ key: "_", code: "Minus", ...ctrlShift })).toBe("Ctrl+_");
+  expect(nameOf({ key: "v", code: "KeyV", ctrlKey: true })).toBe("Ctrl+v");
+  const kitty = { ...initialFrameModes, kittyFlags: 1 };
+  for (const key of ["I", "J", "V"]) {
+    expect(keyNameOf({ ...unpressed, key, code: `Key${key}`, ...ctrlShift }, kitty)).toBeNull();
+  }
+  const bookmarks = { key: "B", code: "KeyB", ...ctrlShift };
+  expect(nameOf(bookmarks)).toBeNull();
+  expect(keyNameOf({ ...unpressed, ...bookmarks }, kitty)).toBe("Ctrl+B");
+});

@@ -25,12 +25,16 @@ export interface TestPage {
 export class TestBrowser implements AsyncDisposable {
   private constructor(private readonly browser: Browser) {}
 
-  /** @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels */
-  static async start(density = 1): Promise<TestBrowser> {
+  /**
+   * @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels
+   * @param display X display of a window for people; null: no window
+   */
+  static async start(density = 1, display: string | null = null): Promise<TestBrowser> {
     if (chromium === null) throw new Error("no browser");
     return new TestBrowser(
       await launch({
         executablePath: chromium,
+        ...(display === null ? {} : { headless: false, env: { ...process.env, DISPLAY: display } }),
         // Chromium's sandbox does not run as root, as containers have it.
         args: [
           ...["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],

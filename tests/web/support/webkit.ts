@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathOf } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { PAGE_MS } from "./browser.ts";
+import { Display } from "./display.ts";
 
 /** Enter in WebDriver's private code points. */
 const ENTER = "\ue007";
@@ -13,29 +14,21 @@ export class WebKit implements AsyncDisposable {
   private session = "";
 
   private constructor(
-    private readonly display: Bun.Subprocess,
+    private readonly display: Display,
     private readonly driver: Bun.Subprocess,
     private readonly root: string,
   ) {}
 
   /** @param home where the browser may write */
   static async start(home: string): Promise<WebKit> {
-    const xvfb = Bun.spawn(
-      [pathOf("Xvfb") ?? "", "-displayfd", "1", "-screen", "0", "1200x800x24", "-nolisten", "tcp"],
-      {
-        stdout: "pipe",
-        stderr: "ignore",
-      },
-    );
-    const { value } = await xvfb.stdout.getReader().read();
-    const display = `:${new TextDecoder().decode(value).trim()}`;
+    const display = await Display.start();
     const port = await freePort();
     const driver = Bun.spawn([pathOf("WebKitWebDriver") ?? "", `--port=${port}`, "--host=127.0.0.1"], {
-      env: { ...process.env, DISPLAY: display, HOME: home, GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1" },
+      env: { ...process.env, DISPLAY: display.name, HOME: home, GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1" },
       stdout: "ignore",
       stderr: "ignore",
     });
-    const webkit = new WebKit(xvfb, driver, `http://127.0.0.1:${port}`);
+    const webkit = new WebKit(display, driver, `http://127.0.0.1:${port}`);
     try {
       await until("WebKit's driver", () =>
         fetch(`${webkit.root}/status`).then(
@@ -79,10 +72,9 @@ export class WebKit implements AsyncDisposable {
     if (this.session !== "") {
       await fetch(`${this.root}/${this.session.slice(0, -1)}`, { method: "DELETE" }).catch(() => undefined);
     }
-    for (const process of [this.driver, this.display]) {
-      process.kill();
-      await process.exited;
-    }
+    this.driver.kill();
+    await this.driver.exited;
+    await this.display[Symbol.asyncDispose]();
   }
 
   private async call(path: string, body: unknown): Promise<unknown> {
