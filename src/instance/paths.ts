@@ -111,6 +111,11 @@ export function hostSocket(instance: Instance, id: number): string {
   return join(instance.hostsDir, `${id}.sock`);
 }
 
+/** Holds what is kept of each session in case it is lost (store/checkpoint/places.ts). */
+export function checkpointsDir(instance: Instance): string {
+  return join(instance.stateDir, `${instance.fileName}.checkpoints`);
+}
+
 function place(flags: InstanceFlags, env: InstanceSource["env"]): { name: string; runtimeDir: string } {
   if (flags.socket) {
     const placed = parseSocketPath(flags.socket, "--socket");

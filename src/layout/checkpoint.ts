@@ -9,6 +9,7 @@
 import { orUntil } from "../base/deadline.ts";
 import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
+import { thisMachine } from "../instance/place-digest.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { bootId } from "../platform/boot.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -18,10 +19,10 @@ import type { Session } from "../session/session.ts";
 import type { Windows } from "../session/windows/state.ts";
 import type { Block } from "../store/checkpoint/blocks.ts";
 import { unnamedDir } from "../store/checkpoint/named.ts";
-import { PartWriter } from "../store/checkpoint/part-writer.ts";
+import { type Before, PartWriter } from "../store/checkpoint/part-writer.ts";
 import { checkpointsDir, sessionDir } from "../store/checkpoint/places.ts";
 import { CHECKPOINT_VERSION, type LayoutRecord } from "../store/checkpoint/record.ts";
-import { removeSession, thisMachine } from "../store/checkpoint/sessions.ts";
+import { removeSession } from "../store/checkpoint/sessions.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { Content } from "./content.ts";
 import { type Stored, treeOf } from "./tree-file.ts";
@@ -51,6 +52,8 @@ export interface LayoutCheckpointPort {
   readonly logger: Logger;
   /** The layout process before this one was lost: so may have been panes, in the same moment. */
   readonly isSuccessor: boolean;
+  /** The session was lost, or its layout process was: what is kept of its layout is its own. */
+  readonly goesOn: boolean;
   stored(): Stored;
 }
 
@@ -75,7 +78,7 @@ export class LayoutCheckpoint {
   constructor(private readonly port: LayoutCheckpointPort) {
     const { instance, session, arrangement } = port;
     this.directory = sessionDir(instance, Number(session.id.slice(2)));
-    this.writer = this.newWriter();
+    this.writer = this.newWriter(port.goesOn ? "this part" : "other parts");
     const touch = (): void => this.touch();
     arrangement.events.on("changed", ({ before, after }) => {
       if (shapeOf(before) === shapeOf(after)) this.touch();
@@ -141,9 +144,9 @@ export class LayoutCheckpoint {
     await this.writing;
   }
 
-  private newWriter(): PartWriter {
+  private newWriter(before: Before): PartWriter {
     const { instance } = this.port;
-    return new PartWriter(this.directory, "layout", [instance.stateDir, checkpointsDir(instance)]);
+    return new PartWriter(this.directory, "layout", { parents: [instance.stateDir, checkpointsDir(instance)], before });
   }
 
   private touchAtOnce(): void {
@@ -259,7 +262,7 @@ export class LayoutCheckpoint {
     this.written = "";
     // A write under way removes what it made.
     this.writer.remove();
-    this.writer = this.newWriter();
+    this.writer = this.newWriter("other parts");
   }
 
   /** The session has ended. What is left of panes that were lost goes with it, unless the last one was. */
@@ -272,8 +275,7 @@ export class LayoutCheckpoint {
       return;
     }
     try {
-      this.writer.remove();
-      removeSession(this.directory);
+      if (this.writer.remove()) removeSession(this.directory);
     } catch (error) {
       // The session ends all the same.
       this.port.logger.warn("the layout's checkpoint cannot be removed", { error });

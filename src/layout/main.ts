@@ -242,6 +242,7 @@ async function begin() {
     const checkpoint = new LayoutCheckpoint({
       ...{ session, arrangement, instance, settings, logger: named },
       isSuccessor: lost !== null && spec.tree === undefined,
+      goesOn: lost !== null,
       stored: () => stored(arrangement.state),
     });
     return { session, server, instance, bound, logger: named, split, checkpoint };

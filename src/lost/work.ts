@@ -12,6 +12,7 @@ import { sessionDir } from "../store/checkpoint/places.ts";
 import {
   findLost,
   isMeant,
+  isOthers,
   type LostSession,
   lostNumbers,
   readLost,
@@ -161,11 +162,13 @@ export async function forgetAsked(
   return { forgotten };
 }
 
-/** Sessions that do not run, and of which anything is kept. */
+/** Sessions of this machine that do not run, and of which anything is kept. */
 function goneNumbers(instance: Instance): number[] {
-  const named = namedFolders(instance).map(({ number }) => number);
-  const gone = named.filter((number) => !isRunning(instance, number));
-  return [...new Set([...lostNumbers(instance, new Set()), ...gone])].sort((a, b) => a - b);
+  const named = namedFolders(instance).filter(
+    ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),
+  );
+  const lost = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  return [...new Set([...lost, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
 }
 
 /** One that cannot be read is named by its id. */

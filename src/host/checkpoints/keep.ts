@@ -14,7 +14,7 @@ import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
 import { noteNumbers } from "../../store/checkpoint/named.ts";
-import { type HistoryFile, PartWriter } from "../../store/checkpoint/part-writer.ts";
+import { type Before, type HistoryFile, PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import { pruneSometimes } from "../../store/checkpoint/prune.ts";
 import type { Foreground } from "../../store/checkpoint/record.ts";
@@ -253,8 +253,15 @@ export class Checkpoints implements Disposable {
     this.written = "";
     const parents = [instance.stateDir, checkpointsDir(instance)];
     const isFirst = this.writer === null && session === start.session;
-    this.writer = new PartWriter(directory, panePart(start.pane), parents, isFirst ? this.port.history : null);
+    const found = isFirst ? this.port.history : null;
+    this.writer = new PartWriter(directory, panePart(start.pane), { parents, found, before: this.before(isFirst) });
     return this.writer;
+  }
+
+  private before(isFirst: boolean): Before {
+    const { isRestored, membership } = this.port;
+    if (isRestored && isFirst) return "this part";
+    return isFirst && !membership.isMember ? "nothing" : "other parts";
   }
 
   private infoChanged(): void {

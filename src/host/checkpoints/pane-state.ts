@@ -1,4 +1,5 @@
 /** What a checkpoint keeps of a pane at a moment: read between two chunks, and nothing is changed by it. */
+import { thisMachine } from "../../instance/place-digest.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
@@ -9,7 +10,6 @@ import type { Block } from "../../store/checkpoint/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
 import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
 import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../store/checkpoint/record.ts";
-import { thisMachine } from "../../store/checkpoint/sessions.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 import type { Session } from "../session.ts";
 

@@ -2,10 +2,11 @@
  * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no
  * id is given twice, even after a reboot that empties the runtime directory. The file is its own lock, since two
  * runtime directories of one user may share the state directory. One line of fixed width is overwritten in place, which
- * needs no room on a full disk and is never left half written. Ids in the registry count too, so a file that was set
- * back gives no id in use. After damage or loss of the file, numbers continue above everything known of older ones:
- * what the registry shows, deleted sockets that are still open, and sessions that tokens are limited to. If the file
- * cannot be written, no id is given. Without a state directory of our own (sudo without -H), nothing that could name an
+ * needs no room on a full disk and is never left half written. Ids in the registry and in checkpoints count too, so a
+ * file that was set back gives no id in use. After its damage or loss, and where nothing is registered (the machine may
+ * have lost power with the newest numbers unwritten), numbers continue above everything known of older ones: also
+ * deleted sockets that are still open, and sessions that tokens are limited to. If the file cannot be written, no id is
+ * given. Without a state directory of our own (sudo without -H), nothing that could name an
  * id survives a reboot: the file is beside the sockets then.
  */
 
@@ -17,6 +18,7 @@ import { decodeName, numericName, parseTarget } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { hasStateDir, hostSocket, type Instance } from "../paths.ts";
 import { boundIds, type FileNames } from "./directories.ts";
+import { keptIds } from "./kept-ids.ts";
 
 export interface Counters {
   /** The next ids; each kind counts from 1. */
@@ -54,10 +56,7 @@ export async function withCounters<T>(
       const stored = read(fd);
       // An earlier version counted there, as did this one while there was no state directory.
       const other = file === beside ? null : readAt(beside);
-      const next = highest(
-        stored === null ? await aboveAll(instance, files) : aboveVisible(instance, files, stored),
-        other,
-      );
+      const next = highest(await aboveKnown(instance, files, stored), other);
       requireLeft(instance, file, next);
       const { result, after } = take(next);
       write(fd, after);
@@ -136,22 +135,29 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
   });
 }
 
-function aboveVisible(instance: Instance, files: FileNames, stored: Counters): Counters {
-  return {
-    pane: Math.max(stored.pane, highestHost(instance, files, stored.pane) + 1, 1),
-    session: Math.max(stored.session, 1, ...files.sessions.map((id) => id + 1)),
-    window: Math.max(stored.window, 1, ...files.windows.map((id) => id + 1)),
-    name: stored.name,
-  };
-}
-
 /**
- * For all three kinds alike: a session has a window and a window a pane, so a known id of one is a bound for the
- * others.
+ * Numbers above the stored ones and everything known. Where the stored ones are lost or were set back, all three kinds
+ * continue alike: a session has a window and a window a pane, so a known id of one is a bound for the others.
  */
-async function aboveAll(instance: Instance, files: FileNames): Promise<Counters> {
-  const known = [highestHost(instance, files, 0), ...boundIds(instance), ...files.sessions, ...files.windows];
-  const next = Math.max(0, ...known, ...(await limitedSessions(instance))) + 1;
+async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
+  const kept = keptIds(instance, new Set(files.sessions));
+  const known = {
+    pane: Math.max(0, highestHost(instance, files, stored?.pane ?? 0), ...kept.panes),
+    session: Math.max(0, ...files.sessions, ...kept.sessions),
+    window: Math.max(0, ...files.windows),
+  };
+  if (stored === null || files.ids.length === 0) {
+    known.pane = Math.max(known.pane, ...boundIds(instance));
+    known.session = Math.max(known.session, ...(await limitedSessions(instance)));
+  }
+  const { pane = 1, session = 1, window = 1, name = 0 } = stored ?? {};
+  if (stored !== null && known.pane < pane && known.session < session && known.window < window) {
+    return { pane: Math.max(pane, 1), session: Math.max(session, 1), window: Math.max(window, 1), name };
+  }
+  const next = Math.max(known.pane, known.session, known.window) + 1;
+  if (stored !== null) {
+    return { pane: Math.max(pane, next), session: Math.max(session, next), window: Math.max(window, next), name };
+  }
   const numbers = [...files.live, ...files.ended].map((file) => numericName(decodeName(file) ?? "") ?? -1);
   return { pane: next, session: next, window: next, name: Math.max(-1, ...numbers) + 1 };
 }

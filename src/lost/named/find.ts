@@ -3,7 +3,13 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isLabel, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type NamedFolder, namedFolders } from "../../store/checkpoint/named.ts";
-import { isMeant, type LostSession, readSession, type UnreadableSession } from "../../store/checkpoint/sessions.ts";
+import {
+  isMeant,
+  isOthers,
+  type LostSession,
+  readSession,
+  type UnreadableSession,
+} from "../../store/checkpoint/sessions.ts";
 import { runningSession } from "./running.ts";
 
 export interface NamedCheckpoint {
@@ -39,7 +45,8 @@ export function allNamed(
       }
     } catch (thrown) {
       const isAsked = parsed === null || number === running?.number || target === sessionId(number);
-      if (isAsked) unreadable.push({ number, directory, label, trouble: WshError.from(thrown) });
+      if (isAsked && !isOthers(directory))
+        unreadable.push({ number, directory, label, trouble: WshError.from(thrown) });
     }
   }
   return { named, unreadable };

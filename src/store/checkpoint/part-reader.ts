@@ -4,11 +4,11 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
-import type * as v from "valibot";
+import * as v from "valibot";
 import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
-import { type HistoryFile, historyOf, ownFiles } from "./part-writer.ts";
+import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.ts";
 import { historyFile, type Part, panePart, stateFile } from "./places.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
@@ -16,6 +16,8 @@ import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } fr
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Most lines above a screen: the largest value of scrollback_lines. */
 const MAX_LINES = 1_000_000;
+
+const MachineSchema = v.object({ machine: v.string() });
 
 /** Lines, some of which may be missing. */
 export interface StoredLines {
@@ -63,6 +65,18 @@ export function readPane(directory: string, pane: number): StoredPane {
 export function readLayout(directory: string) {
   const { record, generation } = newest(directory, "layout", LayoutRecordSchema);
   return { record, generation };
+}
+
+/** The machine that has written a session's folder, also of a later version; null where nothing says so. */
+export function machineOf(directory: string): string | null {
+  if (!checkOwnDir(directory)) return null;
+  for (const { name, kind } of partFiles(directory)) {
+    const bytes = kind === "state" ? readOwn(join(directory, name)) : null;
+    const about = bytes === null ? undefined : readBlocks(bytes).blocks.find((block) => block.kind === "about");
+    const parsed = about === undefined ? null : v.safeParse(MachineSchema, JSON.parse(about.text));
+    if (parsed?.success === true) return parsed.output.machine;
+  }
+  return null;
 }
 
 /** The lines above a pane's screen. Those that cannot be read are null. */

@@ -13,7 +13,7 @@ import { isFileAt } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import { declinedFile, historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
+import { declinedFile, historyFile, lockFile, type Part, type PartFile, partFile, stateFile } from "./places.ts";
 
 /** Generations of a state that are kept: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;
@@ -58,24 +58,42 @@ interface History extends HistoryFile {
   bytes: number;
 }
 
+/**
+ * What may be in a session's folder before the first write: nothing, of a new session; other parts; also this one,
+ * of a pane that goes on. Anything else is of an earlier session with the same number, and stays as it is.
+ */
+export type Before = "nothing" | "other parts" | "this part";
+
+export interface PartWriterOptions {
+  /** Directories above the folder that are made as well, outermost first. */
+  readonly parents?: readonly string[];
+  /** Lines that are written already, of the pane as it was before it came back. */
+  readonly found?: HistoryFile | null;
+  readonly before?: Before;
+}
+
 export class PartWriter {
   private generation = 0;
   private history: History | null = null;
   private lock: number | null = null;
+  /** This process is the one that writes the part: it has had its lock, or the file system has none. */
+  private hasBegun = false;
   private isOver = false;
   private isRemoved = false;
+  private readonly parents: readonly string[];
+  private readonly before: Before;
+  private found: HistoryFile | null;
 
-  /**
-   * @param directory the session's folder, which exists or is made
-   * @param parents directories above it that are made as well, outermost first
-   * @param found lines that are written already, of the pane as it was before it came back
-   */
+  /** @param directory the session's folder, which exists or is made */
   constructor(
     private readonly directory: string,
     private readonly part: Part,
-    private readonly parents: readonly string[] = [],
-    private found: HistoryFile | null = null,
-  ) {}
+    { parents = [], found = null, before = "this part" }: PartWriterOptions = {},
+  ) {
+    this.parents = parents;
+    this.found = found;
+    this.before = before;
+  }
 
   /**
    * Writes the next generation.
@@ -90,8 +108,9 @@ export class PartWriter {
     try {
       await this.writeNext(source, blocks);
     } finally {
+      if (this.isOver) this.close();
       // What this write made after the part was removed.
-      if (this.isRemoved) removePart(this.directory, this.part);
+      if (this.isRemoved && this.hasBegun) removePart(this.directory, this.part);
     }
   }
 
@@ -139,27 +158,30 @@ export class PartWriter {
   }
 
   /**
-   * Removes everything of this part, and the folder if nothing else is in it. Nothing more is written.
+   * Removes everything of this part, and the folder if nothing else is in it, unless another process writes it, or has
+   * written it and this one has not. Nothing more is written.
+   * @returns whether the part was this process's to remove
    * @throws the system's error
    */
-  remove(): void {
-    const hasBegun = this.lock !== null;
+  remove(): boolean {
     this.isRemoved = true;
+    const isOwn = this.hasBegun || (this.before === "this part" && !isHeld(join(this.directory, lockFile(this.part))));
     this.close();
-    try {
-      removePart(this.directory, this.part);
-    } catch (error) {
-      // Where nothing could be written, nothing is.
-      if (hasBegun) throw error;
-    }
+    if (isOwn) removePart(this.directory, this.part);
+    return isOwn;
   }
 
   private async begin(): Promise<void> {
     const path = join(this.directory, lockFile(this.part));
     if (this.lock !== null && checkOwnDir(this.directory) && isFileAt(path, this.lock)) return;
+    if (!this.hasBegun) this.refuseOthers();
+    const isMade = !fs.existsSync(this.directory);
     for (const directory of [...this.parents, this.directory]) ensureOwnDir(directory);
+    // After a power cut the folder tells which numbers were given out, whatever became of their counters.
+    if (isMade) for (const directory of this.parents.toReversed()) await syncDirectory(directory);
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = await takeLock(path);
+    this.hasBegun = true;
     // What the same pane wrote before it was lost, too: its generations go on.
     const own = ownFiles(this.directory, this.part);
     this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
@@ -169,6 +191,14 @@ export class PartWriter {
     if (this.history !== null && !own.some(({ kind, generation }) => isHistory(kind, generation, this.history))) {
       this.history = null;
     }
+  }
+
+  /** @throws Error when the folder has something of an earlier session */
+  private refuseOthers(): void {
+    if (this.before === "this part") return;
+    const others = partFiles(this.directory).filter(({ part }) => this.before === "nothing" || part === this.part);
+    if (others.length === 0) return;
+    throw new Error(`${this.directory} holds what is kept of an earlier session with the same number`);
   }
 
   private isWhole({ generation, bytes }: HistoryFile): boolean {
@@ -246,10 +276,12 @@ export function removePart(directory: string, part: Part): void {
 }
 
 /** A part's files in a session's folder. */
-export function ownFiles(
-  directory: string,
-  part: Part,
-): { readonly name: string; readonly kind: "state" | "history"; readonly generation: number }[] {
+export function ownFiles(directory: string, part: Part): (PartFile & { readonly name: string })[] {
+  return partFiles(directory).filter((file) => file.part === part);
+}
+
+/** The files of all parts in a session's folder. */
+export function partFiles(directory: string): (PartFile & { readonly name: string })[] {
   let names: string[];
   try {
     names = fs.readdirSync(directory);
@@ -259,9 +291,8 @@ export function ownFiles(
   return names.flatMap((name) => {
     const isLeft = name.endsWith(".new");
     const file = partFile(isLeft ? name.slice(0, -".new".length) : name);
-    if (file === null || file.part !== part) return [];
     // What a process left that died while it wrote is of no generation.
-    return [{ name, kind: file.kind, generation: isLeft ? 0 : file.generation }];
+    return file === null ? [] : [{ name, ...file, generation: isLeft ? 0 : file.generation }];
   });
 }
 
@@ -341,6 +372,21 @@ async function syncDirectory(path: string): Promise<void> {
     await withFile(path, fs.constants.O_RDONLY, (fd) => synced(fd, fs.fsync));
   } catch {
     // Not every file system syncs directories; the file itself is on the disk.
+  }
+}
+
+/** Whether another process holds a part's lock. */
+function isHeld(path: string): boolean {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    return tryFlock(fd, "shared").kind === "held";
+  } finally {
+    fs.closeSync(fd);
   }
 }
 

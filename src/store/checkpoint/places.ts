@@ -4,14 +4,12 @@
  * Names only, nothing is read.
  */
 import { join } from "node:path";
-import type { Instance } from "../../instance/paths.ts";
+import { checkpointsDir, type Instance } from "../../instance/paths.ts";
+
+export { checkpointsDir };
 
 /** Whose files: a pane's, or those of the layout of a session with several. */
 export type Part = `p${number}` | "layout";
-
-export function checkpointsDir(instance: Instance): string {
-  return join(instance.stateDir, `${instance.fileName}.checkpoints`);
-}
 
 export function sessionDir(instance: Instance, session: number): string {
   return join(checkpointsDir(instance), `s${session}`);

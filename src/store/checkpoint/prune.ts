@@ -1,10 +1,13 @@
-/** Bounds on what is kept of lost sessions: by age, and by the bytes of all. Those that were saved first go first. */
+/**
+ * Bounds on what is kept of lost sessions of this machine: by age, and by the bytes of all. Those that were saved first go
+ * first.
+ */
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { removeUnnamed } from "./named.ts";
 import { checkpointsDir, sessionDir } from "./places.ts";
-import { lostNumbers, removeSession } from "./sessions.ts";
+import { isOthers, lostNumbers, removeSession } from "./sessions.ts";
 
 /** Least time between two looks of all processes of an instance, in ms: a look costs some calls for each session. */
 const PAUSE_MS = 10 * 60_000;
@@ -32,7 +35,8 @@ export function pruneSometimes(instance: Instance, bounds: Bounds): void {
 
 /** @returns numbers of the sessions of which nothing is kept any more */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: Bounds): number[] {
-  const lost = lostNumbers(instance, new Set()).map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
+  const own = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  const lost = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
   const oldestFirst = lost.sort((a, b) => a.newest - b.newest);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
   const removed: number[] = [];

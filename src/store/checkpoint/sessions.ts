@@ -3,17 +3,16 @@
  * serves them. A session of another machine that shares the directory is neither ours to restore nor to remove.
  */
 import fs from "node:fs";
-import os from "node:os";
 import { join } from "node:path";
 import { checkOwnDir } from "../../instance/owned-files.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { machineId } from "../../instance/place-digest.ts";
+import { thisMachine } from "../../instance/place-digest.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
-import { readLayout, readPane, type StoredPane } from "./part-reader.ts";
+import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
 import { checkpointsDir, lockFile, type Part, partFile, sessionDir, sessionOfDir } from "./places.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 
@@ -43,11 +42,9 @@ export interface UnreadableSession {
   readonly trouble: WshError;
 }
 
-export const thisMachine = (): string => Bun.hash(`${machineId()}\0${os.hostname()}`).toString(36);
-
 /**
- * Numbers of the sessions of which something is kept and which no process serves or writes, oldest first. Costs a few
- * calls for each.
+ * Numbers of the sessions of which something is kept and which no process serves or writes, oldest first: also of other
+ * machines' (isOthers). Costs a few calls for each.
  * @param living sessions that are known to live
  */
 export function lostNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
@@ -113,8 +110,14 @@ export function readLost(instance: Instance, number: number): LostSession | Unre
     return readSession(number, directory);
   } catch (thrown) {
     const trouble = WshError.from(thrown);
-    return trouble.code === "checkpoint_not_found" ? null : { number, directory, trouble };
+    return trouble.code === "checkpoint_not_found" || isOthers(directory) ? null : { number, directory, trouble };
   }
+}
+
+/** Whether a folder has a session of another machine: it is neither shown nor removed here. */
+export function isOthers(directory: string): boolean {
+  const machine = safely(() => machineOf(directory));
+  return machine !== null && machine !== thisMachine();
 }
 
 /** The same from any folder that has a session's files. @throws WshError of the reader */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
-import type { Instance } from "../../../src/instance/paths.ts";
+import { checkpointsDir, type Instance } from "../../../src/instance/paths.ts";
 import type { SessionIds } from "../../../src/instance/registry/directories.ts";
 import { restoreSession } from "../../../src/instance/registry/register.ts";
 import { listSessions, releaseSession } from "../../../src/instance/registry/registry.ts";
@@ -123,6 +123,29 @@ describe("a counter file that is", () => {
     expect(idsOf(restored)).toEqual(idsOf(dev));
     for (const kind of ["id", "session", "window"] as const) expect(next[kind], kind).not.toBe(dev[kind]);
     for (const listener of listeners) listener[Symbol.dispose]();
+  });
+
+  test.each([
+    ["lost", null],
+    ["set back", counters(1, 1, 1, 0)],
+    ["set back to where only a pane is above", counters(5, 4, 4, 0)],
+  ])("%s leads to no id of a session that was lost, or has a checkpoint with a label", async (_, content) => {
+    using place = testInstance();
+    store(place.instance, content ?? "");
+    if (content === null) fs.rmSync(place.instance.countersFile);
+    for (const [folder, file] of [
+      ["s2", "p2.lock"],
+      ["s3", "p6.1.state"],
+      ["s1.before", "p7.1.state"],
+    ] as const) {
+      const directory = join(checkpointsDir(place.instance), folder);
+      fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+      fs.writeFileSync(join(directory, file), "", { mode: 0o600 });
+    }
+    using next = await session(place.instance);
+    expect(next.id).toBe(8);
+    expect(next.session).toBeGreaterThan(3);
+    expect(next.window).toBeGreaterThan(3);
   });
 
   test("used up, a directory, a link or a pipe makes no session, and says which file", async () => {

@@ -7,7 +7,7 @@ import { WshError } from "../../../src/protocol/errors.ts";
 import { MAX_BLOCK_BYTES, packBlock, readBlocks } from "../../../src/store/checkpoint/blocks.ts";
 import { keptEnvironment, restoredEnvironment } from "../../../src/store/checkpoint/environment.ts";
 import { readHistory, readPane, type StoredLines } from "../../../src/store/checkpoint/part-reader.ts";
-import { type HistoryFile, PartWriter } from "../../../src/store/checkpoint/part-writer.ts";
+import { type HistoryFile, PartWriter, type PartWriterOptions } from "../../../src/store/checkpoint/part-writer.ts";
 import type { PaneRecord } from "../../../src/store/checkpoint/record.ts";
 
 const directories: string[] = [];
@@ -55,8 +55,9 @@ class Pane {
   constructor(
     readonly directory: string,
     found: HistoryFile | null = null,
+    options: PartWriterOptions = {},
   ) {
-    this.writer = new PartWriter(directory, "p7", [], found);
+    this.writer = new PartWriter(directory, "p7", { found, ...options });
   }
   async write(screen: string): Promise<void> {
     const { first, end } = this;
@@ -281,4 +282,43 @@ test("no secret of an environment is kept, and what belongs to a login comes fro
     SSH_AUTH_SOCK: "/new",
     GITHUB_TOKEN: "mine",
   });
+});
+
+test("a writer removes nothing that another process writes, or has written", async () => {
+  const directory = folder();
+  const living = new Pane(directory);
+  await living.write("alive");
+  const late = new Pane(directory);
+  await expect(late.write("late")).rejects.toThrow("another process writes");
+  expect(late.writer.remove()).toBe(false);
+  expect(living.read().title).toBe("alive");
+  // Removed while it waits for the lock.
+  const removed = new Pane(directory);
+  const written = removed.write("removed").catch(() => {});
+  removed.writer.remove();
+  await written;
+  expect(living.read().title).toBe("alive");
+  living.writer.close();
+  for (const before of ["nothing", "other parts"] as const) {
+    const stranger = new Pane(directory, null, { before });
+    await expect(stranger.write("new")).rejects.toThrow("earlier session");
+    expect(stranger.writer.remove()).toBe(false);
+  }
+  expect(living.read().title).toBe("alive");
+  expect(new Pane(directory).writer.remove()).toBe(true);
+  expect(fs.existsSync(directory)).toBe(false);
+});
+
+test("a new session writes beside no part of an earlier one, a new pane does", async () => {
+  const directory = folder();
+  const earlier = new PartWriter(directory, "p6");
+  await earlier.write(null, () => [{ kind: "about", text: "{}" }]);
+  earlier.close();
+  await expect(new Pane(directory, null, { before: "nothing" }).write("new")).rejects.toThrow("earlier session");
+  expect(files(directory, ".state")).toEqual([join(directory, "p6.1.state")]);
+  const pane = new Pane(directory, null, { before: "other parts" });
+  await pane.write("split");
+  expect(pane.read().title).toBe("split");
+  expect(pane.writer.remove()).toBe(true);
+  expect(files(directory, ".state")).toEqual([join(directory, "p6.1.state")]);
 });

@@ -1,0 +1,51 @@
+/** Homes that several machines share, and machines whose name changes: each has its own lost sessions, and no others. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { forgetAsked } from "../../../src/lost/work.ts";
+import { PartWriter } from "../../../src/store/checkpoint/part-writer.ts";
+import { checkpointsDir } from "../../../src/store/checkpoint/places.ts";
+import { prune } from "../../../src/store/checkpoint/prune.ts";
+import { testInstance } from "../../support/registry.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { canMount } from "../faults/enclosed.ts";
+import { folderOf, kill, writtenToPrompt } from "./lost-sessions.ts";
+
+test("forgetting all and pruning leave what other machines keep in the same home", async () => {
+  using place = testInstance();
+  const { instance } = place;
+  const folders = ["s3", "s4", "s5.before"].map((name) => join(checkpointsDir(instance), name));
+  for (const [at, directory] of folders.entries()) {
+    const writer = new PartWriter(directory, `p${at + 7}`, { parents: [instance.stateDir, checkpointsDir(instance)] });
+    // Of a later version, in part: which machine it is of can be read all the same.
+    await writer.write(null, () => [
+      { kind: "about", text: JSON.stringify({ version: at + 1, machine: "another", saved_at: 1 }) },
+    ]);
+    writer.close();
+  }
+  expect(prune(instance, { checkpoint_days: 0, checkpoint_bytes: 0 })).toEqual([]);
+  expect(await forgetAsked(instance, { session: undefined, all: true })).toEqual({ forgotten: [] });
+  await expect(forgetAsked(instance, { session: "@s3", all: false })).rejects.toThrow("no lost session");
+  expect(folders.filter((directory) => fs.readdirSync(directory).length === 2)).toEqual(folders);
+});
+
+test.skipIf(!canMount)("a machine whose name has changed has its lost sessions, and stays persistent", async () => {
+  await using wsh = new Wsh();
+  const server = await wsh.server();
+  await wsh.ok("persist", "on");
+  await wsh.session("dev");
+  await wsh.ok("exec", "dev", "--", "echo kept");
+  await writtenToPrompt(wsh, "kept");
+  await server.kill("SIGTERM");
+  await kill(wsh);
+  const renamed = (...args: string[]): string => {
+    const cmd = ["unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$0" "$@"', ...wsh.command(...args)];
+    const { stdout, stderr } = Bun.spawnSync({ cmd, env: wsh.env });
+    return `${stdout}${stderr}`;
+  };
+  expect(renamed("list")).toContain("dev");
+  expect(renamed("server", "--ensure", "--bind", "none")).not.toContain("wsh:");
+  expect(renamed("persist")).toContain("is persistent");
+  expect(renamed("restore", "dev")).toContain("'dev' is restored");
+  expect(fs.existsSync(folderOf(wsh))).toBe(true);
+});
