@@ -65,6 +65,8 @@ export interface McpCaller {
   readonly env?: Readonly<Record<string, string>>;
   /** How it was admitted, and the only session that it may access. */
   readonly via?: Admission;
+  /** Aborts when the token by which it was admitted ends. */
+  readonly ended?: AbortSignal;
   readonly only?: string;
 }
 
@@ -140,6 +142,7 @@ function asker(
       ...(caller.via === undefined ? {} : { via: caller.via }),
       ...(caller.only === undefined ? {} : { only: caller.only }),
     },
+    ...(caller.ended === undefined ? {} : { ended: caller.ended }),
     ...(caller.cwd === undefined ? {} : { cwd: caller.cwd }),
     ...(caller.env === undefined ? {} : { env: caller.env }),
     ...(machine === undefined ? {} : { machine }),

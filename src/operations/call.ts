@@ -16,6 +16,8 @@ export interface Reached {
 
 export interface CallContext extends Acting {
   readonly signal: AbortSignal;
+  /** Aborts when the token of the caller ends, and with it what was asked and opened by it; absent: it does not end. */
+  readonly ended?: AbortSignal;
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -14,6 +14,7 @@ import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { historyPlaces } from "../store/history/places.ts";
 import type { Access } from "./auth/access.ts";
+import { endingCalls } from "./auth/ended.ts";
 import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
@@ -93,7 +94,7 @@ export function buildGateway(
   const changed = (): void => lifecycle.changed();
   const underWay = new CallsUnderWay(changed);
   const call = underWay.around(
-    recorded(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar), sinks),
+    recorded(endingCalls(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar)), sinks),
   );
 
   const standing = (): Standing => standingOf(settings, hosts);
@@ -116,7 +117,7 @@ export function buildGateway(
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
     hosts: new HostsEverywhere(hosts, machines, options.hostname),
-    callerGone: (id) => hosts.callerGone(id),
+    callerGone: (id) => hosts.keyboards.callerGone(id),
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
@@ -162,7 +163,6 @@ export function buildGateway(
     guard: access.guard,
     basePrefix: options.basePrefix,
     tickets,
-    revoked: (name) => access.revoked(name),
     refused,
     before(routes) {
       mountLogin(routes, {
@@ -246,7 +246,7 @@ function createMcp(
       sessionListeners.add(listener);
       return { [Symbol.dispose]: () => void sessionListeners.delete(listener) };
     },
-    callerGone: (id) => hosts.callerGone(id),
+    callerGone: (id) => hosts.keyboards.callerGone(id),
     changed,
   });
 }

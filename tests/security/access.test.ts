@@ -208,7 +208,7 @@ describe("tokens over TCP", () => {
   test("tickets run out, in time and in number", () => {
     let now = 0;
     const tickets = new Tickets(2, () => now);
-    const admitted = { ok: true, access: "observe", tokenName: "x" } as const;
+    const admitted = { ok: true, access: "observe", tokenName: "x", tokenId: "x", ended: null } as const;
     const [first] = [tickets.issue(admitted), tickets.issue(admitted)];
     expect(() => tickets.issue(admitted)).toThrow("2 tickets");
     now = 30_000;

@@ -1,5 +1,5 @@
 /** The caller over HTTP: the gateway's findings about the request, and the options in its URL. */
-import type { Access } from "../../protocol/caller.ts";
+import type { Access, Admission } from "../../protocol/caller.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
 import { toolSets } from "../tools/tool-sets.ts";
@@ -17,11 +17,9 @@ export interface McpHttpOptions extends McpSettings {
 /** The identity that a request was admitted with. */
 export interface HttpIdentity {
   readonly access: Access;
-  readonly tokenName: string;
-  /** Distinguishes the token from an earlier one of the same name. */
-  readonly tokenId?: string;
-  /** Address of the peer; absent or null on the Unix socket. */
-  readonly peer?: string | null;
+  readonly via: Admission & { readonly id: string };
+  /** Aborts when the token ends; absent: it does not. */
+  readonly ended?: AbortSignal;
   /** The only session that the token opens. */
   readonly only?: string;
 }
@@ -35,11 +33,8 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     connected,
     access: query.get("read_only") === "1" ? "observe" : identity.access,
     tools: toolSets.find((set) => set === query.get("tools")) ?? "all",
-    via: {
-      token: identity.tokenName,
-      ...(identity.tokenId === undefined ? {} : { id: identity.tokenId }),
-      peer: identity.peer ?? null,
-    },
+    via: identity.via,
+    ...(identity.ended === undefined ? {} : { ended: identity.ended }),
     ...(session === null ? {} : { session }),
     ...(identity.only === undefined ? {} : { only: identity.only }),
   };

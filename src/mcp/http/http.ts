@@ -76,7 +76,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (await isLegacyRequest(forwarded, body)) {
       return inForm(form, await sessions.post(forwarded, body, identity), body);
     }
-    callers.set(forwarded, callerFor(`mcp:${identity.tokenName}`, false, url, identity));
+    callers.set(forwarded, callerFor(`mcp:${identity.via.id}`, false, url, identity));
     const uris = methodOf(body) === "subscriptions/listen" ? listenedResources(paramsOf(body)) : null;
     for (const uri of uris ?? []) {
       if (await mayWatch(uri, options.call, identity.only)) continue;

@@ -23,6 +23,7 @@ const RETRY_MS = 3_000;
 
 interface Session {
   readonly id: string;
+  /** By which it was begun. */
   readonly tokenId: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly events: RecentEvents;
@@ -106,14 +107,17 @@ export class HttpSessions {
       if (options?.relatedRequestId === undefined && hints.isWaiting(message)) return;
       await send(message, options);
     };
+    const { ended } = identity;
+    const end = () => void this.end(session);
     const close = async () => {
+      ended?.removeEventListener("abort", end);
       subscriptions[Symbol.dispose]();
       this.options.callerGone?.(caller.id);
       await server.close();
     };
     const session: Session = {
       id,
-      tokenId: tokenIdOf(identity),
+      tokenId: identity.via.id,
       transport,
       events,
       close,
@@ -130,6 +134,8 @@ export class HttpSessions {
       return response;
     }
     this.sessions.set(id, session);
+    ended?.addEventListener("abort", end, { once: true });
+    if (ended?.aborted === true) end();
     this.sweeper ??= setInterval(() => this.sweep(), Math.min(SWEEP_MS, this.options.idleMs ?? SWEEP_MS));
     this.sweeper.unref();
     return response;
@@ -159,7 +165,7 @@ export class HttpSessions {
     if (wanted === null) return jsonRpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required", id);
     const session = this.sessions.get(wanted);
     // Another token's session must look the same as one that does not exist.
-    if (session?.tokenId !== tokenIdOf(identity)) return jsonRpcError(404, -32001, "Session not found", id);
+    if (session?.tokenId !== identity.via.id) return jsonRpcError(404, -32001, "Session not found", id);
     return session;
   }
 
@@ -203,8 +209,4 @@ function cancelledIds(body: unknown): (string | number)[] {
     const id = typeof params === "object" && params !== null && "requestId" in params ? params.requestId : null;
     return isRequestId(id) ? [id] : [];
   });
-}
-
-function tokenIdOf({ tokenId, tokenName }: HttpIdentity): string {
-  return tokenId ?? tokenName;
 }

@@ -39,15 +39,12 @@ export interface Access extends Disposable {
   readonly login: Login | null;
   /** There is TCP on this machine from now on, if there was none. @throws WshError unsafe_path */
   openTcp(): void;
-  /** Aborts when the token of this name is revoked. */
-  revoked(tokenName: string): AbortSignal;
 }
 
 /** @throws WshError invalid_request (a short token, no token on an address that others reach), unsafe_path */
 export function createAccess(options: AccessOptions): Access {
   let tokens = tokensOf(options);
   const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
-  const never = new AbortController().signal;
   const loginBy = (store: TokenStore): Login => {
     return new Login({ instance: options.instance, devices: () => store.devices });
   };
@@ -69,7 +66,6 @@ export function createAccess(options: AccessOptions): Access {
       login = loginBy(tokens);
     },
     rateLimit: rate === 0 ? null : new RateLimit(rate),
-    revoked: (name) => (tokens instanceof TokenStore ? tokens.revoked(name) : never),
     [Symbol.dispose]() {
       if (tokens instanceof TokenStore) tokens[Symbol.dispose]();
     },

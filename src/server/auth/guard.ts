@@ -13,7 +13,9 @@ export type Verdict =
       readonly access: Access;
       readonly tokenName: string;
       /** Distinguishes a token from an earlier one of the same name. */
-      readonly tokenId?: string;
+      readonly tokenId: string;
+      /** Aborts when the token ends; null: it cannot. */
+      readonly ended: AbortSignal | null;
       /** Id of the only session that it opens. */
       readonly session?: string;
       /** When the token ends, in ms since 1970. */
@@ -27,6 +29,8 @@ export type Verdict =
 export type Admitted = Extract<Verdict, { ok: true }>;
 
 export interface KnownToken {
+  /** Distinguishes it from an earlier one of the same name. */
+  readonly id: string;
   readonly name: string;
   /** SHA-256 of the token: the secret itself is never compared. */
   readonly digest: Uint8Array;
@@ -37,6 +41,8 @@ export interface KnownToken {
   readonly expiresAt?: number;
   /** A link that others were given: it decides no sizes. */
   readonly share?: true;
+  /** Aborts when it is revoked or its time is over; null: it cannot. */
+  readonly ended: AbortSignal | null;
 }
 
 export interface GuardPolicy {
@@ -53,9 +59,6 @@ export interface GuardPolicy {
 interface Headers {
   get(name: string): string | null;
 }
-
-/** Hexadecimal digits of a token's digest that distinguish it from others. */
-const TOKEN_ID_LENGTH = 16;
 
 export function digestToken(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
@@ -98,7 +101,7 @@ export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | nu
 
 export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
   const tokens = policy.tokens();
-  if (tokens === null) return { ok: true, access: "admin", tokenName: "none" };
+  if (tokens === null) return { ok: true, access: "admin", tokenName: "none", tokenId: "none", ended: null };
   const authorization = headers.get("authorization");
   // The scheme's case does not matter (RFC 9110 §11.1).
   const token = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1];
@@ -115,7 +118,8 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     ok: true,
     access: held.access,
     tokenName: held.name,
-    tokenId: `${held.name}:${held.digest.toHex().slice(0, TOKEN_ID_LENGTH)}`,
+    tokenId: held.id,
+    ended: held.ended,
     ...(held.session === undefined ? {} : { session: held.session }),
     ...(held.share === undefined ? {} : { share: held.share }),
     ...(held.expiresAt === undefined ? {} : { expiresAt: held.expiresAt }),

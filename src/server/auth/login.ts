@@ -10,6 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { isPublicKey } from "./p256.ts";
 import { deviceToken } from "./token-store.ts";
+import type { Lasting } from "./watched-list.ts";
 
 /** Times for which a code, a challenge and a bearer are valid, in ms. */
 const CODE_MS = 60_000;
@@ -31,7 +32,7 @@ interface Bearer {
 export interface LoginPort {
   readonly instance: Instance;
   /** Browsers that are let in now. */
-  readonly devices: () => readonly Device[];
+  readonly devices: () => readonly Lasting<Device>[];
 }
 
 export class Login {
@@ -120,7 +121,8 @@ export class Login {
     const known = new Map(this.port.devices().map((device) => [device.id, device]));
     return this.bearers.flatMap(({ device: id, digest, expires }) => {
       const device = expires > now ? known.get(id) : undefined;
-      return device === undefined ? [] : [{ name: deviceToken(device), digest, access: "admin" as const }];
+      if (device === undefined) return [];
+      return [{ id: `device:${id}`, name: deviceToken(device), digest, access: "admin" as const, ended: device.ended }];
     });
   }
 }

@@ -13,8 +13,6 @@ const TICKET_LIFE_MS = 30_000;
 interface Ticket {
   readonly admitted: Admitted;
   readonly expires: number;
-  /** Aborted when the owner's token is revoked; null when it cannot be. */
-  readonly revoked: AbortSignal | null;
 }
 
 export class Tickets {
@@ -26,13 +24,13 @@ export class Tickets {
   ) {}
 
   /** @throws WshError resource_limit_reached */
-  issue(admitted: Admitted, revoked: AbortSignal | null = null): string {
+  issue(admitted: Admitted): string {
     this.forgetExpired();
     if (this.tickets.size >= this.max) {
       throw new WshError("resource_limit_reached", `${this.max} tickets are waiting to be used`);
     }
     const ticket = randomToken();
-    this.tickets.set(ticket, { admitted, revoked, expires: this.now() + TICKET_LIFE_MS });
+    this.tickets.set(ticket, { admitted, expires: this.now() + TICKET_LIFE_MS });
     return ticket;
   }
 
@@ -40,7 +38,7 @@ export class Tickets {
   redeem(ticket: string): Admitted | null {
     const found = this.tickets.get(ticket);
     this.tickets.delete(ticket);
-    if (found === undefined || found.expires <= this.now() || found.revoked?.aborted === true) return null;
+    if (found === undefined || found.expires <= this.now() || found.admitted.ended?.aborted === true) return null;
     return found.admitted;
   }
 

@@ -1,23 +1,47 @@
 /**
  * A private list as it is in its file now: read again whenever the file was replaced, checked on each look, so that what
- * was added counts and what was taken away fails at once. A file that cannot be trusted holds nothing.
+ * was added counts and what was taken away fails at once. A file that cannot be trusted holds nothing. Each entry has a
+ * signal of its own, which aborts when the entry is taken away, changed, or its time is over: whoever was admitted by the
+ * entry has the signal from the same look, so that none is opened after its end.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
+
+/** Longest time until the ends of entries are looked at again, in ms: the clock may be set, and the machine may sleep. */
+const LOOK_MS = 10_000;
+/** Interval between two looks at a file that cannot be watched, in ms. */
+const UNWATCHED_MS = 500;
+
+/** An entry, and the signal of its end. */
+export type Lasting<T> = T & { readonly ended: AbortSignal };
 
 export interface WatchedListPort<T> {
   readonly path: string;
   /** @throws when the file cannot be trusted */
   read(): readonly T[];
+  /** What is the same entry as before: what one of another key had opened ends. */
+  key(entry: T): string;
+  /** When it ends, in ms since 1970; null: it lasts. */
+  endOf(entry: T): number | null;
   failed(error: unknown): void;
-  /** The list was replaced; not called for the first one. */
-  replaced(before: readonly T[], after: readonly T[]): void;
+  /** Its signal has aborted. */
+  ended(entry: T): void;
 }
 
-export class WatchedList<T> implements Disposable {
-  private list: readonly T[] = [];
+interface Held<T> {
+  readonly entry: Lasting<T>;
+  readonly end: AbortController;
+  readonly endsAt: number | null;
+}
+
+export class WatchedList<T extends object> implements Disposable {
+  private held = new Map<string, Held<T>>();
   private version = "";
   private watcher: fs.FSWatcher | null = null;
+  /** Looks at the file where the system has no watches left. */
+  private looks: Timer | null = null;
+  /** Runs while an entry of those that count will end by itself. */
+  private timer: Timer | null = null;
 
   constructor(private readonly port: WatchedListPort<T>) {
     this.look();
@@ -27,17 +51,21 @@ export class WatchedList<T> implements Disposable {
       });
       this.watcher.on("error", () => {});
     } catch {
-      // No watches are left: the next look notices instead.
+      this.looks = setInterval(() => this.look(), UNWATCHED_MS);
+      this.looks.unref();
     }
   }
 
   /** Runs once a request. */
-  get now(): readonly T[] {
+  get now(): readonly Lasting<T>[] {
     this.look();
-    return this.list;
+    if (this.timer !== null) this.endOld();
+    return [...this.held.values()].map(({ entry }) => entry);
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.timer ?? undefined);
+    clearInterval(this.looks ?? undefined);
     this.watcher?.close();
   }
 
@@ -46,15 +74,47 @@ export class WatchedList<T> implements Disposable {
     const stat = fs.lstatSync(port.path, { bigint: true, throwIfNoEntry: false });
     const version = stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}:${stat.mode}`;
     if (version === this.version) return;
-    const isFirst = this.version === "";
     this.version = version;
-    const before = this.list;
+    let read: readonly T[] = [];
     try {
-      this.list = port.read();
+      read = port.read();
     } catch (error) {
-      this.list = [];
       port.failed(error);
     }
-    if (!isFirst) port.replaced(before, this.list);
+    const before = this.held;
+    const now = Date.now();
+    const living = read.filter((entry) => (port.endOf(entry) ?? now + 1) > now);
+    this.held = new Map(living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.hold(entry)]));
+    for (const [key, held] of before) if (!this.held.has(key)) this.end(held);
+    this.endOld();
+  }
+
+  private hold(entry: T): Held<T> {
+    const end = new AbortController();
+    return { entry: { ...entry, ended: end.signal }, end, endsAt: this.port.endOf(entry) };
+  }
+
+  private endOld(): void {
+    const now = Date.now();
+    let next = LOOK_MS;
+    let isWaiting = false;
+    for (const [key, held] of this.held) {
+      if (held.endsAt === null) continue;
+      if (held.endsAt > now) {
+        next = Math.min(next, held.endsAt - now);
+        isWaiting = true;
+      } else {
+        this.held.delete(key);
+        this.end(held);
+      }
+    }
+    clearTimeout(this.timer ?? undefined);
+    this.timer = isWaiting ? setTimeout(() => this.endOld(), next) : null;
+    this.timer?.unref();
+  }
+
+  private end({ entry, end }: Held<T>): void {
+    this.port.ended(entry);
+    end.abort();
   }
 }

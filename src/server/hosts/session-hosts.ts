@@ -18,6 +18,7 @@ import { notFound, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
 import { BeingReplaced } from "./being-replaced.ts";
+import { CapturedKeyboards } from "./keyboards.ts";
 import { CONTEXT, Host, means, sessionOf, unavailable, unresponsive } from "./session-host.ts";
 
 /** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
@@ -39,8 +40,7 @@ export interface HostsListener {
 }
 
 export class Hosts {
-  /** Session processes where a caller may hold the keyboard, by the caller's id. */
-  private readonly captured = new Map<string, Set<Host>>();
+  readonly keyboards = new CapturedKeyboards();
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
@@ -147,20 +147,6 @@ export class Hosts {
     const found = this.hosts.get(id);
     if (found === undefined) throw new WshError("pane_not_found", `pane '${pane}' is gone`);
     return found;
-  }
-
-  /** A caller with its own connection takes the keyboard: the session process is told when the caller is gone. */
-  captures(caller: string, host: Host): void {
-    const hosts = this.captured.get(caller) ?? new Set();
-    this.captured.set(caller, hosts.add(host));
-  }
-
-  /** A caller's connection has ended: releases what it held. */
-  callerGone(caller: string): void {
-    for (const host of this.captured.get(caller) ?? []) {
-      host.connection?.request("host.caller_gone", { id: caller }, CONTEXT).catch(() => {});
-    }
-    this.captured.delete(caller);
   }
 
   /**

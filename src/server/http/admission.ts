@@ -18,21 +18,14 @@ export interface AdmissionOptions {
   readonly tickets?: Tickets;
   /** Requests over TCP, per peer; absent: no limit. */
   readonly rateLimit?: RateLimit;
-  /** Aborts when the token of this name is revoked. */
-  readonly revoked?: (tokenName: string) => AbortSignal;
   /** A request was refused, because of its credentials or the lack of them. */
   readonly refused?: (code: string, request: Refused) => void;
 }
 
-/** Token names of callers admitted by something that cannot be revoked. */
-const unrevocable: ReadonlySet<string> = new Set(["socket", "none", "own"]);
-
-/** Sets `verdict` and `revoked` of an admitted request; every other request ends here. */
+/** Sets the `verdict` of an admitted request; every other request ends here. */
 export function admission(options: AdmissionOptions): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const verdict = checked(options, c);
-    c.set("verdict", verdict);
-    c.set("revoked", unrevocable.has(verdict.tokenName) ? null : (options.revoked?.(verdict.tokenName) ?? null));
+    c.set("verdict", checked(options, c));
     await next();
   };
 }
@@ -59,7 +52,8 @@ function limitRate(limit: RateLimit | undefined, c: AppContext): void {
 
 /** @throws WshError host_not_allowed, origin_not_allowed, auth_required, auth_invalid */
 function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
-  if (c.env.listener === "unix") return { ok: true, access: "admin", tokenName: "socket" };
+  if (c.env.listener === "unix")
+    return { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null };
   const headers = { get: (name: string) => c.req.header(name) ?? null };
   const foreign = checkOrigin(guard, headers);
   if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);

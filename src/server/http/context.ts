@@ -17,8 +17,6 @@ export type AppEnv = {
   Bindings: RequestOrigin;
   Variables: {
     verdict: Admitted;
-    /** Aborts when the token that admitted the request is revoked; null when it cannot be. */
-    revoked: AbortSignal | null;
   };
 };
 export type AppContext = Context<AppEnv>;
@@ -31,8 +29,12 @@ export interface Refused {
 }
 
 /** A request's caller, with what admitted it: no way in builds it otherwise. */
-export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): Acting {
-  const { access, tokenName: token, tokenId: id, session } = c.get("verdict");
-  const via = { token, ...(id === undefined ? {} : { id }), peer: c.env.peer };
-  return { access, caller: { ...caller, via, ...(session === undefined ? {} : { only: session }) } };
+export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): Acting & { ended?: AbortSignal } {
+  const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
+  const via = { token, id, peer: c.env.peer };
+  return {
+    access,
+    caller: { ...caller, via, ...(session === undefined ? {} : { only: session }) },
+    ...(ended === null ? {} : { ended }),
+  };
 }

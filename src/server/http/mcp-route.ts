@@ -3,23 +3,25 @@
  * revoked.
  */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
+import { whileValid } from "../auth/ended.ts";
 import { requestWithBody } from "./body.ts";
 import type { AppContext } from "./context.ts";
 
 export async function handleMcp(mcp: McpEndpoint, c: AppContext): Promise<Response> {
   // Answers may be streams, so the connection's time limit is off.
   c.env.server.timeout(c.req.raw, 0);
-  const { access, tokenName, tokenId, session } = c.get("verdict");
-  const response = await mcp.handle(await requestWithBody(c), {
-    access,
-    tokenName,
-    peer: c.env.peer,
-    ...(tokenId === undefined ? {} : { tokenId }),
-    ...(session === undefined ? {} : { only: session }),
-  });
-  const revoked = c.get("revoked");
-  if (revoked === null || response.body === null) return response;
+  const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
+  const request = await requestWithBody(c);
+  const via = { token, id, peer: c.env.peer };
+  const ends = ended === null ? {} : { ended };
+  const identity = { access, via, ...ends, ...(session === undefined ? {} : { only: session }) };
+  const response = await whileValid(
+    ended,
+    () => mcp.handle(request, identity),
+    (late) => void late.body?.cancel(),
+  );
+  if (ended === null || response.body === null) return response;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  response.body.pipeTo(writable, { signal: revoked }).catch(() => {});
+  response.body.pipeTo(writable, { signal: ended }).catch(() => {});
   return new Response(readable, response);
 }

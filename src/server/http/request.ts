@@ -17,7 +17,7 @@ class ResultJson {
   constructor(readonly text: string) {}
 }
 
-/** @throws WshError of the input, of the operation, auth_invalid when the token was revoked meanwhile */
+/** @throws WshError of the input, of the operation */
 export async function callFromHttp(
   call: Call,
   operation: Operation<OperationName>,
@@ -30,18 +30,17 @@ export async function callFromHttp(
   const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
   if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
   if (binding.method !== "GET") await notGone(c);
-  const verdict = c.get("verdict");
-  const revoked = c.get("revoked");
+  const owner = `http:${c.get("verdict").tokenId}`;
   let json: string | null = null;
   const context: CallContext & { session?: string } = {
     json: (text) => {
       json = text;
     },
-    signal: revoked === null ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, revoked]),
-    ...actingFor(c, { kind: "http", id: `http:${verdict.tokenName}`, connected: false }),
+    signal: c.req.raw.signal,
+    ...actingFor(c, { kind: "http", id: owner, connected: false }),
     ...(machine === undefined ? {} : { machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
-    ...askedBy((name) => c.req.header(name), `http:${verdict.tokenName}`, {
+    ...askedBy((name) => c.req.header(name), owner, {
       operation: operation.name,
       target: `${machine ?? ""}/${target ?? ""}`,
       input,
@@ -49,7 +48,6 @@ export async function callFromHttp(
   };
   try {
     const result = await call(operation.name, input as never, context);
-    if (revoked?.aborted === true) throw new WshError("auth_invalid", "the token was revoked meanwhile");
     return json === null ? result : new ResultJson(json);
   } catch (thrown) {
     const error = WshError.from(thrown);

@@ -13,7 +13,8 @@ import { VERSION } from "../../protocol/version.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import type { ServerState } from "../operations/server-state.ts";
-import type { WebSocketEndpoint, WebSockets } from "../websocket/websockets.ts";
+import { upgrade } from "../websocket/upgrade.ts";
+import type { WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
 import type { Standing } from "./standing.ts";
 
@@ -74,26 +75,16 @@ export class LinkRoutes {
   }
 
   private async stream(c: AppContext): Promise<Response> {
-    if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
-      throw new WshError("invalid_request", "this path takes WebSocket connections only", {}, { status: 426 });
-    }
     const { end, sockets } = this.options;
-    let endpoint: WebSocketEndpoint;
-    try {
+    return upgrade(c, sockets, async () => {
       const { target = "", machine } = c.req.query();
       const context = contextOf(c);
-      endpoint = await (machine === undefined
-        ? end.stream(target, context)
-        : end.streamThere(machine, target, context));
-    } catch (thrown) {
-      endpoint = new FailedStream(WshError.from(thrown));
-    }
-    if (c.env.server.upgrade(c.req.raw, { data: endpoint })) {
-      c.get("revoked")?.addEventListener("abort", () => sockets.drop(endpoint), { once: true });
-      return new Response(null);
-    }
-    endpoint.close();
-    throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
+      try {
+        return machine === undefined ? await end.stream(target, context) : end.streamThere(machine, target, context);
+      } catch (thrown) {
+        return new FailedStream(WshError.from(thrown));
+      }
+    });
   }
 }
 
@@ -112,7 +103,7 @@ function contextOf(c: AppContext): CallContext {
 }
 
 function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): Asked {
-  return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenName}`, asks);
+  return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, asks);
 }
 
 /** A client cannot read the answer to a refused handshake: it is told over the WebSocket. */

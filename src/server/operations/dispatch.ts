@@ -63,7 +63,6 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const { found, host } = await orOfSuccessor(reach);
     context.reached?.(host.info);
     const { access, caller, signal, once, deadline } = context;
-    if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(host, name, made, from)) as never;
@@ -72,6 +71,7 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const mayRepeat = host.isSplit && operation.access === "observe";
     const repeat = async (): Promise<unknown> => (await reach()).host.request(name, input, from);
     const result = await (mayRepeat ? orOfSuccessor(ask, repeat) : ask());
+    if (name === "input.capture") hosts.keyboards.captured(context, host);
     const isOpen = found.isSplit && host !== found && !addressesPane(target);
     return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
   };

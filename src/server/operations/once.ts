@@ -3,7 +3,7 @@
  * session's process does is remembered there as well, so that it survives this server; what makes sessions is remembered
  * by the registry (instance/registry/made-requests.ts). The rest is known to this server alone.
  */
-import type { Call } from "../../operations/call.ts";
+import { type Call, requireAccess } from "../../operations/call.ts";
 import { getOperation } from "../../operations/table.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { OnceMemory } from "../../wire/once.ts";
@@ -20,14 +20,18 @@ export class OnceCalls {
   /** @param isFar whether another machine carries the call out */
   around(call: Call, isFar: (...call: Parameters<Call>) => boolean): Call {
     return async (name, input, { once, ...context }) => {
-      const { scope, access } = getOperation(name);
+      const operation = getOperation(name);
+      const { scope, access } = operation;
       // Looking twice changes nothing.
       if (once === undefined || access === "observe") {
         requireInTime(context.deadline);
         return call(name, input, context);
       }
       const isLast = scope === "server" && !registered.has(name) && !isFar(name, input, context);
-      const caller = { signal: context.signal, isGone: () => true };
+      // A remembered answer is for those alone who may ask.
+      requireAccess(operation, context.access);
+      // A caller whose token has ended never comes back.
+      const caller = { signal: context.signal, isGone: () => context.ended?.aborted !== true };
       const run = async (signal: AbortSignal) => {
         requireInTime(context.deadline);
         return call(name, input, { ...context, once, signal });

@@ -6,6 +6,7 @@
  */
 
 import * as v from "valibot";
+import { eitherSignal } from "../../base/either-signal.ts";
 import { type Call, type CallContext, requireUsable } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
@@ -253,9 +254,9 @@ export abstract class JsonSocket implements WebSocketEndpoint {
       this.idleWaits.get(only)?.abort();
       this.idleWaits.set(only, superseded);
     }
-    const signal = AbortSignal.any([this.signal, superseded.signal]);
+    using either = eitherSignal(this.signal, superseded.signal);
     try {
-      const result = await this.call(operation, request, session, signal);
+      const result = await this.call(operation, request, session, either.signal);
       if (superseded.signal.aborted) throw supersededError();
       this.answer(request, result, unknownFields(operation.input, this.input(request)));
     } catch (thrown) {

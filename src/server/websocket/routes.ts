@@ -17,6 +17,7 @@ import type { ViewKeys } from "../options.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
 import { ServerSocket } from "./server-socket.ts";
 import { SessionSocket } from "./session-socket.ts";
+import { upgrade } from "./upgrade.ts";
 import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
@@ -65,7 +66,7 @@ export class WebSocketRoutes {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
       let result = "ok";
       try {
-        return c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) });
+        return c.json({ ticket: tickets.issue(c.get("verdict")) });
       } catch (thrown) {
         result = WshError.from(thrown).code;
         throw thrown;
@@ -73,36 +74,30 @@ export class WebSocketRoutes {
         written({ operation: "ws.ticket", input: null, context, result, ms: 0 });
       }
     });
-    app.get("/sessions/:name/ws/raw", async (c) => {
+    this.mountSocket(app, "/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
       const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
       const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
       const record = this.record("ws.raw", host, context);
-      const endpoint = await RawSocket.open(host, { access, caller }, access, snapshot, record);
-      return this.upgrade(c, endpoint);
+      return RawSocket.open(host, { access, caller }, access, snapshot, record);
     });
-    app.get("/sessions/:name/ws/view", async (c) => {
-      requireUpgrade(c);
-      const host = await hosts.find(c.req.param("name"), c.get("verdict").session);
+    this.mountSocket(app, "/sessions/:name/ws/view", async (c) => {
+      const host = await hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
       const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
       const { access, caller } = context;
       const viewer = viewerName(c);
       const record = this.record("ws.view", host, context);
       const keys = this.options.viewKeys;
       const follows = c.get("verdict").share === true;
-      return this.upgrade(
-        c,
-        new ViewSocket({ hosts, host, context: { access, caller }, viewer, follows, keys, record }),
-      );
+      return new ViewSocket({ hosts, host, context: { access, caller }, viewer, follows, keys, record });
     });
-    app.get("/sessions/:name/ws/json", async (c) => {
+    this.mountSocket(app, "/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
       const options = { call, hosts, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
-      return this.upgrade(c, await SessionSocket.open(options, host));
+      return SessionSocket.open(options, host);
     });
-    app.get("/ws/json", (c) => {
-      requireUpgrade(c);
+    this.mountSocket(app, "/ws/json", async (c) => {
       if (this.serverSockets.size >= limits.max_websockets) {
         throw new WshError("resource_limit_reached", `${limits.max_websockets} WebSockets are open already`);
       }
@@ -121,7 +116,7 @@ export class WebSocketRoutes {
         },
       });
       this.serverSockets.add(endpoint);
-      return this.upgrade(c, endpoint);
+      return endpoint;
     });
   }
 
@@ -140,27 +135,14 @@ export class WebSocketRoutes {
   }
 
   private async hostOf(c: AppContext): Promise<StreamedHost> {
-    requireUpgrade(c);
     const { hosts } = this.options;
     const target = c.req.param("name") ?? "";
     return hosts.pane(target, c.get("verdict").session);
   }
 
-  private upgrade(c: AppContext, endpoint: WebSocketEndpoint): Response {
-    const { server } = c.env;
-    if (server.upgrade(c.req.raw, { data: endpoint })) {
-      c.get("revoked")?.addEventListener("abort", () => this.options.sockets.drop(endpoint), { once: true });
-      return new Response(null);
-    }
-    endpoint.close();
-    throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
+  private mountSocket(app: Hono<AppEnv>, path: string, opening: (c: AppContext) => Promise<WebSocketEndpoint>): void {
+    app.get(path, (c) => upgrade(c, this.options.sockets, () => opening(c)));
   }
-}
-
-/** @throws WshError invalid_request with status 426 */
-function requireUpgrade(c: AppContext): void {
-  if (c.req.header("upgrade")?.toLowerCase() === "websocket") return;
-  throw new WshError("invalid_request", "this path takes WebSocket connections only", {}, { status: 426 });
 }
 
 /** What people call the page that looks on: its token, or its browser. */

@@ -49,6 +49,8 @@ export function closeReason(reason: string): { readonly code: number; readonly r
 
 export class WebSockets {
   private readonly open = new Map<WebSocketEndpoint, Kept>();
+  /** By endpoints that are not open yet: end of the token by which they were admitted. */
+  private readonly ends = new WeakMap<WebSocketEndpoint, AbortSignal>();
 
   constructor(
     private readonly keepAlive: KeepAlive,
@@ -72,23 +74,37 @@ export class WebSockets {
       // Only pictures of views are sent compressed; a window of 16 KB a socket that asks for it.
       perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
-        this.open.set(socket.data, new Kept(socket, this.keepAlive));
-        socket.data.open(socket);
+        const ended = this.ends.get(socket.data);
+        this.open.set(socket.data, new Kept(socket, this.keepAlive, ended, () => this.drop(socket)));
+        if (ended?.aborted === true) this.drop(socket);
+        else socket.data.open(socket);
       },
-      message: (socket, data) => socket.data.message(data),
+      message: (socket, data) => {
+        if (this.open.has(socket.data)) socket.data.message(data);
+      },
       drain: (socket) => socket.data.drain(),
       pong: (socket) => this.open.get(socket.data)?.answered(),
-      close: (socket) => {
-        this.open.get(socket.data)?.[Symbol.dispose]();
-        this.open.delete(socket.data);
-        socket.data.close();
-      },
+      close: (socket) => this.closed(socket),
     };
   }
 
-  /** The credential that admitted the connection is no longer valid. */
-  drop(endpoint: WebSocketEndpoint): void {
-    this.open.get(endpoint)?.socket.close(closeCodes.policy, "token revoked");
+  /** The connection that is about to be opened ends with the token that admitted it. */
+  endWith(ended: AbortSignal, endpoint: WebSocketEndpoint): void {
+    this.ends.set(endpoint, ended);
+  }
+
+  /** The token that admitted the connection is no longer valid. A peer that reads nothing does not delay its end. */
+  private drop(socket: WebSocketPeer): void {
+    socket.close(closeCodes.policy, "token revoked");
+    this.closed(socket);
+  }
+
+  private closed({ data: endpoint }: WebSocketPeer): void {
+    const kept = this.open.get(endpoint);
+    if (kept === undefined) return;
+    this.open.delete(endpoint);
+    kept[Symbol.dispose]();
+    endpoint.close();
   }
 
   /** Closes every connection, with the reason. */
@@ -105,7 +121,10 @@ class Kept implements Disposable {
   constructor(
     readonly socket: WebSocketPeer,
     private readonly times: KeepAlive,
+    private readonly ended: AbortSignal | undefined,
+    private readonly drop: () => void,
   ) {
+    ended?.addEventListener("abort", drop, { once: true });
     this.timer = setTimeout(() => this.ping(), times.pingMs);
   }
 
@@ -116,6 +135,7 @@ class Kept implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.timer);
+    this.ended?.removeEventListener("abort", this.drop);
   }
 
   private ping(): void {

@@ -1,0 +1,42 @@
+/** Calls and other work that last no longer than the token by which it was asked for. */
+import { eitherSignal } from "../../base/either-signal.ts";
+import type { Call } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+/**
+ * What `work` brings, unless the token ends before.
+ * @param late is given what it brings afterwards
+ * @throws WshError auth_invalid, and what `work` throws
+ */
+export async function whileValid<T>(
+  ended: AbortSignal | null | undefined,
+  work: () => Promise<T>,
+  late: (value: T) => void = () => {},
+): Promise<T> {
+  if (ended == null) return work();
+  const over = Promise.withResolvers<never>();
+  const end = (): void => over.reject(new WshError("auth_invalid", "the token was revoked, or its time is over"));
+  if (ended.aborted) end();
+  ended.addEventListener("abort", end, { once: true });
+  try {
+    if (ended.aborted) return await over.promise;
+    const working = work();
+    working.then(
+      (value) => ended.aborted && late(value),
+      () => {},
+    );
+    return await Promise.race([over.promise, working]);
+  } finally {
+    ended.removeEventListener("abort", end);
+  }
+}
+
+/** Calls end with the token of their caller: nothing that they were to do next is begun. */
+export function endingCalls(call: Call): Call {
+  return async (name, input, context) => {
+    const ended = context.ended;
+    if (ended === undefined) return call(name, input, context);
+    using either = eitherSignal(context.signal, ended);
+    return await whileValid(ended, () => call(name, input, { ...context, signal: either.signal }));
+  };
+}
