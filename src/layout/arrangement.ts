@@ -249,6 +249,14 @@ export class Arrangement {
     this.commit(rest);
   }
 
+  /** Takes a pane whose program has ended out of the layout; its result stays readable as that of any. Call within `change`. */
+  removeEnded(pane: string): void {
+    const exit = this.ended.get(pane);
+    if (exit === undefined) return;
+    this.kept.release(pane);
+    this.remove(pane, exit);
+  }
+
   /** A pane that is in the layout no more. */
   forget(pane: string): void {
     this.links.delete(pane);

@@ -153,7 +153,7 @@ export const paneOperations = [
     name: "pane.update",
     scope: "layout",
     access: "operate",
-    summary: "Change a pane's title, and whether it stays when its program has ended",
+    summary: "Change a pane's title, and whether it stays when its program has ended: one that has ended goes then",
     input: v.object({ title: ProgramFields.title, keep_after_exit: ProgramFields.keep_after_exit }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],

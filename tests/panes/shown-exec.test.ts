@@ -115,6 +115,22 @@ describe("commands that are shown", () => {
     await until("the panes to close", async () => (await panes("dev")).length === 1);
   });
 
+  test("results are whole however quick a step is, and stay readable when the panes have gone", async () => {
+    await using all = await agent();
+    const { mcp, must, panes } = all;
+    await must("wsh_create_session", { name: "dev" });
+    const steps = [{ command: "echo first; exit 1" }, { command: "exit 2" }, { command: "sleep 0.3; exit 3" }];
+    const { steps: results } = (await must("wsh_exec", { mode: "parallel", show: true, beside: "dev", steps })) as {
+      steps: Step[];
+    };
+    expect(results.map(({ exit_code }) => exit_code)).toEqual([1, 2, 3]);
+    expect(await panes("dev")).toHaveLength(1);
+    expect((await must("wsh_get_output", { session: results[0]?.pane })).text).toContain("first");
+    const { code, stdout } = await mcp.run("exec", "dev", "--show", "--", "echo quick; exit 4");
+    expect([code, stdout]).toEqual([4, "quick\n"]);
+    expect(await panes("dev")).toHaveLength(1);
+  });
+
   test("one command is shown, too, and kept where that is asked", async () => {
     await using all = await agent();
     const { must, panes } = all;

@@ -299,7 +299,8 @@ async function execShown(
     command,
     direction: "right",
     title: command.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
-    keep_after_exit: keep !== "none",
+    // It stays until its result has been read, however quick the command is.
+    keep_after_exit: true,
     cwd: cwd ?? process.cwd(),
     ...(env === undefined ? {} : { env: variables(env) }),
   });
@@ -308,9 +309,9 @@ async function execShown(
   await followFresh(instance, { id: pane, name: pane }, options, "pane.close").catch((thrown) =>
     endedUnderIt({ whatEnds: `pane '${pane}'` }, thrown),
   );
-  if (keep !== "failed" || process.exitCode !== 0) return;
+  if (keep === "all" || (keep === "failed" && process.exitCode !== 0)) return;
   using made = await SessionClient.open(instance, pane);
-  await made.call("pane.close", {}).catch(() => {});
+  await made.call("pane.update", { keep_after_exit: false }).catch(() => {});
 }
 
 async function followFresh(

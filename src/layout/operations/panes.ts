@@ -112,14 +112,14 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
       return answer(split, pane);
     });
   },
-  "pane.update": (call, { title, keep_after_exit: keep }) =>
-    change(call, (state) => {
-      const entry = state.panes[call.place.pane] ?? paneEntry(call.place.pane);
-      return putPane(state, {
-        ...entry,
-        ...(title === undefined ? {} : { title }),
-        ...(keep === undefined ? {} : { keep }),
-      });
+  "pane.update": ({ split, place: { pane } }, { title, keep_after_exit: keep }) =>
+    split.arrangement.change(() => {
+      const { arrangement } = split;
+      const entry = arrangement.state.panes[pane] ?? paneEntry(pane);
+      const changes = { ...(title === undefined ? {} : { title }), ...(keep === undefined ? {} : { keep }) };
+      arrangement.commit(putPane(arrangement.state, { ...entry, ...changes }));
+      if (keep === false) arrangement.removeEnded(pane);
+      return answer(split, pane);
     }),
   "pane.respawn": async (call, program) => {
     const { session } = call.split;

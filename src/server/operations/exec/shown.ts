@@ -66,18 +66,21 @@ export async function runShown(
       if (where === undefined) throw new WshError("internal_error", "a step has no pane");
       const result = await awaitStep(await hosts.find(where.pane), input, step, leftMs(), context, where);
       const isGood = result.state === "finished" && result.exit_code === 0;
-      if (input.keep === "failed" && isGood) await ask("pane.close", {}, where.pane).catch(() => {});
+      if (input.keep === "none" || (input.keep === "failed" && isGood)) {
+        await ask("pane.update", { keep_after_exit: false }, where.pane).catch(() => {});
+      }
       return result;
     }),
   );
 }
 
-function programOf({ cwd, env, stdin, keep }: Input, step: Step, context: CallContext) {
+/** The pane stays until its result has been read, however quick its program is. */
+function programOf({ cwd, env, stdin }: Input, step: Step, context: CallContext) {
   const directory = cwd ?? context.cwd;
   return {
     command: step.command,
     title: (step.name ?? step.command).replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
-    keep_after_exit: keep !== "none",
+    keep_after_exit: true,
     focus: false,
     ...(directory === undefined ? {} : { cwd: directory }),
     ...(env === undefined ? {} : { env }),
