@@ -4,18 +4,13 @@ import {
   CommandRecordSchema,
   DEFAULT_OUTPUT_LIMIT,
   ExecResultSchema,
-  MAX_STEPS,
-  OnTimeoutSchema,
   OutputLimitSchema,
   OutputResultSchema,
-  READY_OUTPUT_LIMIT,
   RunResultSchema,
   StatusSchema,
   StepResultSchema,
-  StepSchema,
 } from "../protocol/commands.ts";
 import {
-  AnyOfSchema,
   DEFAULT_IDLE_MS,
   DEFAULT_WAIT_MS,
   decisionFields,
@@ -25,9 +20,10 @@ import {
   WaitSchema,
 } from "../protocol/conditions.ts";
 import { RunStepsSchema } from "../protocol/dialog.ts";
-import { filterFields, LineNumbersField, OutputModeField, RangeField } from "../protocol/output-filter.ts";
+import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { operation } from "./define.ts";
+import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField } from "./terminal.ts";
 
@@ -36,51 +32,6 @@ const MaxBytesField = v.optional(
   v.pipe(OutputLimitSchema, v.description("longest output, at most 1048576; past it head and tail are kept")),
   DEFAULT_OUTPUT_LIMIT,
 );
-
-const execFields = {
-  command: v.optional(v.pipe(v.string(), v.description("shell text to run; may have several lines"))),
-  steps: v.optional(
-    v.pipe(
-      v.array(StepSchema),
-      v.minLength(1),
-      v.maxLength(MAX_STEPS),
-      v.description("several commands, instead of command"),
-    ),
-  ),
-  stop_on_error: v.optional(v.pipe(v.boolean(), v.description("skip the steps after one that failed")), true),
-  max_wait_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("longest wait for all steps together, in ms; what runs then goes on")),
-    DEFAULT_WAIT_MS,
-  ),
-  background: v.optional(
-    v.pipe(v.boolean(), v.description("answer at once with the command's id, to wait for")),
-    false,
-  ),
-  until: v.optional(
-    v.pipe(AnyOfSchema, v.description("background: answer when the first of these holds, or the command ends")),
-  ),
-  asking_ms: v.optional(
-    v.pipe(
-      WaitMsSchema,
-      v.description("answer, as at the end of the wait, when the command has waited for input for so long, in ms"),
-    ),
-  ),
-  on_timeout: v.optional(
-    v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
-    "leave",
-  ),
-  ...filterFields,
-  output: OutputModeField,
-  output_limit: v.optional(
-    v.pipe(
-      OutputLimitSchema,
-      v.description(
-        `bytes of output per command, at most 1048576 (default ${DEFAULT_OUTPUT_LIMIT}; of one that \`until\` leaves running ` +
-          `${READY_OUTPUT_LIMIT}, from its end); past it head and tail are kept`,
-      ),
-    ),
-  ),
-};
 
 /** A session for the call, if there is none yet. */
 const creationFields = {
@@ -267,10 +218,8 @@ export const commandOperations = [
       max_wait_ms: execFields.max_wait_ms,
       asking_ms: execFields.asking_ms,
       on_timeout: execFields.on_timeout,
-      output_limit: execFields.output_limit,
       until: execFields.until,
-      ...filterFields,
-      output: OutputModeField,
+      ...shownFields,
       extend: v.optional(
         v.pipe(v.boolean(), v.description("keep the ended session for longer when the answer leaves output out")),
         true,
@@ -278,6 +227,22 @@ export const commandOperations = [
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
     errors: [],
+    http: [],
+    ws: [],
+  }),
+  operation({
+    name: "commands.result",
+    scope: "pane",
+    access: "observe",
+    summary: "The result of one command, as exec gives it to a caller that has waited",
+    // `stopped`: what the caller did to it at its deadline.
+    input: v.object({
+      id: CommandIdSchema,
+      stopped: v.optional(v.picklist(["interrupted", "killed"])),
+      ...shownFields,
+    }),
+    output: v.object({ ...StepResultSchema.entries, session: v.string() }),
+    errors: ["command_not_found", "invalid_cursor", "regex_too_slow"],
     http: [],
     ws: [],
   }),

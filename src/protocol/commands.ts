@@ -204,6 +204,8 @@ export const OutputResultSchema = v.object({
   exit_code: v.optional(v.nullable(v.number())),
   /** The alternate screen is shown: the newest lines are its rows, and nothing drawn there counts as output. */
   alternate_screen: v.optional(v.boolean()),
+  /** Of a command: reasons why its output may not be everything that it printed. */
+  warnings: v.optional(v.array(v.string())),
 });
 export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
 

@@ -7,7 +7,7 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { type CommandRecord, MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
+import { MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -17,12 +17,12 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
-import { endedAfterLoss, reported, untilFinished } from "../session/exec-end.ts";
+import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
-import { checkFilter, filteredOutput, incompleteText } from "../session/filtered-output.ts";
+import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
@@ -163,14 +163,17 @@ async function execAtPrompt(
     background: true,
     ...clear,
   });
-  for (const warning of started.warnings ?? []) complain(warning);
+  if (options.json !== true) for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
+  if (typeof id === "number" && options.background === true) {
+    return options.json === true ? printJson(started) : print(`${id}\n`);
+  }
   if (typeof id === "number") {
     // A command in a session that others see is not ours to end.
     using _gone = whenReaderGoes(async () => {
       if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
     });
-    return await watch(session, stream, id, options);
+    return await watch(session, stream, id, options, started.warnings);
   }
   // The shell rejected the text (a syntax error) and has printed why.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
@@ -331,8 +334,8 @@ async function followFresh(
     return sayReady({ ...ready, session: info.name }, options, info.name);
   }
   if (options.background === true) {
-    await session.call("process.wait", { max_wait_ms: 0 });
-    return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
+    const left = await session.call("process.wait", { max_wait_ms: 0 });
+    return options.json === true ? printJson({ ...left, session: info.name }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   // As in a pipe: a program whose reader is gone is ended.
@@ -345,11 +348,9 @@ async function watch(
   stream: ExecStream | null,
   id: number,
   options: ExecOptions,
+  said: readonly string[] = [],
 ): Promise<void> {
-  const { json = false, timeout = null, background, onTimeout } = options;
-  if (background === true) {
-    return json ? printJson({ session: session.name, command_id: id, state: "running" }) : print(`${id}\n`);
-  }
+  const { json = false, timeout = null, onTimeout } = options;
   const left = new AbortController();
   using _timer = timeout === null ? null : abortAfter(left, timeout);
   let wasLeft = false;
@@ -369,24 +370,21 @@ async function watch(
     complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
   }
   const over = seen.state === "running";
-  // The reader is gone, so nothing may wait for us.
-  stream?.[Symbol.dispose]();
+  // Nobody reads on, so nothing may wait for us.
+  if (over) stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
-  const record = await reported(session, stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen);
+  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
   if (running) sayItGoesOn(session);
-  if (record.sent !== undefined) complain(`what ran is not the command that was sent: '${record.command}'`);
-  process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
-  if (json) {
-    const stopped = onTimeout === "kill" ? "killed" : "interrupted";
-    const result = await resultOf(session, record, stop && !running ? stopped : record.state, options);
-    await (options.report ?? printJson)(result);
-  } else if (options.isFiltered === true) {
-    const shown = await filteredOutput(session, record, options);
-    if (shown?.incomplete === true) complain(incompleteText(shown));
-    if (shown?.text) await printRendered(`${shown.text}\n`);
-  }
+  const stopped = !stop ? undefined : onTimeout === "kill" ? "killed" : "interrupted";
+  const result = await resultOf(session, record, stopped, options);
+  process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfResult(result);
+  if (json || options.report !== undefined) return await (options.report ?? printJson)(result);
+  for (const warning of result.warnings ?? []) if (!said.includes(warning)) complain(warning);
+  if (options.isFiltered !== true) return;
+  if (result.incomplete === true) complain(incompleteText(result));
+  if (result.output !== "") await printRendered(`${result.output}\n`);
 }
 
 function sayItGoesOn({ name }: SessionClient): void {
@@ -402,6 +400,6 @@ function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unk
   process.exitCode = UNKNOWN;
 }
 
-function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number {
-  return sent !== undefined || state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
+function codeOfResult({ state, exit_code, signal }: PipelineStep): number {
+  return state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
 }

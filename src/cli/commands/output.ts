@@ -59,6 +59,7 @@ export function register(program: Command): void {
         line_numbers: lineNumber,
         max_bytes: options.maxBytes ?? MOST_BYTES,
       });
+      for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) return printJson(result);
       if (result.incomplete === true) complain(incompleteText(result));
       await printRendered(ended(result.text ?? "", options.follow === true));

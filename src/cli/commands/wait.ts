@@ -63,7 +63,7 @@ export function register(program: Command): void {
       if (result.decided_by === "timeout") process.exitCode = TIMED_OUT;
       if (result.decided_by === "port_in_use" || result.decided_by === "unsupported") process.exitCode = NEVER;
       if (result.reason !== undefined) complain(result.reason);
-      for (const warning of result.warnings ?? []) complain(warning);
+      for (const warning of [...(result.warnings ?? []), ...(result.command?.warnings ?? [])]) complain(warning);
       if (result.ask !== undefined && options.json !== true) return printAnswer(result.ask);
       if (result.ask !== undefined) process.exitCode = exitCodeOf(result.ask);
       return options.json === true ? printJson(result) : print(`${result.decided_by}\n`);

@@ -5,9 +5,6 @@ import { WshError } from "../../protocol/errors.ts";
 import { complain } from "../print.ts";
 import type { SessionClient } from "./client.ts";
 
-/** Longest wait for what the shell says of a command that ended, in ms: bash says it before its next prompt. */
-const REPORT_MS = 500;
-
 /** The command's record, at its end or at the end of the wait. */
 export async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
   const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
@@ -31,19 +28,4 @@ export async function endedAfterLoss(
     `the way to '${session.machine}' was lost meanwhile: wsh output ${session.name} --command ${id} has all of it`,
   );
   return record;
-}
-
-/**
- * The record of a command that ended, once the shell has said what it ran: what a long line shows on the screen is not
- * what was sent.
- */
-export async function reported(session: SessionClient, record: CommandRecord): Promise<CommandRecord> {
-  if (record.sent === undefined || record.state === "running") return record;
-  try {
-    await session.call("wait", { any_of: ["prompt"], max_wait_ms: REPORT_MS });
-    return await session.call("commands.get", { id: record.id });
-  } catch {
-    // The session ended with it: then that is what is known.
-    return record;
-  }
 }

@@ -5,12 +5,7 @@ import type { FilterOptions } from "./filtered-output.ts";
 import type { Place } from "./open-or-create.ts";
 
 /** The result of a step, as JSON. */
-export type PipelineStep = Omit<StepResult, "name" | "output_cursor" | "ran"> & {
-  /** null while the end of the output is not known. */
-  readonly output_cursor: number | null;
-  /** null where it is not known either. */
-  readonly ran?: string | null;
-};
+export type PipelineStep = Omit<StepResult, "name">;
 
 export interface ExecOptions extends FilterOptions {
   /** The output is printed at the end, as filtered. */

@@ -1,8 +1,7 @@
-/** Options of `wsh exec` that choose what is printed of a command's output, and the output that they choose. */
+/** Options of `wsh exec` that choose what is printed of a command's output. */
 
-import { type CommandRecord, MAX_OUTPUT_LIMIT, type OutputResult } from "../../protocol/commands.ts";
+import type { OutputResult } from "../../protocol/commands.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
-import type { SessionClient } from "./client.ts";
 
 export interface FilterOptions {
   readonly grep?: string;
@@ -19,18 +18,7 @@ export async function checkFilter(options: FilterOptions): Promise<boolean> {
   return grep !== undefined || head !== undefined || tail !== undefined || (output !== undefined && output !== "all");
 }
 
-/** The output of an ended command, filtered; null when it is not to be shown. */
-export async function filteredOutput(
-  session: SessionClient,
-  { id, state, exit_code }: CommandRecord,
-  { grep, context, head, tail, output = "all" }: FilterOptions,
-): Promise<OutputResult | null> {
-  const succeeded = state === "finished" && exit_code === 0;
-  if (output === "none" || (output === "on_failure" && succeeded)) return null;
-  return session.call("commands.output", { id, max_bytes: MAX_OUTPUT_LIMIT, grep, context, head, tail });
-}
-
 /** What could not be seen of an output. */
-export function incompleteText({ searched = "", reason = "" }: OutputResult): string {
+export function incompleteText({ searched = "", reason = "" }: Pick<OutputResult, "searched" | "reason">): string {
   return `not all of it could be read: ${searched} (${reason})`;
 }

@@ -3,7 +3,7 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
-import { stillRuns } from "../../pane/commands/step-results.ts";
+import { stillRunning } from "../../pane/commands/step-results.ts";
 import { drained } from "../../pane/output/drained.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { cutOutput, cutToEnd } from "../../pane/text/cut-output.ts";
@@ -40,6 +40,7 @@ export const commandHandlers: Pick<
   | "prompt.offer"
   | "exec"
   | "process.wait"
+  | "commands.result"
   | "commands.stop"
   | "wait"
   | "output.get"
@@ -53,6 +54,7 @@ export const commandHandlers: Pick<
   exec: told(exec),
   "process.wait": told(processWait),
   wait: told(wait),
+  "commands.result": told(result),
   "commands.stop": stopCommand,
   "output.get": output,
   "status.get": status,
@@ -240,7 +242,7 @@ async function processWait(
 ): Promise<OperationOutput<"process.wait">> {
   const started = pane.commands.log.last();
   const { until } = input;
-  const [filter] = await stepFilters(input, [{}]);
+  await stepFilters(input, [{}]);
   const asked = new AbortController();
   const leavesAsking = input.asking_ms !== undefined && input.on_timeout === "leave" && until === undefined;
   using _asking = leavesAsking ? pane.commands.whenAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
@@ -267,7 +269,7 @@ async function processWait(
   const runsOn = until !== undefined && exit === null;
   const cut = runsOn ? cutToEnd(kept, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(kept, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
-  const { warnings } = outcome;
+  const warnings = [...(outcome.warnings ?? []), ...(record?.warnings ?? [])];
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
   const step: StepResult = {
     state: exit === null ? "running" : over ? "finished" : stopped,
@@ -279,18 +281,47 @@ async function processWait(
     cwd: pane.startCwd,
     command_id: record?.id ?? null,
     output_cursor: pane.outputCursor,
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
-  const result = filter === undefined ? step : await stepOutput(pane, step, filter, limit, signal);
-  // What is not in the result can be asked for a while longer.
-  if (exit !== null && input.extend && isPartial(result)) pane.lifetime.abandoned();
-  const { readableUntil } = pane.lifetime;
+  const whole = timedOut ? stillRunning(step, pane.commands.state(), input.on_timeout) : step;
   return {
-    ...(timedOut ? stillRuns(pane.commands.state(), input.on_timeout) : {}),
     ...(until === undefined ? {} : decisionOf(outcome)),
-    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
-    ...result,
-    ...(readableUntil === null ? {} : { readable_until: new Date(readableUntil).toISOString() }),
+    ...readable(pane, await chosen(pane, whole, input, signal), input.extend),
   };
+}
+
+/** The result of one command as exec gives it, for a caller that has followed it by itself. */
+async function result(
+  pane: Pane,
+  input: ParsedInput<"commands.result">,
+  { signal, session }: HandlerContext,
+): Promise<OperationOutput<"commands.result">> {
+  const { id, stopped, output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
+  const record = pane.commands.log.require(id);
+  const given = await pane.commands.result(record, stopped ?? "finished", limit);
+  const how = stopped === undefined ? "leave" : stopped === "killed" ? "kill" : "interrupt";
+  const step = record.state === "running" ? stillRunning(given, pane.commands.state(), how) : given;
+  const whole = pane.runsOneCommand ? { ...step, cwd: pane.startCwd } : step;
+  return { ...readable(pane, await chosen(pane, whole, input, signal), true), session };
+}
+
+/** With what its caller wants to see of the output. */
+async function chosen(
+  pane: Pane,
+  step: StepResult,
+  input: ParsedInput<"commands.result" | "process.wait">,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const [filter] = await stepFilters(input, [{}]);
+  if (filter === undefined) return step;
+  return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, signal);
+}
+
+/** Says until when an ended program's own session can be read: what is not in the result can be asked for longer. */
+function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
+  if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.abandoned();
+  const { readableUntil } = pane.lifetime;
+  return readableUntil === null ? result : { ...result, readable_until: new Date(readableUntil).toISOString() };
 }
 
 /** Ends the pane's own program and waits for its end, unless it ignores the signals. */

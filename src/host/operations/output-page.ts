@@ -90,7 +90,8 @@ function newest(pane: Pane, format: Format, count: number): Rows {
 export async function commandOutput(pane: Pane, id: number, input: Filter, signal?: AbortSignal): Promise<Output> {
   const query = await outputQuery(input, true);
   const record = pane.commands.log.require(id);
-  const base = { exit_code: record.exit_code, first_line_id: record.first_line_id };
+  const { exit_code, first_line_id, warnings } = record;
+  const base = { exit_code, first_line_id, ...(warnings === undefined ? {} : { warnings }) };
   if (input.format === "styled") {
     if (query.lines !== null || query.context > 0 || input.line_numbers === true) {
       throw new WshError("invalid_request", "'range', 'context' and 'line_numbers' need the format 'plain'");

@@ -65,15 +65,11 @@ const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
   command_id: null,
 };
 
-/** Why a result is not verified, where nothing else says it. */
-const NOT_VERIFIED = "the shell's report carries no secret of wsh: a program could have forged exit_code and output";
-
 function withoutNothing(whole: Result | StepResult, cwd: string | undefined): object {
   const { verified, ...rest } = whole;
   // What was typed is never verified, and says so.
   const doubt = verified === false && whole.typed !== true ? { verified } : {};
-  const warned = "verified" in doubt && rest.warnings === undefined ? { warnings: [NOT_VERIFIED] } : {};
-  const result = { ...rest, ...doubt, ...warned };
+  const result = { ...rest, ...doubt };
   return Object.fromEntries(
     Object.entries(result).filter(
       ([key, value]) => !(key in SAYS_NOTHING && SAYS_NOTHING[key] === value) && !(key === "cwd" && value === cwd),

@@ -335,6 +335,10 @@ export class Commands {
     return follower;
   }
 
+  result(...asked: Parameters<Exec["result"]>): ReturnType<Exec["result"]> {
+    return this.execs.result(...asked);
+  }
+
   /** Ends a command that runs at the prompt; null when the command ignores it. */
   stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
     return this.execs.stop(id, how);

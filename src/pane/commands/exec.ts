@@ -6,7 +6,7 @@
  * at the deadline is the caller's choice, and a cancelled caller stops waiting, not the command. One exec at a time.
  */
 
-import type { CommandRecord, Step, StepResult } from "../../protocol/commands.ts";
+import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
 import { drained } from "../output/drained.ts";
@@ -15,8 +15,8 @@ import type { WaitOutcome } from "../waiting/waiters.ts";
 import { Asking } from "./asking.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
 import { Integrate, type IntegratePort } from "./integrate.ts";
-import { CTRL_C, PromptLine, shortened } from "./prompt-line.ts";
-import { StepResults, stillRuns } from "./step-results.ts";
+import { CTRL_C, PromptLine } from "./prompt-line.ts";
+import { StepResults, stillRunning } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
 import { type Stop, stopCommand } from "./stop.ts";
 import { TypedExec } from "./typed-exec.ts";
@@ -101,9 +101,7 @@ export class Exec {
           },
         );
         steps.push(result);
-        const { command_id: id } = result;
         warnings.push(...(result.warnings ?? []));
-        if (id !== null) warnings.push(...(this.port.log.get(id)?.warnings ?? []));
         const ended = result.state === "finished";
         goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
       }
@@ -116,6 +114,12 @@ export class Exec {
       else void this.unsettled.finally(free);
     }
     return { steps, warnings, decision: this.decision };
+  }
+
+  /** The result of a command that a caller has followed by itself. @param state how an ended one ended, by its deadline */
+  async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
+    if (record.state === "running") return this.results.ofRecord({}, "running", record, limit);
+    return this.compared({}, record, limit, state);
   }
 
   /** Ends a running command; null when the command ignores it. */
@@ -217,7 +221,7 @@ export class Exec {
     const limit = request.outputLimit;
     switch (end.kind) {
       case "finished":
-        return await this.compared(step, end.record, limit, warnings);
+        return await this.compared(step, end.record, limit);
       case "started":
         if (request.until !== undefined) return await this.untilReady(step, request, end.record, deadline, warnings);
         return this.results.ofRecord(step, "running", end.record, limit);
@@ -265,7 +269,7 @@ export class Exec {
     }
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
-    if (record.state !== "running") return await this.compared(step, record, outputLimit, warnings);
+    if (record.state !== "running") return await this.compared(step, record, outputLimit);
     await drained(() => this.port.text.offset);
     return this.results.ofReady(step, record, request.readyLimit);
   }
@@ -285,22 +289,18 @@ export class Exec {
   }
 
   /** A command's result, if the command that ran is the one sent. */
-  private async compared(step: Step, record: CommandRecord, limit: number, warnings: string[]): Promise<StepResult> {
+  private async compared(
+    step: Pick<Step, "name">,
+    record: CommandRecord,
+    limit: number,
+    state: ExecState = "finished",
+  ): Promise<StepResult> {
     const { log, clock } = this.port;
     // bash reports what ran after the end, before its next prompt.
     if (log.comparison(record.id).kind === "open" && log.phase === "ended") {
       await this.line.promptComes(clock.now() + EVIDENCE_MS, undefined);
     }
-    const comparison = log.comparison(record.id);
-    const result = this.results.ofRecord(step, "finished", log.get(record.id) ?? record, limit);
-    if (comparison.kind === "same") return result;
-    if (comparison.ran === null) {
-      warnings.push("what the shell ran could not be compared with the command");
-      return { ...result, verified: false };
-    }
-    const code = result.exit_code === null ? "" : ` (its exit code: ${result.exit_code})`;
-    warnings.push(`what ran is not the command that was sent: '${shortened(comparison.ran)}'${code}`);
-    return { ...result, state: "lost", exit_code: null, signal: null, verified: false, ran: comparison.ran };
+    return this.results.ofRecord(step, state, log.get(record.id) ?? record, limit);
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
@@ -309,13 +309,13 @@ export class Exec {
     const { record } = watch;
     if (record === null) {
       if (request.onTimeout !== "leave") target.interrupt();
-      const still = stillRuns(this.port.observer.observe(), request.onTimeout);
-      return { ...this.results.ofText(step, "running", null, from, limit), ...still };
+      const result = this.results.ofText(step, "running", null, from, limit);
+      return stillRunning(result, this.port.observer.observe(), request.onTimeout);
     }
     const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);
     if (stopped === null) {
-      const still = stillRuns(this.port.observer.observe(), request.onTimeout);
-      return { ...this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit), ...still };
+      const result = this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit);
+      return stillRunning(result, this.port.observer.observe(), request.onTimeout);
     }
     return this.results.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
   }

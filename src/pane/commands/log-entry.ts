@@ -89,6 +89,7 @@ export type Comparison =
 const PRIVATE = "what was printed while a password was asked for is not stored";
 const NOT_ASKED_FOR = "only the output of what exec or run starts is kept whole (spool_command_bytes)";
 const NOT_RESTORED = "it ran before the session was lost, and outputs of commands are not kept in checkpoints";
+const NOT_COMPARED = "what the shell ran could not be compared with the command";
 /** Why an output is not kept any more. */
 export const GONE = "newer commands took its place";
 
@@ -153,13 +154,16 @@ export function cutCommand(command: string): string {
 
 /** Records whether the command that ran is the one sent, as far as known. */
 export function settleSent(entry: Entry): void {
-  const { sent: _earlier, ...record } = entry.record;
+  const { sent: _earlier, warnings = [], ...record } = entry.record;
   const { sent, verified } = entry;
   if (sent === null) return;
   const { kind, ran = null } = compare(entry);
-  if (kind === "same") entry.record = { ...record, command: cutCommand(sent.command), verified };
-  else if (ran === null) entry.record = { ...record, verified: false };
-  else entry.record = { ...record, command: cutCommand(ran), verified: false, sent: sent.command };
+  const doubts = warnings.filter((each) => each !== NOT_COMPARED);
+  if (kind !== "same" && ran === null && record.state !== "running") doubts.push(NOT_COMPARED);
+  const doubted = doubts.length === 0 ? record : { ...record, warnings: doubts };
+  if (kind === "same") entry.record = { ...doubted, command: cutCommand(sent.command), verified };
+  else if (ran === null) entry.record = { ...doubted, verified: false };
+  else entry.record = { ...doubted, command: cutCommand(ran), verified: false, sent: sent.command };
 }
 
 /** Marks a running command's result as not exact. */

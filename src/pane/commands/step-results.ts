@@ -15,8 +15,7 @@ import { linesBetween } from "../text/lines-between.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import { awaitedInput } from "./asking.ts";
 import type { CommandLog } from "./command-log.ts";
-
-type StillRuns = Pick<StepResult, "waits_for" | "warnings">;
+import { shortened } from "./prompt-line.ts";
 
 export interface ResultsPort {
   readonly text: TerminalText;
@@ -28,12 +27,15 @@ export interface ResultsPort {
 export class StepResults {
   constructor(private readonly port: ResultsPort) {}
 
-  skipped(step: Step): StepResult {
+  skipped(step: Pick<Step, "name">): StepResult {
     return skippedStep(step, this.port.text.offset);
   }
 
-  ofRecord(step: Step, state: ExecState, record: CommandRecord, limit: number): StepResult {
+  /** @param state how it ended, where the record says no more than that it has */
+  ofRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
     const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    const doubts = doubtsOfRecord(record);
+    const isOther = record.sent !== undefined && record.state !== "running";
     return {
       ...this.skipped(step),
       ...outputOf(kept, limit),
@@ -45,6 +47,9 @@ export class StepResults {
       cwd: this.port.cwd() ?? record.cwd,
       command_id: record.id,
       output_cursor: record.output_end ?? this.port.text.offset,
+      ...(doubts.length === 0 ? {} : { warnings: doubts }),
+      // Of another command, which ran in its place, nothing is the command's.
+      ...(isOther ? { state: "lost", exit_code: null, signal: null, ran: record.command ?? "" } : {}),
     };
   }
 
@@ -65,13 +70,27 @@ export class StepResults {
   }
 }
 
-/** What a reader needs of a command that still runs at its deadline: what it waits for, and that it was not stopped. */
-export function stillRuns(state: ProgramState, onTimeout: OnTimeout): StillRuns {
+/** Why a record is not verified, where nothing else says it. */
+const NOT_VERIFIED = "the shell's report carries no secret of wsh: a program could have forged exit_code and output";
+
+/** Why a record is not exact, in words. */
+function doubtsOfRecord({ warnings = [], verified, state, sent, command, exit_code }: CommandRecord): string[] {
+  if (state === "running") return [...warnings];
+  if (sent === undefined) return verified || warnings.length > 0 ? [...warnings] : [NOT_VERIFIED];
+  const code = exit_code === null ? "" : ` (its exit code: ${exit_code})`;
+  return [...warnings, `what ran is not the command that was sent: '${shortened(command ?? "")}'${code}`];
+}
+
+/** A command that still runs at its deadline: what it waits for, and that it was not stopped. */
+export function stillRunning<R extends StepResult>(result: R, state: ProgramState, onTimeout: OnTimeout): R {
   const waits = awaitedInput(state);
   const verb = onTimeout === "kill" ? "killed" : "interrupted";
+  const ignored = onTimeout === "leave" ? [] : [`the command was ${verb} at the deadline and still runs`];
+  const warnings = [...(result.warnings ?? []), ...ignored];
   return {
+    ...result,
     ...(waits === null ? {} : { waits_for: waits }),
-    ...(onTimeout === "leave" ? {} : { warnings: [`the command was ${verb} at the deadline and still runs`] }),
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
 }
 
