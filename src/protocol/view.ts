@@ -38,6 +38,7 @@ export const ViewRequestSchema = v.variant("type", [
   v.object({ type: v.literal("shown"), n: v.pipe(v.number(), v.integer(), v.minValue(0)) }),
   v.object({ type: v.literal("focus"), on: v.boolean() }),
   v.object({ type: v.literal("release") }),
+  v.object({ type: v.literal("ping") }),
 ]);
 export type ViewRequest = v.InferInput<typeof ViewRequestSchema>;
 
@@ -63,6 +64,7 @@ export const ViewMessageSchema = v.variant("type", [
     ...FrameUpdateSchema.entries,
   }),
   v.object({ type: v.literal("took"), n: number }),
+  v.object({ type: v.literal("pong") }),
   v.object({
     type: v.literal("lost"),
     n: v.pipe(number, v.description("input up to this number that was not taken may have been typed, or not")),

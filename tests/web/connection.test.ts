@@ -8,6 +8,8 @@ import { open } from "./support/shown.ts";
 
 /** Longest time until a page is live again once the server is, in ms: on a machine at rest two seconds. */
 const RECONNECT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
+/** Longest time in which a page notices that its server has stalled, in ms: two seconds on a machine at rest. */
+const SILENT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
 
 let gateway: Gateway;
 let browser: TestBrowser;
@@ -48,6 +50,28 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await page.keyboard.type("after");
   await until("all that was typed", async () => (await typed()).endsWith("after"));
   expect(await typed()).toMatch(/^before (meanwhile )?after$/);
+
+  // A server that stalls closes nothing: the page notices, and what is typed waits in sight, and can be dropped.
+  const before = await typed();
+  own.signal("SIGSTOP");
+  try {
+    await page.waitForSelector(".connection.silent", { timeout: SILENT_MS });
+    await page.waitForSelector(".tile > .lost", { timeout: SILENT_MS });
+    await page.keyboard.type("dropped");
+    await page.waitForFunction(() => /^7 characters wait/.test(document.querySelector(".held")?.textContent ?? ""));
+    await page.evaluate(() => document.querySelector<HTMLElement>(".held + button")?.click());
+    await page.waitForSelector(".held", { hidden: true });
+    await page.evaluate(() => document.querySelector<HTMLElement>(".text-input")?.focus());
+    await page.keyboard.type("held");
+    await page.waitForFunction(() => /^4 characters wait/.test(document.querySelector(".held")?.textContent ?? ""));
+  } finally {
+    own.signal("SIGCONT");
+  }
+  await page.waitForSelector(".tile .dot.live");
+  await page.waitForSelector(".connection.live");
+  await page.keyboard.type(" on");
+  await until("what waited, once", async () => (await typed()).endsWith(" on"));
+  expect(await typed()).toBe(`${before}held on`);
 
   // What a person reads stays where it is, too.
   await page.evaluate(() => {
@@ -232,8 +256,22 @@ browserTest("the palette finds what can be done, and does it", async () => {
   await page.waitForFunction(() =>
     document.querySelector(".palette [aria-selected=true]")?.textContent?.includes("Split to the right"),
   );
+  // What follows at once is for the pane that this makes, and stays in order.
   await page.keyboard.press("Enter");
-  await until("two panes", () => page.evaluate(() => document.querySelectorAll(".pane").length === 2));
+  await page.keyboard.type("echo by-palette\r");
+  const panes = () =>
+    page.evaluate(() => Array.from(document.querySelectorAll(".pane .screen"), ({ textContent }) => textContent ?? ""));
+  await until("two panes", async () => (await panes()).length === 2);
+  await until("what was typed", async () => (await panes()).some((text) => /by-palette.*by-palette/s.test(text)));
+  await page.evaluate(() => {
+    document.querySelector<HTMLElement>("[aria-label='Split below']")?.click();
+    const init = { inputType: "insertText", data: "echo by-button\n", bubbles: true, cancelable: true };
+    document.activeElement?.dispatchEvent(new InputEvent("beforeinput", init));
+  });
+  await until("three panes", async () => (await panes()).length === 3);
+  await until("what was typed", async () => (await panes()).some((text) => /by-button.*by-button/s.test(text)));
+  const typed = (await panes()).map((text) => /by-\w+/.exec(text)?.[0]);
+  expect(typed).toEqual([undefined, "by-palette", "by-button"]);
 });
 
 browserTest("a screen reader finds the screen's lines and where it can go", async () => {

@@ -22,6 +22,9 @@ import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 /** Limit of one connection's queued requests. */
 const MAX_WAITING_REQUESTS = 256;
 
+/** Longest text of a `ping`, in characters. */
+const MAX_PING_LENGTH = 100;
+
 /** How long the end of a session waits for the answer to what ended it, in ms. */
 const LAST_ANSWER_MS = 2_000;
 
@@ -117,6 +120,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   message(data: string | Uint8Array): void {
     if (typeof data !== "string") return;
+    if (data.length <= MAX_PING_LENGTH && this.ping(data)) return;
     if (this.waiting.length >= MAX_WAITING_REQUESTS) {
       this.refuse(data);
       return;
@@ -274,6 +278,19 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   ): Promise<unknown> {
     const context = { ...this.options.context, signal, ...(session === undefined ? {} : { session }) };
     return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
+  }
+
+  /** A client asks whether anybody is here: that waits for nothing. */
+  private ping(text: string): boolean {
+    if (!text.includes('"ping"')) return false;
+    try {
+      const request = parseRequest(text);
+      if (request.method !== "ping") return false;
+      this.answer(request, {});
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Too many requests wait: this one is answered at once, out of order. */

@@ -158,6 +158,9 @@ export class ViewSocket implements WebSocketEndpoint {
       case "focus":
         feed.focus(request.on);
         return;
+      case "ping":
+        this.tell({ type: "pong" });
+        return;
       case "release":
         if (accessCovers(context.access, "operate")) feed.release();
     }

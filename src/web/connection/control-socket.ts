@@ -3,9 +3,11 @@
  * a lost connection; calls that were open then fail, subscriptions begin anew.
  */
 import { Backoff } from "./backoff.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
 
-export type ControlState = "connecting" | "live" | "lost" | "refused";
+/** `silent`: connected, and the server does not answer. */
+export type ControlState = "connecting" | "live" | "silent" | "lost" | "refused";
 
 /** Anything that the server says unasked. */
 export type ControlEvent = Readonly<Record<string, unknown>> & { readonly event?: string };
@@ -23,6 +25,12 @@ interface Waiting {
 export class ControlSocket {
   private socket: WebSocket | null = null;
   private readonly backoff = new Backoff(() => void this.connect());
+  private readonly heartbeat = new Heartbeat({
+    ask: () => this.socket?.send(JSON.stringify({ method: "ping" })),
+    check: (isSilent) => this.check(isSilent),
+    givenUp: () => this.gone("the server does not answer"),
+  });
+  private isSilent = false;
   private readonly waiting = new Map<number, Waiting>();
   private next = 1;
   private isRefused = false;
@@ -65,13 +73,18 @@ export class ControlSocket {
       const socket = new WebSocket(await this.server.socketUrl("ws/json"));
       socket.addEventListener("open", () => {
         this.socket = socket;
+        this.isSilent = false;
+        this.heartbeat.start();
         this.backoff.succeeded();
         this.events.state("live", "");
       });
-      socket.addEventListener("message", ({ data }) => this.receive(JSON.parse(String(data))));
+      socket.addEventListener("message", ({ data }) => {
+        if (this.socket !== socket) return;
+        this.heartbeat.heard();
+        this.receive(JSON.parse(String(data)));
+      });
       socket.addEventListener("close", () => {
-        this.socket = null;
-        this.lost("the connection to the server was lost");
+        if (this.socket === socket || this.socket === null) this.gone("the connection to the server was lost");
       });
     } catch (thrown) {
       if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403)) {
@@ -79,6 +92,20 @@ export class ControlSocket {
         this.events.state("refused", thrown.message);
       } else this.lost("the server does not answer");
     }
+  }
+
+  private check(isSilent: boolean): void {
+    if (isSilent === this.isSilent) return;
+    this.isSilent = isSilent;
+    this.events.state(isSilent ? "silent" : "live", isSilent ? "the server does not answer" : "");
+  }
+
+  private gone(why: string): void {
+    this.heartbeat.stop();
+    const { socket } = this;
+    this.socket = null;
+    socket?.close();
+    this.lost(why);
   }
 
   private lost(why: string): void {

@@ -3,6 +3,9 @@
  * it comes from is login.ts's matter.
  */
 
+/** Time for each step that leads to a connection, in ms: a network that has died refuses nothing. */
+const STEP_MS = 10_000;
+
 /** An answer that is no success, with the server's words. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
@@ -33,12 +36,12 @@ export class Server {
     return this.checked(await this.send(path, init));
   }
 
-  async json<T>(path: string, body?: unknown): Promise<T> {
-    const init: RequestInit =
+  async json<T>(path: string, body?: unknown, init: RequestInit = {}): Promise<T> {
+    const posted: RequestInit =
       body === undefined
         ? {}
         : { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-    const response = await this.request(path, init);
+    const response = await this.request(path, { ...init, ...posted });
     return response.json();
   }
 
@@ -51,13 +54,18 @@ export class Server {
       headers,
       cache: "no-store",
       redirect: "error",
+      signal: AbortSignal.timeout(STEP_MS),
     };
     return (await this.checked(await fetch(new URL(path, this.root), init))).json();
   }
 
   /** Address of a WebSocket, with a ticket to open it. */
   async socketUrl(path: string): Promise<URL> {
-    const { ticket } = await this.json<{ ticket: string }>("auth/ws-ticket", {});
+    const { ticket } = await this.json<{ ticket: string }>(
+      "auth/ws-ticket",
+      {},
+      { signal: AbortSignal.timeout(STEP_MS) },
+    );
     const url = new URL(path, this.root);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.searchParams.set("ticket", ticket);

@@ -3,16 +3,18 @@
  *
  * What must stay true: each piece of input has a number and is sent again until the session says that it took it, so
  * nothing is typed twice and nothing that was sent is lost; where the session has lost its record of numbers, what was
- * sent and not taken is dropped, and the person told. What is typed while the server is away for long is refused rather
- * than typed later into something that nobody saw.
+ * sent and not taken is dropped, and the person told. What is typed while the server does not answer waits in sight of the
+ * person, who may drop it; while it is away for long it is refused rather than typed later into something that nobody saw.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { encodeInput } from "../../protocol/numbered-input.ts";
 import type { ViewMessage, ViewRequest } from "../../protocol/view.ts";
 import { Backoff } from "./backoff.ts";
+import { Heartbeat, SILENT_MS } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
 
-export type ViewState = "connecting" | "live" | "lost" | "ended" | "refused";
+/** `silent`: connected, and nothing answers. */
+export type ViewState = "connecting" | "live" | "silent" | "lost" | "ended" | "refused";
 
 export interface ViewEvents {
   frame(update: FrameUpdate): void;
@@ -21,6 +23,8 @@ export interface ViewEvents {
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
+  /** Characters that wait to be sent for longer than a person expects; 0: none. */
+  held(bytes: number): void;
   /** What was typed just now may have arrived, or not; it is not typed again. */
   lost(bytes: number): void;
 }
@@ -32,11 +36,24 @@ const MAX_WAITING = 1024 * 1024;
 /** Errors after which no other try makes sense. */
 const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
 
+interface Piece {
+  readonly number: number;
+  readonly bytes: Uint8Array;
+  /** When it was typed, and when it was sent over this connection; 0: it was not. */
+  readonly typedAt: number;
+  sentAt: number;
+}
+
 export class ViewSocket {
   private readonly client = crypto.randomUUID().replaceAll("-", "");
   private socket: WebSocket | null = null;
   private readonly backoff = new Backoff(() => void this.connect());
-  private readonly waiting: { readonly number: number; readonly bytes: Uint8Array }[] = [];
+  private readonly heartbeat = new Heartbeat({
+    ask: () => this.tell({ type: "ping" }),
+    check: (isSilent) => this.check(isSilent),
+    givenUp: () => this.abandon(),
+  });
+  private readonly waiting: Piece[] = [];
   /** Newest piece sent over this connection, and over any. */
   private sent = 0;
   private everSent = 0;
@@ -44,6 +61,9 @@ export class ViewSocket {
   private record: string | null = null;
   private next = 1;
   private isOpen = false;
+  private isSilent = false;
+  /** Calls whose effect comes before what is typed after them. */
+  private calls = 0;
   private over = false;
   private lostAt = 0;
   private size: { readonly rows: number; readonly cols: number } = { rows: 24, cols: 80 };
@@ -74,10 +94,27 @@ export class ViewSocket {
     const away = !this.isOpen && performance.now() - this.lostAt > TYPED_AWAY_MS;
     const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
     if (this.over || away || waits + bytes.length > MAX_WAITING) return false;
-    const piece = { number: this.next++, bytes };
-    this.waiting.push(piece);
-    if (this.isOpen) this.send(piece);
+    this.waiting.push({ number: this.next++, bytes, typedAt: performance.now(), sentAt: 0 });
+    this.flush();
     return true;
+  }
+
+  /** What is typed from now on is sent once this call has been answered, or has failed. */
+  after(call: Promise<unknown>): void {
+    this.calls++;
+    const answered = (): void => {
+      this.calls--;
+      this.flush();
+    };
+    call.then(answered, answered);
+  }
+
+  /** What waits and was not sent is not typed. */
+  dropHeld(): void {
+    const sent = this.waiting.filter(({ number }) => number <= this.everSent);
+    this.waiting.splice(0, this.waiting.length, ...sent);
+    this.next = this.everSent + 1;
+    this.events.held(0);
   }
 
   focus(on: boolean): void {
@@ -98,6 +135,7 @@ export class ViewSocket {
   close(): void {
     this.over = true;
     this.backoff.stop();
+    this.heartbeat.stop();
     this.socket?.close();
     this.socket = null;
   }
@@ -114,7 +152,9 @@ export class ViewSocket {
         this.tell({ type: "open", client: this.client, rows, cols, size: this.mode });
       });
       socket.addEventListener("message", ({ data }) => {
-        if (this.socket === socket) this.receive(JSON.parse(String(data)));
+        if (this.socket !== socket) return;
+        this.heartbeat.heard();
+        this.receive(JSON.parse(String(data)));
       });
       socket.addEventListener("close", () => {
         if (this.socket === socket) this.lost("the connection to the server was lost");
@@ -130,7 +170,9 @@ export class ViewSocket {
   private lost(why: string): void {
     if (this.over) return;
     if (this.isOpen || this.lostAt === 0) this.lostAt = performance.now();
+    this.heartbeat.stop();
     this.isOpen = false;
+    this.isSilent = false;
     this.socket = null;
     this.events.state("lost", why);
     this.backoff.again();
@@ -190,12 +232,15 @@ export class ViewSocket {
 
   private opened(took: number, record: string | null): void {
     this.isOpen = true;
+    this.isSilent = false;
+    this.heartbeat.start();
     this.backoff.succeeded();
     this.took(took);
     if (this.record !== null && record !== null && record !== this.record) this.drop(this.everSent);
     this.record = record ?? this.record;
     this.sent = took;
-    for (const piece of this.waiting) this.send(piece);
+    for (const piece of this.waiting) piece.sentAt = 0;
+    this.flush();
     this.tell({ type: "focus", on: this.hasFocus });
     this.events.state("live", "");
   }
@@ -211,11 +256,42 @@ export class ViewSocket {
     if (bytes > 0) this.events.lost(bytes);
   }
 
-  private send(piece: { readonly number: number; readonly bytes: Uint8Array }): void {
-    if (piece.number <= this.sent) return;
-    this.sent = piece.number;
-    this.everSent = Math.max(this.everSent, piece.number);
-    this.socket?.send(encodeInput(piece));
+  /** Sends what may be sent now, in order. */
+  private flush(): void {
+    if (!this.isOpen || this.isSilent) return;
+    for (const piece of this.waiting) {
+      // What was sent before stands before the call; what was not comes after its effect.
+      if (piece.number <= this.sent) continue;
+      if (this.calls > 0 && piece.number > this.everSent) return;
+      this.sent = piece.number;
+      this.everSent = Math.max(this.everSent, piece.number);
+      piece.sentAt = performance.now();
+      this.socket?.send(encodeInput(piece));
+    }
+  }
+
+  /** Whether the server answers, and the session takes what was sent. */
+  private check(serverIsSilent: boolean): void {
+    const now = performance.now();
+    const first = this.waiting[0];
+    const isUntaken = first !== undefined && first.sentAt !== 0 && now - first.sentAt >= SILENT_MS;
+    const isSilent = serverIsSilent || isUntaken;
+    if (isSilent !== this.isSilent) {
+      this.isSilent = isSilent;
+      const why = serverIsSilent ? "the server does not answer" : "the session does not answer";
+      this.events.state(isSilent ? "silent" : "live", isSilent ? why : "");
+      this.flush();
+    }
+    const held = this.waiting.filter(({ number }) => number > this.everSent);
+    const isLong = isSilent || (held[0] !== undefined && now - held[0].typedAt >= SILENT_MS);
+    this.events.held(isLong ? held.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0);
+  }
+
+  /** The connection is no use: another may be. */
+  private abandon(): void {
+    const { socket } = this;
+    this.lost("the server does not answer");
+    socket?.close();
   }
 
   private tell(message: ViewRequest): void {

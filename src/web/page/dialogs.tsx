@@ -97,6 +97,7 @@ function Modal({
   const element = useRef<HTMLDialogElement>(null);
   // Before the browser has anything else to do: a key that is typed now is the dialog's, not the program's below.
   useLayoutEffect(() => element.current?.showModal(), []);
+  const [opened] = useState(workspace.open.peek());
   return (
     // A press beside the dialog closes it; keys do the same by Escape, which the element itself handles.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
@@ -106,7 +107,7 @@ function Modal({
       aria-label={label}
       onClose={() => {
         closed?.();
-        workspace.close();
+        if (workspace.open.peek() === opened) workspace.close();
       }}
       onClick={({ target }) => target === element.current && element.current?.close()}
     >

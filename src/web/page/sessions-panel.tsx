@@ -134,9 +134,10 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
 
 function Connection({ workspace }: { readonly workspace: Workspace }) {
   const { state, why } = workspace.connection.value;
-  const words = { live: "connected", lost: "reconnecting…", connecting: "connecting…", refused: "not logged in" }[
-    state
-  ];
+  const words = {
+    ...{ live: "connected", silent: "no answer", lost: "reconnecting…" },
+    ...{ connecting: "connecting…", refused: "not logged in" },
+  }[state];
   return (
     <span class={`connection ${state}`} role="status" title={why}>
       <i class="dot" /> {words}

@@ -24,7 +24,7 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
         </button>
         <b class="name">{info?.name ?? tile.session}</b>
         {info !== undefined && <span class={`state ${stateOf(info).tone}`}>{stateOf(info).words}</span>}
-        {info !== undefined && <Windows windows={info.windows} session={info.id} workspace={workspace} />}
+        {info !== undefined && <Windows windows={info.windows} tile={tile} workspace={workspace} />}
         <span class="title">{tile.title.value}</span>
         <TileState tile={tile} />
         <Actions tile={tile} workspace={workspace} />
@@ -37,7 +37,7 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
           ↓ newest
         </button>
       )}
-      {tile.state.value !== "live" && tile.state.value !== "connecting" && <Lost tile={tile} workspace={workspace} />}
+      <Interrupted tile={tile} workspace={workspace} />
     </section>
   );
 }
@@ -49,11 +49,11 @@ function toNewest(tile: Tile): void {
 
 function Windows({
   windows,
-  session,
+  tile,
   workspace,
 }: {
   readonly windows: readonly WindowInfo[];
-  readonly session: string;
+  readonly tile: Tile;
   readonly workspace: Workspace;
 }) {
   if (windows.length < 2) return null;
@@ -66,8 +66,11 @@ function Windows({
           role="tab"
           aria-selected={active}
           class={active ? "active" : ""}
-          onClick={() => void workspace.act("select_window", {}, id)}
-          title={`Window ${index} of ${session}`}
+          onClick={() => {
+            void workspace.act("select_window", {}, id, tile);
+            tile.terminal.input.focus();
+          }}
+          title={`Window ${index} of ${tile.session}`}
         >
           {index} {name}
         </button>
@@ -92,7 +95,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
         </button>
       )}
       <i
-        class={`dot ${value === "live" ? "live" : value === "lost" ? "lost" : ""}`}
+        class={`dot ${value === "live" ? "live" : value === "lost" || value === "silent" ? "lost" : ""}`}
         title={value === "live" ? "live" : tile.why.value}
       />
     </span>
@@ -104,7 +107,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   const target = (): string => tile.terminal.activePane?.place.id ?? tile.session;
   const act = (method: string, params: object) => () => {
     setOpen(false);
-    void workspace.act(method, params, target());
+    void workspace.act(method, params, target(), tile);
     tile.terminal.input.focus();
   };
   return (
@@ -158,19 +161,34 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   );
 }
 
-function Lost({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
+/** What keeps the person from working on, and what they typed meanwhile. */
+function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const { value } = tile.state;
+  const held = tile.held.value;
+  const isOver = value === "ended" || value === "refused";
+  if ((value === "live" || value === "connecting") && held === 0) return null;
+  const why = tile.why.value;
+  const words =
+    value === "lost" ? `Reconnecting: ${why}.` : value === "silent" ? `Waiting: ${why}.` : isOver ? why : "Waiting.";
   return (
-    <div class={`lost ${value}`} role="status">
-      <span>{value === "lost" ? `Reconnecting: ${tile.why.value}.` : tile.why.value}</span>
-      {value !== "lost" && (
+    <div class={`lost ${isOver ? value : "lost"}`} role="status">
+      <span>{words}</span>
+      {held > 0 && <span class="held">{held === 1 ? "1 character waits." : `${held} characters wait.`}</span>}
+      {held > 0 && (
+        <button type="button" onClick={() => tile.dropHeld()}>
+          Drop
+        </button>
+      )}
+      {isOver && (
         <button type="button" onClick={() => workspace.hide(tile)}>
           Close
         </button>
       )}
-      <button type="button" onClick={() => (value === "lost" ? tile.retry() : tile.connect())}>
-        {value === "lost" ? "Now" : "Again"}
-      </button>
+      {(isOver || value === "lost") && (
+        <button type="button" onClick={() => (isOver ? tile.connect() : tile.retry())}>
+          {isOver ? "Again" : "Now"}
+        </button>
+      )}
     </div>
   );
 }

@@ -40,6 +40,8 @@ export interface TilePort {
 export class Tile {
   readonly state = signal<ViewState>("connecting");
   readonly why = signal("");
+  /** Characters that wait to be sent for longer than a person expects. */
+  readonly held = signal(0);
   readonly access = signal<"observe" | "operate" | "admin">("observe");
   /** A caller holds the keyboard. */
   readonly captured = signal(false);
@@ -120,6 +122,15 @@ export class Tile {
     this.view?.retry();
   }
 
+  /** What is typed from now on is sent once this call has been answered, or has failed. */
+  typeAfter(call: Promise<unknown>): void {
+    this.view?.after(call);
+  }
+
+  dropHeld(): void {
+    this.view?.dropHeld();
+  }
+
   /** Takes the keyboard back from who holds it. */
   release(): void {
     this.view?.release();
@@ -134,6 +145,9 @@ export class Tile {
         this.state.value = state;
         this.why.value = why;
         if (state === "live") void this.follow(this.terminal.panes);
+      },
+      held: (bytes) => {
+        this.held.value = bytes;
       },
       opened: (access, session) => {
         this.access.value = access;

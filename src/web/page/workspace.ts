@@ -129,14 +129,18 @@ export class Workspace {
   focus(tile: Tile | null): void {
     this.active.value = tile;
     this.remember();
-    // Its element may be about to be mounted.
-    requestAnimationFrame(() => {
+    const take = (): void => {
       if (this.open.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
-    });
+    };
+    // At once, so that no key is lost; and then, since its element may be about to be mounted.
+    take();
+    requestAnimationFrame(take);
   }
 
   close(): void {
     this.open.value = null;
+    // What lies beneath an open dialog takes no focus.
+    document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
     this.focus(this.active.peek());
   }
 
@@ -192,9 +196,12 @@ export class Workspace {
   }
 
   /** An operation at the active pane; errors are told. */
-  async act(method: string, params: object, target = this.target()): Promise<void> {
+  async act(method: string, params: object, target = this.target(), tile = this.active.peek()): Promise<void> {
     if (target === undefined) return;
-    await this.control.call(method, params, target).catch(tellError);
+    const call = this.control.call(method, params, target);
+    // A key that follows is for what the call leads to: a new pane.
+    tile?.typeAfter(call);
+    await call.catch(tellError);
     this.list.soon();
   }
 
@@ -305,7 +312,10 @@ export class Workspace {
   }
 
   private connected(state: ControlState, why: string): void {
+    const before = this.connection.peek().state;
     this.connection.value = { state, why };
+    // The connection goes on, and all that was asked over it.
+    if (state === "silent" || (before === "silent" && state === "live")) return;
     if (state === "live") this.list.connected();
     else this.list.lost();
     // What a guest was shown is theirs no more.
