@@ -38,9 +38,10 @@ export function outcomeOf(end: StreamEnd | null): Outcome {
       return { kind: "stopped" };
     case "exited":
       return { kind: "exited", code: end.exit_code ?? null, signal: end.signal ?? null };
-    // Refusals of other kinds of streams: a terminal never gets them.
+    // Refusals of other kinds of streams, and of callers of one session: a person's own terminal never gets them.
     case "access_denied":
     case "input_refused":
+    case "moved_away":
       return { kind: "detached" };
   }
 }

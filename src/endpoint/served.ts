@@ -5,6 +5,7 @@
 
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
+import type { Acting } from "../protocol/caller.ts";
 import type { Message } from "../protocol/messages.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
@@ -57,6 +58,8 @@ export interface Watchers {
 
 /** How what a key is bound to is carried out. */
 export interface BoundHow {
+  /** Whose key it was, and what they may do. */
+  readonly by: Acting;
   /** What the person was asked about before; absent: what has the focus. */
   readonly about?: string;
   /** The person gives it up. */
@@ -89,7 +92,7 @@ export interface Served {
    * @returns the operation's answer
    * @throws WshError of the operation
    */
-  bound(binding: Binding, shown: Shown, how?: BoundHow): Promise<unknown>;
+  bound(binding: Binding, shown: Shown, how: BoundHow): Promise<unknown>;
   /**
    * Whose key started a client that runs in the pane and wants its person's terminal to show another session.
    * @returns null when it does not run at the pane's own terminal

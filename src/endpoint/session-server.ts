@@ -7,10 +7,11 @@ import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
 import type { Binding } from "../keys/bindings.ts";
+import { isUnlimited, requireMay, requireMayStream, requireOwnSession, targetsIn } from "../operations/rights.ts";
 import type { AgentAlert } from "../protocol/agent.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
-import type { Access } from "../protocol/caller.ts";
-import type { Hello } from "../protocol/control.ts";
+import { type Acting, byKeys } from "../protocol/caller.ts";
+import type { Hello, StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -24,8 +25,9 @@ import { AgentAlerts } from "./agent-alerts.ts";
 import type { AttachPolicy } from "./attach/attached-terminal.ts";
 import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
+import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
-import type { PeerStream, Served } from "./served.ts";
+import type { BoundHow, PeerStream, Served } from "./served.ts";
 
 const EndSchema = v.object({
   reason: v.picklist(["killed", "server_stopped"]),
@@ -63,6 +65,9 @@ const unrecorded: ReadonlySet<string> = new Set([
 export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, PeerStream>();
+  /** Ends what callers of one session have open when that is not this one any more. */
+  private readonly limited = new LimitedCallers();
+  private readonly holds = new Map<Peer, () => void>();
   private readonly watchers = new Set<Peer>();
   /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
@@ -119,6 +124,7 @@ export class SessionServer implements PeerHandler {
       tell,
     });
     session.events.on("info", () => tell("info"));
+    session.events.on("joined", (id) => this.limited.joined(id));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
@@ -140,15 +146,28 @@ export class SessionServer implements PeerHandler {
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
+    const isRecorded = !peer.isServer && !unrecorded.has(request.op);
+    return this.recorded(request, isRecorded, async () => {
+      const { session } = this.serving;
+      if (request.op.startsWith("host.")) requireMayStream(request, request.op, session.id);
+      else requireOwnSession(request, session.id);
+      return this.limited.within(request, (signal) => this.onceAnswer(session, { ...request, signal }, peer));
+    });
+  }
+
+  private async recorded(
+    { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
+    isRecorded: boolean,
+    act: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const audit = isRecorded ? this.audit() : null;
+    if (audit === null) return act();
     const { session, paneId } = this.serving;
-    const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
-    if (audit === null) return this.onceAnswer(session, request, peer);
-    const { op: operation, input, caller } = request;
     const context = { caller: { via: directly, ...caller }, session: session.name };
     const began = performance.now();
     let result = "ok";
     try {
-      return await this.onceAnswer(session, request, peer);
+      return await act();
     } catch (thrown) {
       result = WshError.from(thrown).code;
       throw thrown;
@@ -259,6 +278,9 @@ export class SessionServer implements PeerHandler {
 
   private async streaming(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
+    requireOwnSession(request, this.serving.session.id);
+    const leave = (): void => this.leave(peer);
+    if (!this.holds.has(peer)) this.holds.set(peer, this.limited.hold(request, leave));
     switch (request.op) {
       case "host.attach":
         return this.attach(request, peer, code);
@@ -297,9 +319,18 @@ export class SessionServer implements PeerHandler {
     this.watchers.delete(peer);
     this.streams.get(peer)?.close();
     this.streams.delete(peer);
+    this.holds.get(peer)?.();
+    this.holds.delete(peer);
     const callers = this.callers.get(peer);
     this.callers.delete(peer);
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
+  }
+
+  /** Its caller may not use the session that the pane has gone to. */
+  private leave(peer: Peer): void {
+    this.streams.get(peer)?.close();
+    peer.send(messageTypes.end, { reason: "moved_away" } satisfies StreamEnd);
+    peer.finish();
   }
 
   private remember(caller: string, peer: Peer): void {
@@ -323,19 +354,26 @@ export class SessionServer implements PeerHandler {
     this.requireRoom(session);
     const policy = { ...this.policy, known: code.known };
     const shown = serving.shown(request, peer);
-    const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
+    const stream = new code.TerminalStream(session, shown, peer, request, policy);
+    const { by } = stream;
+    const bound = (binding: Binding, how: Omit<BoundHow, "by">): Promise<unknown> => {
+      const { operation: op, input } = binding;
+      const call = (): Promise<unknown> => serving.bound(binding, shown, { ...how, by: byKeys(by) });
+      // Of a process of this account, keys are as little recorded as what else a person types.
+      return this.recorded({ op, input, caller: by.caller }, by.caller.via !== undefined, call);
+    };
     stream.onBound = async (binding, signal) => {
-      if (request.access !== "admin") await requireAllowed(binding, request.access);
+      if (!isUnlimited(by)) await this.requireMayCall(by, binding);
       const asked = await serving.askedFirst(binding, shown);
       if (asked === null) {
         const ready = (await serving.elsewhere?.(binding)) ?? null;
         if (ready !== null && (await stream.follow(ready))) return null;
-        return serving.bound(binding, shown, { signal });
+        return bound(binding, { signal });
       }
       stream.ask(asked.question, async (answer) => {
         const input = asked.input(answer);
         if (input === null) return;
-        await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown, { about: asked.about });
+        await bound({ ...binding, input: { ...binding.input, ...input } }, { about: asked.about });
       });
       return null;
     };
@@ -343,6 +381,18 @@ export class SessionServer implements PeerHandler {
     this.streams.set(peer, stream);
     await stream.start();
     return session.info();
+  }
+
+  /** A key does no more than a call by who pressed it could. @throws WshError access_denied, session_not_found */
+  private async requireMayCall(by: Acting, { operation, input }: Binding): Promise<void> {
+    const [{ findOperation }, { findOwn }] = await Promise.all([
+      import("../operations/table.ts"),
+      import("./operations/own-targets.ts"),
+    ]);
+    const found = findOperation(operation);
+    if (found === undefined) return;
+    requireMay(by, found, this.serving.session.id, input);
+    for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
   }
 
   private requireRoom(session: Session): void {
@@ -359,16 +409,6 @@ export class SessionServer implements PeerHandler {
   private broadcast(event: object): void {
     for (const peer of this.watchers) peer.send(messageTypes.event, event);
   }
-}
-
-/** A key does no more than a call by who pressed it could. @throws WshError access_denied */
-async function requireAllowed({ operation }: Binding, access: Access): Promise<void> {
-  const [{ findOperation }, { requireAccess }] = await Promise.all([
-    import("../operations/table.ts"),
-    import("../operations/call.ts"),
-  ]);
-  const found = findOperation(operation);
-  if (found !== undefined) requireAccess(found, access);
 }
 
 function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]): object {

@@ -12,6 +12,7 @@ import { loadSettings } from "../instance/settings/settings.ts";
 import { Pane } from "../pane/pane.ts";
 import { readForeground } from "../platform/foreground.ts";
 import { composedAttach } from "../protocol/attach.ts";
+import { byKeys } from "../protocol/caller.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
@@ -69,7 +70,7 @@ export async function rehearse(): Promise<void> {
       session,
       shownPane(session),
       peer,
-      { ...SIZE, ...composedAttach },
+      { input: { ...SIZE, ...composedAttach }, ...byKeys({ access: "admin", caller: {} }) },
       { ...policy, ...taken },
     );
     await stream.start();

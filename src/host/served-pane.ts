@@ -79,13 +79,12 @@ export function servedPane(session: Session, place: PanePlace): Served {
       if (place.membership.isMember || !needsLayout(operation, input)) return null;
       return async () => void (await place.promotion.promote());
     },
-    async bound(binding, _, { about = pane.id, signal = new AbortController().signal } = {}) {
+    async bound(binding, _, { by, about = pane.id, signal = new AbortController().signal }) {
       return operate({
         op: binding.operation,
         input: binding.input,
         target: about,
-        caller: { kind: "cli", id: "keys", connected: true },
-        access: "admin",
+        ...by,
         signal,
       });
     },

@@ -1,8 +1,9 @@
 /** The server's own operations, asked over its Unix socket. */
 
 import { errorCode } from "../base/errno.ts";
+import type { Acting } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
-import { REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { ACTING_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import type { Instance } from "./paths.ts";
 import { readServerInfo } from "./server-info.ts";
 
@@ -22,10 +23,13 @@ export async function askServer(
     patienceMs,
     signal,
     request,
+    by,
   }: {
     readonly body?: object;
     readonly patienceMs?: number;
     readonly signal?: AbortSignal;
+    /** Whose call it is, who may do no more by it than by their own. */
+    readonly by?: Acting;
     /** By which it can be asked again: it is done once. */
     readonly request?: { readonly id: string; readonly firstAt?: number | undefined };
   } = {},
@@ -42,6 +46,7 @@ export async function askServer(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       headers: {
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(by === undefined ? {} : { [ACTING_HEADER]: JSON.stringify(by) }),
         ...(request === undefined
           ? {}
           : { [REQUEST_HEADER]: request.id, ...sentBefore(request.firstAt, (time) => time) }),

@@ -132,16 +132,15 @@ export class SplitSession implements Split {
         await content.refresh();
         return askedFirst(binding, { name: session.name, windows: content.windows() }, shown.active);
       },
-      async bound({ operation: op, input }, shown, { about, signal = new AbortController().signal } = {}) {
+      async bound({ operation: op, input }, shown, { by, about, signal = new AbortController().signal }) {
         if (!(shown instanceof WindowView)) return null;
         const { isForPane } = await import("../operations/routing.ts");
         const target = about ?? shown.active;
         if (isForPane(op, target)) {
-          return self.arrangement.linkOf(target).request(op, input, { ...OWN_CONTEXT, signal });
+          return self.arrangement.linkOf(target).request(op, input, { ...by, signal });
         }
         const { operate } = await self.load();
-        const caller = { kind: "cli", id: "keys", connected: true } as const;
-        return operate(self, { op, input, target, caller, access: "admin", signal }, shown);
+        return operate(self, { op, input, target, ...by, signal }, shown);
       },
       between: async (request) => {
         if (request.op === "host.resolve") return this.resolve(request);

@@ -1,7 +1,6 @@
 /** How a transport calls an operation, whichever process handles it. */
 
-import { type Access, type Acting, accessCovers } from "../protocol/caller.ts";
-import { WshError } from "../protocol/errors.ts";
+import type { Acting } from "../protocol/caller.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
 import type { Once } from "../protocol/requests.ts";
 import type { Operation } from "./define.ts";
@@ -44,15 +43,6 @@ export type Call = <N extends OperationName>(
   input: OperationInput<N>,
   context: CallContext & { readonly session?: string },
 ) => Promise<OperationOutput<N>>;
-
-/** @throws WshError access_denied */
-export function requireAccess(operation: Operation, held: Access): void {
-  if (accessCovers(held, operation.access)) return;
-  throw new WshError(
-    "access_denied",
-    `'${operation.name}' takes the access '${operation.access}'; this caller has '${held}'`,
-  );
-}
 
 /**
  * Validates the input before any effect.

@@ -44,6 +44,17 @@ export function accessCovers(held: Access, needed: Access): boolean {
   return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
 }
 
+interface ByKeys {
+  readonly access: Access;
+  readonly caller: Pick<Caller, "only" | "via">;
+}
+
+/** The same caller, by its keys at an attached terminal: what they call is a person's. */
+export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
+  const limits = { ...(only === undefined ? {} : { only }), ...(via === undefined ? {} : { via }) };
+  return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
+}
+
 /** The name shown for a caller that gave none. */
 const nameless: Readonly<Record<Caller["kind"], string>> = {
   http: "an HTTP client",

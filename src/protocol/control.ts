@@ -43,6 +43,10 @@ const CallerSchema = v.pipe(
   ),
 );
 
+const AccessSchema = v.picklist(["observe", "operate", "admin"]);
+/** A caller that another process acts for. */
+export const ActingSchema = v.object({ caller: CallerSchema, access: AccessSchema });
+
 function admission({ id, ...via }: { token: string; id?: string | undefined; peer: string | null }): Admission {
   return id === undefined ? via : { ...via, id };
 }
@@ -54,7 +58,7 @@ export const RequestSchema = v.object({
   /** The target as the caller wrote it: which window or pane of the session is meant. */
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   caller: CallerSchema,
-  access: v.picklist(["observe", "operate", "admin"]),
+  access: AccessSchema,
   /** It is carried out once, however often it is asked. */
   once: v.optional(OnceSchema),
   /** Unix time in ms after which it is not begun. */
@@ -98,6 +102,8 @@ export const StreamEndSchema = v.object({
     "detached",
     "host_crashed",
     "server_stopped",
+    // The pane is in another session now, which the caller may not use.
+    "moved_away",
     // For a raw stream: it may not type, or the program does not read what it types.
     "access_denied",
     "input_refused",

@@ -10,6 +10,7 @@ import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
+import { requireAllSessions } from "../operations/rights.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { historyPlaces } from "../store/history/places.ts";
@@ -35,7 +36,7 @@ import { HostsEverywhere } from "./machines/streamed-hosts.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
-import { createCall, requireOpenTo } from "./operations/dispatch.ts";
+import { createCall } from "./operations/dispatch.ts";
 import { createHandlers } from "./operations/handlers.ts";
 import { OnceCalls } from "./operations/once.ts";
 import type { ServerState } from "./operations/server-state.ts";
@@ -153,7 +154,8 @@ export function buildGateway(
     links.mount(routes);
     mountDocuments(routes, options.basePrefix);
     routes.get("/metrics", (c) => {
-      requireOpenTo("metrics", c.get("verdict").session);
+      const { session } = c.get("verdict");
+      requireAllSessions({ caller: session === undefined ? {} : { only: session } }, "metrics");
       return c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE });
     });
     routes.all("/mcp", (c) => handleMcp(mcp, c));

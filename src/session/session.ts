@@ -203,6 +203,7 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Its pane belongs to another session from now on. */
   becameOf(number: number): void {
     this.number = number;
+    this.events.emit("joined", this.id);
   }
 
   get name(): string {

@@ -117,6 +117,8 @@ export interface SessionEvents {
   info: undefined;
   /** Anything in SessionInfo may have changed. */
   listed: undefined;
+  /** Its one pane belongs to the session of this id from now on. */
+  joined: string;
   renamed: { readonly old_name: string; readonly new_name: string };
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */

@@ -62,7 +62,7 @@ test("a token decides what commands may do there", async () => {
 test("a token for one session reaches that session alone", async () => {
   expect((await near.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
   expect((await near.run("screen", "one/other")).stderr).toContain("no session 'other'");
-  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("only session of this token");
+  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("does not rename it");
   expect((await near.run("split", "one/dev", "--view", "other")).code).toBe(1);
   expect((await near.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
 });

@@ -242,7 +242,7 @@ describe("the palette", () => {
     person.type("status.get\r");
     await person.sees(/^ state: prompt$/m);
     person.type(`${CLEAR}pane.split\r`);
-    await person.sees("this terminal only watches");
+    await person.sees("this caller has 'observe'");
     expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(1);
     person.type("\x1b");
     await until("the palette to close", async () => !(await person.text()).includes("Command palette"));

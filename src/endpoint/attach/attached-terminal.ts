@@ -19,12 +19,13 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
+import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
-import type { Peer } from "../../wire/peer.ts";
+import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
 import type { AbovePicture } from "./above.ts";
 import { Borrowing } from "./borrowing.ts";
@@ -60,6 +61,8 @@ export class TerminalStream implements Viewer {
   readonly id = nextViewerId++;
   readonly since = Date.now();
   readonly readOnly: boolean;
+  /** Who is at it, and what that one may do: everything that keys, clicks and lines call here is called so. */
+  readonly by: Acting;
   readonly observes: boolean;
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
@@ -95,12 +98,13 @@ export class TerminalStream implements Viewer {
     private readonly session: Session,
     readonly shown: Shown,
     private readonly peer: Peer,
-    input: unknown,
+    { input, caller, access }: Pick<PeerRequest, "input" | "caller" | "access">,
     private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.presence = new Presence(shown);
-    this.readOnly = attach.read_only;
+    this.readOnly = attach.read_only || !accessCovers(access, "operate");
+    this.by = { caller, access: this.readOnly ? "observe" : access };
     this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
@@ -109,8 +113,8 @@ export class TerminalStream implements Viewer {
     this.outer = attach.outer;
     this.mouse = new TakenMouse(policy.mouse, this, shown, session);
     this.copies = new Copies(session, peer, {
-      ...{ viewer: this.id, isWanted: attach.copies && !attach.read_only },
-      ...{ programs: policy.clipboard, keeps: !attach.composed },
+      ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
+      ...{ programs: policy.clipboard, keeps: !attach.composed && !this.readOnly },
       painted: (copied) => this.presentation.painter.copied(copied),
     });
     const isOver = (): boolean => this.over;
@@ -207,7 +211,8 @@ export class TerminalStream implements Viewer {
   private ownView(bindings: Bindings, prefix: string, { mode_keys: modeKeys, no_color: isPlain }: Asked): OwnView {
     const self = this;
     return new OwnView({
-      ...{ viewer: this.id, readOnly: this.readOnly, prefix, bindings, modeKeys, isPlain, shown: this.shown },
+      ...{ viewer: this.id, readOnly: this.readOnly, by: this.by, shown: this.shown },
+      ...{ prefix, bindings, modeKeys, isPlain },
       get size() {
         return self.size;
       },

@@ -4,6 +4,7 @@
  */
 import { systemClock } from "../../base/clock.ts";
 import type { LookInput } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { LookBack } from "../../session/looking-back/look-back.ts";
@@ -12,6 +13,7 @@ import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
 
 export interface LookingPort {
+  readonly readOnly: boolean;
   changed(): void;
   copied(text: string): void;
   say(text: string): void;
@@ -49,6 +51,9 @@ export class Looking {
     const how = port.isPlain ? { ...input, plain: true } : input;
     const { look } = shown;
     if (typeof look === "function") {
+      // Everybody who is shown the window sees it.
+      if (port.readOnly)
+        throw new WshError("access_denied", "a terminal that only watches looks back in no shared window");
       await look({ keys, ...how }, pane);
       return;
     }

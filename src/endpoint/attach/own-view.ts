@@ -13,10 +13,12 @@ import {
   keyLabel,
   type ViewOperation,
 } from "../../keys/bindings.ts";
+import { isUnlimited } from "../../operations/rights.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import { type LookInput, LookSchema } from "../../protocol/attach.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
@@ -52,6 +54,7 @@ function isLine(key: string): boolean {
 export interface OwnViewPort {
   readonly viewer: number;
   readonly readOnly: boolean;
+  readonly by: Acting;
   readonly prefix: string;
   readonly bindings: Bindings;
   readonly modeKeys: LookInput["keys"];
@@ -100,6 +103,7 @@ export class OwnView {
       copied: (text) => this.copied(text),
       say: (text) => this.own.say(text),
       typed: (bytes) => port.typed(bytes),
+      readOnly: port.readOnly,
       mayTakeMouse: port.mouse.isAllowed,
       isPlain: port.isPlain,
     });
@@ -278,10 +282,7 @@ export class OwnView {
       if (operation === "view.paste" || !port.wanted(operation)) await this.ofView(operation, target);
       return null;
     }
-    if (target === undefined && !isForServer(operation)) {
-      if (port.readOnly) (await loadCalls()).requireMay(operation, port.readOnly);
-      return port.operate(binding, signal);
-    }
+    if (target === undefined && !isForServer(operation)) return port.operate(binding, signal);
     if (port.isPage) throw new WshError("access_denied", `'${operation}' is called from a terminal, or by the page`);
     const { callElsewhere } = await loadCalls();
     return callElsewhere(binding, signal, { ...port, ask: (question, act) => this.ask(question, "wsh", act) });
@@ -320,7 +321,8 @@ export class OwnView {
     // Loaded for who calls operations by their names.
     const { openPalette } = await import("../palette/open.ts");
     const palette: OwnDialog = openPalette({
-      ...{ instance: port.instance, bindings: port.bindings, isPrivate: port.session.isPrivate },
+      ...{ instance: port.instance, bindings: port.bindings, by: port.by },
+      remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
       changed: () => port.changed(),
       run: (line, signal) => this.runLine(line, signal),
       typed: (bytes) => port.typed(bytes),
@@ -336,7 +338,7 @@ export class OwnView {
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
   private async goTo(target: string): Promise<void> {
     const { placeOf } = await import("../switcher/places.ts");
-    await this.show(await placeOf(this.port.instance, target));
+    await this.show(await placeOf(this.port.instance, target, this.port.by));
   }
 
   /** Shows a place in this terminal. @throws WshError of its session, nested_session */
@@ -350,7 +352,7 @@ export class OwnView {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
       shown.pointed.select(place.pane);
-    else await (await import("../switcher/places.ts")).focus(place);
+    else await (await import("../switcher/places.ts")).focus(place, this.port.by);
   }
 
   /** Of the session that is shown. */
@@ -379,7 +381,7 @@ export class OwnView {
     // Loaded for who switches.
     const { Switcher } = await import("../switcher/switcher.ts");
     const switcher: OwnDialog = new Switcher(kind, {
-      ...{ instance: port.instance, readOnly: port.readOnly, here: () => this.number },
+      ...{ instance: port.instance, readOnly: port.readOnly, by: port.by, here: () => this.number },
       changed: () => port.changed(),
       say: (text) => own.say(text),
       go: (place) => this.bound.lead(() => this.show(place)),

@@ -42,8 +42,8 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       stream.giveBack();
       break;
     case "host.colors":
-      // Programs are told the colours of the newest terminal.
-      stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
+      // Programs are told the colours of the newest terminal at which somebody can type.
+      if (!stream.readOnly) stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
       break;
     default:
       throw new WshError("invalid_request", `'${op}' is not asked of a terminal`);

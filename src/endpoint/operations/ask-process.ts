@@ -3,33 +3,40 @@
  * connection and closes it.
  */
 import type { Instance } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
 import { askServer } from "../../instance/server-client.ts";
+import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
+import { type Acting, byKeys } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
+import { findOwn } from "./own-targets.ts";
 
 /** Longest wait for a process to take the call, in ms. */
 const CONNECT_MS = 1_000;
 /** Most processes that pass a call on: a session's, then a pane's. */
 const MAX_HOPS = 3;
 
-const context = { caller: { kind: "cli", id: `terminal:${process.pid}`, connected: true }, access: "admin" } as const;
-
 export interface Asked {
+  readonly by: Acting;
   /** As a person writes it; absent: what the process serves as a whole. */
   readonly target?: string;
   readonly signal: AbortSignal;
 }
 
 /** @throws WshError of the operation, session_not_found, host_unavailable */
-export async function askProcess(socket: string, op: string, input: unknown, asked: Asked): Promise<unknown> {
+export async function askProcess(
+  socket: string,
+  op: string,
+  input: unknown,
+  { by, ...asked }: Asked,
+): Promise<unknown> {
+  const { access, caller } = byKeys(by);
+  const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };
   let at = socket;
   for (let hop = 1; ; hop++) {
     const { connection } = await Connection.open(at, "cli", {}, CONNECT_MS);
     try {
-      return await connection.request(op, input, { ...context, ...asked });
+      return await connection.request(op, input, context);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const { socket: next } = error.details;
@@ -44,21 +51,25 @@ export async function askProcess(socket: string, op: string, input: unknown, ask
 /** Calls an operation on what a target names. @throws WshError of the operation, session_not_found, pane_not_found */
 export async function askTarget(
   instance: Instance,
+  by: Acting,
   target: string,
   call: { readonly operation: string; readonly input: unknown },
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { socket } = findSession(instance, parseTarget(target));
-  return askProcess(socket, call.operation, call.input, { target, signal });
+  const { socket } = findOwn(instance, by, target);
+  return askProcess(socket, call.operation, call.input, { by, target, signal });
 }
 
 /** Calls an operation of the server. @throws WshError of the operation, server_unavailable */
 export async function askServerOperation(
   instance: Instance,
+  by: Acting,
   name: OperationName,
   input: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<unknown> {
+  // A server of an earlier version does not hear for whom it is asked.
+  requireAllSessions(by, name);
   const { http } = getOperation(name);
   const [binding] = http;
   if (binding === undefined) throw new WshError("unknown_method", `'${name}' cannot be called from outside`);
@@ -68,14 +79,15 @@ export async function askServerOperation(
     delete rest[field];
     return encodeURIComponent(String(value));
   });
+  const of = isUnlimited(by) && by.caller.via === undefined ? {} : { by };
   const from = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
-  if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal });
+  if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal, ...of });
   const query = new URLSearchParams(
     Object.entries(rest).flatMap(([field, value]): [string, string][] =>
       value == null ? [] : [[field, queryText(value)]],
     ),
   ).toString();
-  return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal });
+  return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal, ...of });
 }
 
 function queryText(value: unknown): string {

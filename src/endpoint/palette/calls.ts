@@ -4,12 +4,15 @@ import type { Binding } from "../../keys/bindings.ts";
 import { bindingOfLine } from "../../keys/configured.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import { lineCall } from "../../operations/line-input.ts";
+import { requireMay } from "../../operations/rights.ts";
 import { findOperation, getOperation } from "../../operations/table.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { endingQuestion, endsSomething } from "../../session/windows/asked-first.ts";
 import { askServerOperation, askTarget } from "../operations/ask-process.ts";
+import { findOwn } from "../operations/own-targets.ts";
 
 /** Operations that change something, and whose answer is what they are called for. */
 const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
@@ -26,15 +29,9 @@ export function forReading({ operation }: Binding, answer: unknown): unknown {
   return found.access === "observe" || answering.test(operation) ? answer : null;
 }
 
-/** @throws WshError access_denied at a terminal that only watches */
-export function requireMay(operation: string, readOnly: boolean): void {
-  if (!readOnly || findOperation(operation)?.access === "observe") return;
-  throw new WshError("access_denied", "this terminal only watches");
-}
-
 export interface CallPort {
   readonly instance: Instance;
-  readonly readOnly: boolean;
+  readonly by: Acting;
   ask(question: Question, act: (answer: Answer) => Promise<void>): void;
 }
 
@@ -46,15 +43,16 @@ export interface CallPort {
 export async function callElsewhere(
   { operation: name, input, target, says }: Binding,
   signal: AbortSignal,
-  { instance, readOnly, ask }: CallPort,
+  { instance, by, ask }: CallPort,
 ): Promise<unknown> {
   const operation = findOperation(name);
   if (operation === undefined) throw new WshError("unknown_method", `there is no operation '${name}'`);
-  requireMay(name, readOnly);
+  if (target !== undefined) findOwn(instance, by, target);
+  requireMay(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
   const call = (within: AbortSignal): Promise<unknown> =>
     target === undefined
-      ? askServerOperation(instance, getOperation(operation.name).name, input, within)
-      : askTarget(instance, target, { operation: operation.name, input }, within);
+      ? askServerOperation(instance, by, getOperation(operation.name).name, input, within)
+      : askTarget(instance, by, target, { operation: operation.name, input }, within);
   if (!endsSomething({ operation: name, input })) return call(signal);
   ask(endingQuestion(says, operation.summary), async (answer) => {
     if (answer === true) await call(new AbortController().signal);

@@ -3,7 +3,9 @@ import { type Bindings, bindingRows, viewOperations } from "../../keys/bindings.
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import { keyNames } from "../../keys/names.ts";
 import { type Parameter, parametersOf } from "../../operations/parameters.ts";
+import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import type { Place } from "../switcher/places.ts";
 import type { Known, KnownOperation, Named } from "./suggest.ts";
 
@@ -32,6 +34,7 @@ export function parametersAt(name: string): readonly Parameter[] | null {
 
 export function knownFor(
   bindings: Bindings,
+  by: Acting,
   { places, recent }: { readonly places: readonly Place[]; readonly recent: readonly string[] },
 ): Known {
   const keysOf = (name: string): string => {
@@ -41,8 +44,9 @@ export function knownFor(
       .slice(0, 2)
       .join(" ");
   };
+  const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
   const own = Object.entries(viewOperations).map(([name, says]) => ({ name, says }));
-  const all = [...own, ...operations.map(({ name, summary }) => ({ name, says: summary }))];
+  const all = [...own, ...mayCall.map(({ name, summary }) => ({ name, says: summary }))];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all

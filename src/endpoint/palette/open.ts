@@ -2,19 +2,22 @@
 import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { OwnDialog } from "../attach/above.ts";
-import { places } from "../switcher/places.ts";
+import { type Place, places } from "../switcher/places.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./known.ts";
 import { Palette } from "./palette.ts";
 import { keepable, Remembered } from "./remembered.ts";
+import type { Known } from "./suggest.ts";
 
 export interface OpenPort {
   readonly instance: Instance;
   readonly bindings: Bindings;
-  /** Nothing of the session is kept on disk. */
-  readonly isPrivate: boolean;
+  readonly by: Acting;
+  /** The last lines of this account: kept on disk, of a private session here alone; false: another caller's they are not. */
+  readonly remembers: "always" | "here" | false;
   changed(): void;
   /** @returns what a line answered, if that is for the person to read @throws WshError */
   run(line: string, signal: AbortSignal): Promise<unknown>;
@@ -27,9 +30,11 @@ export interface OpenPort {
 }
 
 export function openPalette(port: OpenPort): OwnDialog {
-  const { instance, bindings } = port;
-  const remembered = new Remembered(instance, port.isPrivate);
-  let known = knownFor(bindings, { places: [], recent: remembered.lines });
+  const { instance, bindings, by } = port;
+  const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
+  const knownWith = (found: readonly Place[]): Known =>
+    knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
+  let known = knownWith([]);
   const palette = new Palette({
     get known() {
       return known;
@@ -38,16 +43,16 @@ export function openPalette(port: OpenPort): OwnDialog {
     run(line, signal) {
       // What cannot be called is not remembered.
       bindingOfPaletteLine(line);
-      remembered.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
+      remembered?.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
       return port.run(line, signal);
     },
     typed: (bytes) => port.typed(bytes),
     done: (said) => port.done(said),
     ...(port.failed === undefined ? {} : { failed: port.failed }),
   });
-  void places(instance, "windows").then(
+  void places(instance, "windows", by).then(
     (found) => {
-      known = knownFor(bindings, { places: found, recent: remembered.lines });
+      known = knownWith(found);
       port.changed();
     },
     // Without them, their names are typed.

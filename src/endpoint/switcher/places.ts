@@ -5,14 +5,17 @@
 import * as v from "valibot";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { findSession, listSessions } from "../../instance/registry/registry.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import { requireMay } from "../../operations/rights.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { formatTarget, parseTarget, type Target } from "../../protocol/names.ts";
+import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
 import { type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { Connection } from "../../wire/connection.ts";
-import { askProcess } from "../operations/ask-process.ts";
+import { askProcess, askServerOperation } from "../operations/ask-process.ts";
+import { findOwn } from "../operations/own-targets.ts";
 
 /** Longest wait for a process's answer, in ms; sessions asked for a list. */
 const ANSWER_MS = 1_000;
@@ -40,14 +43,15 @@ export interface Place {
   readonly urgency: number | null;
 }
 
-function ask(socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+function ask(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_MS);
-  return askProcess(socket, op, input, { ...(target === undefined ? {} : { target }), signal });
+  return askProcess(socket, op, input, { by, ...(target === undefined ? {} : { target }), signal });
 }
 
-/** All places of a kind; agents in the order in which they need a person. */
-export async function places(instance: Instance, kind: PlaceKind): Promise<Place[]> {
-  const entries = listSessions(instance).filter(({ ended, name, socket }) => {
+/** All places of a kind that a caller may see; agents in the order in which they need a person. */
+export async function places(instance: Instance, kind: PlaceKind, { caller: { only } }: Acting): Promise<Place[]> {
+  const entries = listSessions(instance).filter(({ ended, name, socket, session }) => {
+    if (only !== undefined && (session === null || sessionId(session) !== only)) return false;
     return !ended && name !== null && processState(socket) === "alive";
   });
   const infos = await Promise.all(
@@ -95,9 +99,9 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
 }
 
 /** The session, window or pane that a target names. @throws WshError session_not_found, host_unavailable */
-export async function placeOf(instance: Instance, target: string): Promise<Place> {
+export async function placeOf(instance: Instance, target: string, by: Acting): Promise<Place> {
   const parsed = parseTarget(target);
-  const entry = findSession(instance, parsed);
+  const entry = findOwn(instance, by, target);
   // A pane's process may not be the one that serves its session.
   const { socket } = listSessions(instance).find(({ session }) => session === entry.session) ?? entry;
   const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
@@ -122,36 +126,36 @@ function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "ses
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
 
 /** What a place shows now; null when it does not answer. */
-export async function preview(instance: Instance, { pane }: Place): Promise<readonly string[] | null> {
+export async function preview(instance: Instance, { pane }: Place, by: Acting): Promise<readonly string[] | null> {
   try {
     const socket = hostSocket(instance, Number(pane.slice(1)));
-    return v.parse(ScreenSchema, await ask(socket, "screen.get", { format: "plain" })).lines;
+    return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" })).lines;
   } catch {
     return null;
   }
 }
 
 /** Gives a window or pane the focus of its session. @throws WshError of that session, session_not_found */
-export async function focus(place: Place): Promise<void> {
-  if (place.kind !== "session") await act(place, place.kind === "window" ? "window.select" : "pane.select", {});
+export async function focus(place: Place, by: Acting): Promise<void> {
+  if (place.kind !== "session") await act(by, place, place.kind === "window" ? "window.select" : "pane.select", {});
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function close(place: Place): Promise<void> {
-  if (place.kind === "session") await act(place, "session.kill", { reason: "killed" });
-  else await act(place, place.kind === "window" ? "window.close" : "pane.close", {});
+export async function close(place: Place, by: Acting): Promise<void> {
+  if (place.kind === "session") await act(by, place, "session.kill", { reason: "killed" });
+  else await act(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function rename(place: Place, name: string): Promise<void> {
-  if (place.kind === "session") await act(place, "session.update", { name });
-  else if (place.kind === "window") await act(place, "window.update", { name });
-  else await act(place, "pane.update", { title: name });
+export async function rename(place: Place, name: string, by: Acting): Promise<void> {
+  if (place.kind === "session") await act(by, place, "session.update", { name });
+  else if (place.kind === "window") await act(by, place, "window.update", { name });
+  else await act(by, place, "pane.update", { title: name });
 }
 
-async function act({ target, socket, session }: Place, op: string, input: unknown): Promise<void> {
+async function act(by: Acting, { target, socket, session }: Place, op: string, input: unknown): Promise<void> {
   try {
-    await ask(socket, op, input, target);
+    await ask(by, socket, op, input, target);
   } catch (thrown) {
     if (processState(socket) === "alive") throw thrown;
     throw new WshError("session_not_found", `session '${session}' is not there any more`);
@@ -159,15 +163,29 @@ async function act({ target, socket, session }: Place, op: string, input: unknow
 }
 
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
-export async function create(instance: Instance, name: string): Promise<Place> {
+export async function create(instance: Instance, name: string, by: Acting): Promise<Place> {
+  requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
+  if (by.caller.via === undefined) await startHere(instance, name);
+  else
+    await askServerOperation(
+      instance,
+      by,
+      "sessions.create",
+      name === "" ? {} : { name },
+      AbortSignal.timeout(START_MS),
+    );
+  const all = await places(instance, "sessions", by);
+  const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
+  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has ended already`);
+  return made;
+}
+
+/** With this process's environment, as a person's own. */
+async function startHere(instance: Instance, name: string): Promise<void> {
   const { selfCommand } = await import("../../instance/launch/launch.ts");
   const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {
     ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: START_MS, killSignal: "SIGKILL" },
   });
   const [code, said] = await Promise.all([child.exited, new Response(child.stderr).text()]);
   if (code !== 0) throw new WshError("session_create_failed", said.split("\n")[0]?.replace(/^wsh: /, "") ?? "");
-  const all = await places(instance, "sessions");
-  const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
-  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has ended already`);
-  return made;
 }

@@ -12,6 +12,7 @@ import { theme } from "../../compositor/theme.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
@@ -46,6 +47,7 @@ export interface SwitcherPort {
   /** The session that the terminal shows. */
   readonly here: () => number;
   readonly readOnly: boolean;
+  readonly by: Acting;
   changed(): void;
   say(text: string): void;
   /** Goes there in this terminal; what is typed from now on is typed there. */
@@ -271,10 +273,11 @@ export class Switcher implements OwnDialog {
     if (mode !== "filter") this.enter("filter");
     if (mode === "filter" && !this.isLoaded) this.entersThen = true;
     else if (mode === "filter" && place !== undefined) this.leaveFor(place);
-    else if (mode === "rename" && about !== undefined && typed !== "") void this.act(() => rename(about, typed));
-    else if (mode === "close" && about !== undefined) void this.act(() => close(about));
+    else if (mode === "rename" && about !== undefined && typed !== "")
+      void this.act(() => rename(about, typed, this.port.by));
+    else if (mode === "close" && about !== undefined) void this.act(() => close(about, this.port.by));
     else if (mode === "create")
-      void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim())));
+      void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim(), this.port.by)));
   }
 
   private leaveFor(place: Place): void {
@@ -301,7 +304,7 @@ export class Switcher implements OwnDialog {
 
   private async renew(): Promise<void> {
     clearTimeout(this.timer ?? undefined);
-    const found = await places(this.port.instance, this.kind).catch(() => null);
+    const found = await places(this.port.instance, this.kind, this.port.by).catch(() => null);
     if (this.over) return;
     if (found !== null) this.all = found;
     if (this.chosen === "") {
@@ -325,7 +328,7 @@ export class Switcher implements OwnDialog {
     const place = this.place();
     if (this.over) return;
     if (place !== undefined) {
-      const lines = await preview(this.port.instance, place);
+      const lines = await preview(this.port.instance, place, this.port.by);
       if (this.over) return;
       if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
     }

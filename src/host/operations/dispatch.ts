@@ -6,7 +6,10 @@
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
-import { parseInput, requireAccess } from "../../operations/call.ts";
+import { findOwn } from "../../endpoint/operations/own-targets.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { parseInput } from "../../operations/call.ts";
+import { requireMay, targetsIn } from "../../operations/rights.ts";
 import { isForPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -33,14 +36,22 @@ const typing: ReadonlySet<string> = new Set(["input.send", "exec", "run"]);
 export async function operate(
   session: Session,
   request: PeerRequest,
-  { membership, promotion }: { readonly membership: Membership; readonly promotion: Promotion },
+  {
+    instance,
+    membership,
+    promotion,
+  }: {
+    readonly instance: Instance;
+    readonly membership: Membership;
+    readonly promotion: Promotion;
+  },
 ): Promise<unknown> {
   const operation = findOperation(request.op);
   const { pane } = session;
   if (operation === undefined || operation.scope === "server") {
     throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
   }
-  requireAccess(operation, request.access);
+  requireMay(request, operation, session.id, request.input);
   if (pane.endedAs === "lost" && operation.access !== "observe") {
     throw new WshError("session_lost", `session '${session.name}' is lost: its process is gone`);
   }
@@ -49,6 +60,8 @@ export async function operate(
   if (!isForPane(operation.name, target)) {
     await promotion.settled();
     if (membership.isMember || needsLayout(operation.name, input)) {
+      // Before there are several panes because of it.
+      for (const named of targetsIn(request, operation, request.input)) findOwn(instance, request, named);
       const about = target ?? (operation.scope === "layout" ? pane.id : undefined);
       const context = {
         ...{ caller, access, signal },

@@ -6,7 +6,9 @@
 import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
-import { parseInput, requireAccess } from "../../operations/call.ts";
+import { findOwn } from "../../endpoint/operations/own-targets.ts";
+import { parseInput } from "../../operations/call.ts";
+import { requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, inputSchema } from "../../operations/table.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
@@ -40,7 +42,8 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   }
   const { session } = split;
   const { signal, caller, access, target } = request;
-  requireAccess(operation, access);
+  requireMay(request, operation, session.id, request.input);
+  for (const named of targetsIn(request, operation, request.input)) findOwn(split.instance, request, named);
   const answered = request.op === "wait" ? await answerOf(session, request) : null;
   if (answered !== null) return answered;
   if (isForPane(operation.name, target)) throw split.elsewhere(target);

@@ -4,8 +4,10 @@
  */
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
+import * as v from "valibot";
+import { ActingSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { REQUEST_HEADERS } from "../../protocol/requests.ts";
+import { ACTING_HEADER, REQUEST_HEADERS } from "../../protocol/requests.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../auth/guard.ts";
 import type { RateLimit } from "../auth/rate-limit.ts";
 import type { Tickets } from "../auth/tickets.ts";
@@ -52,8 +54,7 @@ function limitRate(limit: RateLimit | undefined, c: AppContext): void {
 
 /** @throws WshError host_not_allowed, origin_not_allowed, auth_required, auth_invalid */
 function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
-  if (c.env.listener === "unix")
-    return { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null };
+  if (c.env.listener === "unix") return ofThisAccount(guard, c.req.header(ACTING_HEADER));
   const headers = { get: (name: string) => c.req.header(name) ?? null };
   const foreign = checkOrigin(guard, headers);
   if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);
@@ -66,6 +67,18 @@ function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
   const verdict = checkToken(guard, headers);
   if (!verdict.ok) throw new WshError(verdict.code, verdict.message);
   return verdict;
+}
+
+/** A process of this account, for itself or for a caller whose terminal it serves. @throws WshError invalid_request */
+function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Admitted {
+  const own = { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null } as const;
+  if (acting === undefined) return own;
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ActingSchema), acting);
+  if (!parsed.success) throw new WshError("invalid_request", `'${ACTING_HEADER}' says of no caller what it may do`);
+  const { access, caller } = parsed.output;
+  const { token: tokenName = own.tokenName, id: tokenId = tokenName } = caller.via ?? {};
+  const ended = tokens()?.find(({ id }) => id === tokenId)?.ended ?? null;
+  return { ...own, access, tokenName, tokenId, ended, ...(caller.only === undefined ? {} : { session: caller.only }) };
 }
 
 /** Lets pages of these origins only call and read (docs/security.md, TCP). */

@@ -6,7 +6,8 @@
 
 import type { Machines } from "../../cluster/machines.ts";
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
-import { type Call, type CallContext, requireAccess } from "../../operations/call.ts";
+import type { Call, CallContext } from "../../operations/call.ts";
+import { requireAccess, requireAllSessions } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -77,7 +78,7 @@ export class LinkEnd {
   async calledThere(machine: string, body: unknown, context: CallContext, asked: AskedOf): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     requireAccess(operation, context.access);
-    requireAll(context);
+    requireAllSessions(context, `${operation.name} on another machine`);
     const { once, deadline } = asked({ operation: operation.name, target: session, input });
     return this.options.machines.link(machine).call(operation.name, input as never, {
       caller,
@@ -129,7 +130,7 @@ export class LinkEnd {
 
   /** The socket of a session of a machine that this server reaches. @throws WshError machine_not_found, access_denied */
   streamThere(machine: string, target: string, context: CallContext): SessionRelay {
-    requireAll(context);
+    requireAllSessions(context, "a stream of another machine");
     const { open } = this.options.machines.link(machine).dial(target);
     return this.relay(context, true, open);
   }
@@ -152,9 +153,4 @@ export class LinkEnd {
       },
     });
   }
-}
-
-/** @throws WshError access_denied */
-function requireAll({ caller: { only } }: CallContext): void {
-  if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
 }

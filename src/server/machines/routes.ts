@@ -5,6 +5,7 @@
 import type { Hono } from "hono";
 import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
+import { requireAllSessions } from "../../operations/rights.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
@@ -34,8 +35,10 @@ export class LinkRoutes {
     app.get("/link", (c) =>
       passedOn(c, async () => {
         const machine = c.req.query("machine");
+        const by = contextOf(c);
+        if (machine !== undefined) requireAllSessions(by, "another machine");
         // Times are told to us, by our clock.
-        return c.json(machine === undefined ? this.hello() : { ...(await this.there(machine)), now: Date.now() });
+        return c.json(machine === undefined ? this.hello(by) : { ...(await this.there(machine)), now: Date.now() });
       }),
     );
     app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
@@ -60,11 +63,12 @@ export class LinkRoutes {
     return c.json({ result: await result });
   }
 
-  private hello(): LinkHello {
+  private hello({ caller: { only } }: CallContext): LinkHello {
     const { hostname, serverId } = this.options.state;
     const { tags, ...standing } = this.options.standing();
     const own = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
-    return { ...own, ...standing, tags: [...tags] };
+    // What else runs here is not one session's.
+    return only === undefined ? { ...own, ...standing, tags: [...tags] } : own;
   }
 
   private async there(machine: string): Promise<LinkHello> {

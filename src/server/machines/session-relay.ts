@@ -2,14 +2,14 @@
  * The far end of a link's stream, a WebSocket or what comes over a fleet's NATS servers, connected to the socket of one of
  * our session processes. The session process trusts whoever connects to it, so what comes from there is read message by
  * message: the access is the one that admitted the connection, the caller is named by us, and nothing of the other
- * machine's own (terminals, sockets, agents of ssh) passes, which could coincide with something here. What goes back is
- * passed on unread. Neither direction holds more than a credit (protocol/credit.ts).
+ * machine's own (terminals, sockets, agents of ssh) passes, which could coincide with something here. What it may do is
+ * decided there (operations/rights.ts). What goes back is passed on unread. Neither direction holds more than a credit (protocol/credit.ts).
  */
 import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
-import { requireAccess } from "../../operations/call.ts";
+import { requireMay, streamRequests } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
-import { type Access, type Acting, accessCovers, callerLabel } from "../../protocol/caller.ts";
+import { type Acting, accessCovers, callerLabel } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -26,26 +26,6 @@ import { ownedBy } from "../../protocol/requests.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
-
-/** What a stream may ask of a session process besides operations, by the access it takes. */
-const streamRequests: Readonly<Record<string, Access>> = {
-  "host.ping": "observe",
-  "host.resolve": "observe",
-  "host.attach": "observe",
-  "host.client": "observe",
-  "host.subscribe": "observe",
-  "host.follow": "observe",
-  "host.raw": "observe",
-  "host.window": "observe",
-  "host.written": "observe",
-  "host.release": "observe",
-  "host.give_back": "observe",
-  "host.colors": "observe",
-  "host.help": "observe",
-  "host.look": "observe",
-  "host.focus": "observe",
-  "host.command": "operate",
-};
 
 /** Fields of host.attach that name something of the other machine. */
 const ownFields = ["terminal", "around", "environment"] as const;
@@ -185,8 +165,6 @@ export class SessionRelay implements WebSocketEndpoint {
       return encodeJsonMessage(type, { ...hello, role: role === "attach" ? "attach" : "cli" });
     }
     if (type === messageTypes.request) return this.request(v.parse(RequestSchema, messageJson({ type, payload })));
-    const isInput = type === messageTypes.input || type === messageTypes.resize;
-    if (isInput && !accessCovers(this.options.by.access, "operate")) return null;
     return encodeMessage(type, payload);
   }
 
@@ -212,21 +190,14 @@ export class SessionRelay implements WebSocketEndpoint {
 
   /** @throws WshError access_denied, unknown_method */
   private requireAllowed({ op, input }: Request): void {
-    const { access, caller } = this.options.by;
-    const needed = streamRequests[op];
-    if (needed !== undefined) {
-      if (accessCovers(access, needed)) return;
-      throw new WshError("access_denied", `'${op}' takes the access '${needed}'; this caller has '${access}'`);
-    }
-    const operation = findOperation(op);
-    if (operation === undefined || operation.scope === "server") {
+    const { by } = this.options;
+    const access = streamRequests[op];
+    const asked = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
+    if (asked === undefined || asked.scope === "server") {
       throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
     }
-    requireAccess(operation, access);
-    const renames = op === "session.update" && typeof input === "object" && input !== null && "name" in input;
-    if (caller.only !== undefined && (renames || operation.scope === "layout")) {
-      throw new WshError("access_denied", `'${op}' concerns more than the only session of this token`);
-    }
+    // In which session it is now, the process knows that has it.
+    requireMay(by, asked, by.caller.only ?? null, input);
   }
 
   private inputOf({ op, input }: Request): unknown {

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
+import { requireAllSessions } from "../../operations/rights.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -44,7 +45,7 @@ export class HostsEverywhere implements StreamedHosts {
     only: string | undefined,
     wantsPane: boolean,
   ): Promise<StreamedHost> {
-    if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
+    requireAllSessions({ caller: only === undefined ? {} : { only } }, "a stream of another machine");
     parseTarget(target);
     const link = this.machines.link(machine);
     const { connection, hello } = await Connection.open(link.dial(target), "cli");

@@ -2,11 +2,11 @@
  * Routes a call to its handler: server operations here, session operations to their session process, unparsed. The one
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
-import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
+import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
+import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
-  type OperationName,
   type OperationOutput,
   type ParsedInput,
   type ServerOperationName,
@@ -35,24 +35,25 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const machine = far.machineOf(name, input, context);
     if (place !== null && context.isFar !== true) {
       requireOpen(input, context);
-      requireOpenTo(`${name} on another machine`, context.caller.only);
+      requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
       return (await far.create(place, input as never, context)) as never;
     }
     if (machine !== null) {
-      requireOpenTo(`${name} on another machine`, context.caller.only);
+      requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
       return far.call(machine, name, input, context);
     }
     if (operation.scope === "server") {
-      requireOpenTo(name, context.caller.only);
+      requireMay(context, operation, null);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
       return (await handler(parseInput(operation, input), context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     requireUsable(input);
-    if (context.caller.only !== undefined) await requireOwnBusiness(hosts, name, input, context.caller.only);
+    const { only } = context.caller;
+    for (const named of targetsIn(context, operation, input)) await hosts.find(named, only);
     const calls = { ...context, session: context.session };
     const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
     const target = context.session;
@@ -61,6 +62,8 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
       return { found, host: isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found) };
     };
     const { found, host } = await orOfSuccessor(reach);
+    // A view's pane may be another session's.
+    requireMay(context, operation, host.info.id, input);
     context.reached?.(host.info);
     const { access, caller, signal, once, deadline } = context;
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
@@ -91,34 +94,4 @@ async function orOfSuccessor<T>(ask: () => Promise<T>, again = ask): Promise<T> 
 function withPane(result: unknown, pane: string): unknown {
   const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
   return takesFacts ? { ...result, pane } : result;
-}
-
-/** What a token for one session may ask of the server: the list shows it that session alone. */
-const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
-
-/** @throws WshError access_denied */
-export function requireOpenTo(name: string, only: string | undefined): void {
-  if (only === undefined || openToOneSession.has(name)) return;
-  throw new WshError("access_denied", `'${name}' concerns more than session '${only}', the only one of this token`);
-}
-
-/**
- * Whether a name is free would tell which other sessions exist; a view would show them, and a move would change them.
- * @throws WshError access_denied, session_not_found
- */
-async function requireOwnBusiness(hosts: Hosts, name: OperationName, input: unknown, only: string): Promise<void> {
-  if (typeof input !== "object" || input === null) return;
-  if (name === "session.update" && "name" in input) {
-    throw new WshError("access_denied", "a token for one session does not rename it");
-  }
-  if (getOperation(name).scope !== "layout") return;
-  const named = [...viewsIn(input), ...(name === "pane.move" && "to" in input ? [input.to] : [])];
-  for (const target of named) if (typeof target === "string") await hosts.find(target, only);
-}
-
-/** Targets that a pane is to show, in an input of windows and panes. */
-function viewsIn(input: unknown): unknown[] {
-  if (typeof input !== "object" || input === null) return [];
-  const own = "view" in input ? [input.view] : [];
-  return [...own, ...Object.entries(input).flatMap(([key, value]) => (key === "env" ? [] : viewsIn(value)))];
 }

@@ -3,7 +3,8 @@
  * session's process does is remembered there as well, so that it survives this server; what makes sessions is remembered
  * by the registry (instance/registry/made-requests.ts). The rest is known to this server alone.
  */
-import { type Call, requireAccess } from "../../operations/call.ts";
+import type { Call } from "../../operations/call.ts";
+import { requireAccess } from "../../operations/rights.ts";
 import { getOperation } from "../../operations/table.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { OnceMemory } from "../../wire/once.ts";

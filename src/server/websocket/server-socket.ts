@@ -5,6 +5,7 @@
  */
 
 import type { Operation } from "../../operations/define.ts";
+import { requireAllSessions } from "../../operations/rights.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -122,8 +123,7 @@ export class ServerSocket extends JsonSocket {
 
   /** Events of other machines' sessions, until it is asked for others or none. */
   private async subscribeMachines(request: JsonRequest): Promise<void> {
-    const { only } = this.options.context.caller;
-    if (only !== undefined) throw new WshError("access_denied", "a token for one session reaches no other machine");
+    requireAllSessions(this.options.context, "subscribe_machines");
     const { machines } = parse(MachinesSubscriptionSchema, request.params);
     this.options.farEvents.requireKnown(machines ?? []);
     this.machines?.[Symbol.dispose]();

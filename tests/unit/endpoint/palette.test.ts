@@ -8,9 +8,13 @@ import { suggest } from "../../../src/endpoint/palette/suggest.ts";
 import { defaultBindings, viewOperations } from "../../../src/keys/bindings.ts";
 import { wordsOf } from "../../../src/keys/line.ts";
 import { findOperation, operations } from "../../../src/operations/table.ts";
+import { byKeys } from "../../../src/protocol/caller.ts";
 import { ending } from "../../../src/session/windows/asked-first.ts";
 
-const known = knownFor(defaultBindings, { places: [], recent: ["pane.zoom", "window.close"] });
+const known = knownFor(defaultBindings, byKeys({ access: "admin", caller: {} }), {
+  places: [],
+  recent: ["pane.zoom", "window.close"],
+});
 const offered = (line: string, caret = line.length) => suggest(line, caret, known);
 const labels = (line: string, caret?: number) => offered(line, caret).items.map(({ label }) => label);
 

@@ -1,0 +1,268 @@
+/** Streams, and what keys, clicks and lines do at a terminal that another machine attaches: no further than its token. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { HttpLink } from "../../src/cluster/http-link.ts";
+import { TcpWay } from "../../src/cluster/tcp-way.ts";
+import { StreamEndSchema } from "../../src/protocol/control.ts";
+import { parseAddress } from "../../src/protocol/machines.ts";
+import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
+import { Connection } from "../../src/wire/connection.ts";
+import { Gateway } from "../support/server.ts";
+import { attachment, personContext } from "../support/terminals/attached-peer.ts";
+import { until } from "../support/until.ts";
+
+setDefaultTimeout(60_000);
+
+let gateway: Gateway;
+const tokens: Record<string, string> = {};
+
+beforeAll(async () => {
+  gateway = await Gateway.start({ args: ["--audit"], env: { WSH_STATUS: "on" } });
+  for (const name of ["pub", "hidden"]) await gateway.create({ name });
+  for (const access of ["observe", "operate"]) {
+    tokens[access] = (await gateway.ok("token", "create", access, "--access", access)).trim();
+    tokens[`one-${access}`] = (
+      await gateway.ok("token", "create", `one-${access}`, "--access", access, "--session", "pub")
+    ).trim();
+  }
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+/** A terminal of another machine, as far as it can be seen from there. */
+class FarTerminal implements Disposable {
+  private text = "";
+  end: string | null = null;
+
+  private constructor(readonly connection: Connection) {
+    connection.listen({
+      message: (message) => {
+        if (message.type === messageTypes.end) this.end = v.parse(StreamEndSchema, messageJson(message)).reason;
+        else this.text += Buffer.from(message.payload).toString();
+      },
+      close: () => {
+        this.end ??= "closed";
+      },
+    });
+  }
+
+  static async open(token: string, target: string): Promise<FarTerminal> {
+    const address = parseAddress(gateway.origin);
+    if (address.kind !== "http") throw new Error(gateway.origin);
+    const link = new HttpLink("far", new TcpWay(address, tokens[token] ?? "", null));
+    const { connection } = await Connection.open(link.dial(target), "attach");
+    return new FarTerminal(connection);
+  }
+
+  static async attach(token: string, target: string, asked: object = {}): Promise<FarTerminal> {
+    const terminal = await FarTerminal.open(token, target);
+    await terminal.ask("host.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false, ...asked });
+    return terminal;
+  }
+
+  /** It says of itself that it may do everything. @returns the answer, or the error's code */
+  ask(op: string, input: unknown): Promise<unknown> {
+    return this.connection.request(op, input, personContext).catch((thrown) => thrown.code);
+  }
+
+  type(keys: string): void {
+    this.connection.sendBytes(messageTypes.input, new TextEncoder().encode(keys));
+  }
+
+  /** Everything that it was shown so far. */
+  get shown(): string {
+    return this.text;
+  }
+
+  async sees(text: string): Promise<void> {
+    await until(`'${text}' at the far terminal`, () => this.text.includes(text));
+  }
+
+  async line(line: string): Promise<void> {
+    await this.ask("host.command", { key: `:${line}` });
+  }
+
+  [Symbol.dispose](): void {
+    this.connection.close();
+  }
+}
+
+async function names(): Promise<string[]> {
+  return (await (await gateway.unix("/sessions")).json()).map(({ name }: { name: string }) => name).sort();
+}
+
+function audited(): Record<string, unknown>[] {
+  const text = fs.readFileSync(join(gateway.instance.stateDir, "t.audit.log"), "utf8");
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+describe("what is called at a far terminal", () => {
+  test.each([
+    ["sessions.create name=made", "only one of this token"],
+    ["server.persist.set persistent=true", "takes the access 'admin'"],
+    ["input.send data=typed session=hidden", "no session 'hidden'"],
+    ["session.kill session=hidden", "no session 'hidden'"],
+    ["session.update name=taken", "does not rename it"],
+    ["pane.split view=hidden", "no session 'hidden'"],
+    ["view.go session=hidden", "no session 'hidden'"],
+  ])("by a token of one session: '%s' is refused", async (line, says) => {
+    using terminal = await FarTerminal.attach("one-operate", "pub");
+    await terminal.line(line);
+    await terminal.sees(says);
+    expect(await names()).toEqual(["hidden", "pub"]);
+    expect(terminal.shown).not.toContain("hidden$");
+  });
+
+  test("keys that the client has bound itself call no more", async () => {
+    const bindings = {
+      A: { operation: "session.kill", input: { reason: "killed" }, target: "hidden", says: "kills" },
+      B: { operation: "server.persist.set", input: { persistent: true }, says: "persists" },
+      C: { operation: "session.update", input: { name: "taken" }, says: "renames" },
+    };
+    using terminal = await FarTerminal.attach("one-operate", "pub", { bindings });
+    for (const key of Object.keys(bindings)) await terminal.ask("host.command", { key });
+    for (const says of ["no session 'hidden'", "takes the access", "does not rename it"]) await terminal.sees(says);
+    expect(await names()).toEqual(["hidden", "pub"]);
+    const { persistent } = await (await gateway.unix("/server/persist")).json();
+    expect(persistent).toBe(true);
+  });
+
+  test("switcher and palette of a token of one session know that one alone", async () => {
+    await gateway.type("hidden", "echo se''cret-text\r");
+    await gateway.shows("hidden", /^secret-text$/m);
+    using terminal = await FarTerminal.attach("one-operate", "pub");
+    for (const view of ["view.sessions", "view.windows", "view.agents", "view.command"]) {
+      await terminal.line(view);
+      await Bun.sleep(300);
+      // What would end the session that is chosen, and go to the next.
+      terminal.type("hidden");
+      await Bun.sleep(50);
+      terminal.type("\x18");
+      terminal.type("y\x1b[B\r\x1b");
+      await Bun.sleep(300);
+    }
+    // Its click on the status line opens the same switcher.
+    terminal.type("\x1b[<0;1;24M\x1b[<0;1;24m");
+    await Bun.sleep(300);
+    expect(terminal.shown.replaceAll("> hidden", "")).not.toMatch(/secret-text|hidden {2}/);
+    expect(await names()).toContain("hidden");
+    const palette = join(gateway.instance.stateDir, "t.palette");
+    expect(fs.existsSync(palette) ? fs.readFileSync(palette, "utf8") : "").not.toContain("view.");
+  });
+
+  test("in its own session it may do what its access says, recorded with its token's name", async () => {
+    using terminal = await FarTerminal.attach("one-operate", "pub");
+    await terminal.line("session.update add_tags=tagged");
+    await until("the tag", async () => {
+      const info = await (await gateway.unix("/sessions/pub")).json();
+      return info.tags.includes("tagged");
+    });
+    const record = audited().findLast(({ msg }) => msg === "session.update");
+    expect(record).toMatchObject({ token: "one-operate", result: "ok" });
+  });
+
+  test("an operate token reaches all sessions by operate, the server by no more, and is named", async () => {
+    using terminal = await FarTerminal.attach("operate", "pub");
+    await terminal.line("server.persist.set persistent=false");
+    await terminal.sees("takes the access 'admin'");
+    await terminal.line("sessions.create name=made");
+    await until("the session", async () => (await names()).includes("made"));
+    await terminal.line("session.update session=made add_tags=by-key");
+    await until("the tag", async () => (await (await gateway.unix("/sessions/made")).json()).tags.length === 1);
+    const mine = audited().filter(({ token }) => token === "operate");
+    expect(mine.map(({ msg }) => msg)).toEqual(expect.arrayContaining(["sessions.create", "session.update"]));
+    await gateway.ok("kill", "made");
+  });
+});
+
+describe("a terminal that only looks", () => {
+  test.each(["observe", "one-observe"])("changes nothing, by the token '%s'", async (token) => {
+    const before = JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
+    using terminal = await FarTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
+    const colors = { foreground: { r: 1, g: 2, b: 3 }, background: { r: 4, g: 5, b: 6 } };
+    await terminal.ask("host.colors", colors);
+    terminal.type("echo typed\r\x1b[<0;1;1M");
+    terminal.connection.send(messageTypes.resize, { rows: 5, cols: 20 });
+    for (const op of ["host.help", "host.focus", "host.give_back", "host.release", "host.written"])
+      await terminal.ask(op, { shown: true, on: true, bytes: 1, pictures: 1 });
+    await terminal.ask("host.look", { keys: "vi" });
+    await terminal.line("session.update add_tags=never");
+    terminal.type("Vy");
+    expect(await terminal.ask("session.update", { tags: ["never"] })).toBe("access_denied");
+    expect(await terminal.ask("buffer.set", { text: "x" })).toBeString();
+    await gateway.type("pub", "printf '\\033]11;?\\033\\\\'; read -t 1 -r x; echo\r");
+    await terminal.ask("host.ping", {});
+    const screen = await gateway.ok("screen", "pub");
+    expect(screen).not.toContain("echo typed");
+    expect(screen).not.toContain("0404/0505");
+    const after = JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
+    expect(after).toBe(before);
+  });
+
+  const facts = ({ rows, cols, tags, windows }: Record<string, unknown>) => ({
+    ...{ rows, cols, tags },
+    windows: JSON.parse(JSON.stringify(windows), (key, value) => (key === "panes" ? value.length : value)),
+  });
+});
+
+describe("a pane that goes to another session", () => {
+  test("takes no caller of the first with it", async () => {
+    const made = await gateway.ok("split", "pub", "--json");
+    const pane = JSON.parse(made).pane as string;
+    const headers = { Authorization: `Bearer ${tokens["one-operate"]}` };
+    const path = `/sessions/${encodeURIComponent(pane)}`;
+    const raw = await gateway.ws(`${path}/ws/raw`, headers);
+    const json = await gateway.ws(`${path}/ws/json`, headers);
+    await json.call("subscribe", { events: ["screen"] });
+    const server = await gateway.ws("/ws/json", headers);
+    await server.call("subscribe", { events: ["screen"] }, { session: pane });
+    using terminal = await FarTerminal.attach("one-operate", pane);
+    using followed = await FarTerminal.open("one-operate", pane);
+    await followed.ask("host.raw", { snapshot: false, read_only: false });
+    const waits = [
+      gateway.tcp(`${path}/wait`, {
+        json: { any_of: [{ type: "text", text: "said-there" }] },
+        token: tokens["one-operate"] ?? "",
+      }),
+      gateway.tcp("/link/call", {
+        json: {
+          op: "wait",
+          session: pane,
+          input: { any_of: [{ type: "text", text: "said-there" }] },
+          caller: { kind: "cli", id: "x" },
+        },
+        token: tokens["one-operate"] ?? "",
+      }),
+    ];
+    await Bun.sleep(200);
+    await gateway.ok("pane", "move", pane, "--to", "hidden");
+    for (const answer of waits) expect((await answer).status).toBe(404);
+    await Promise.all([raw.closed, json.closed]);
+    await until("the streams to end", () => terminal.end !== null && followed.end !== null);
+    const heard = server.messages.length;
+    await gateway.type(encodeURIComponent(pane), "echo said''-there\r");
+    await gateway.shows(pane, /^said-there$/m);
+    raw.socket.send("echo by-guest\r");
+    expect((await server.call("list_sessions")).error ?? null).toBeNull();
+    expect(JSON.stringify(server.messages.slice(heard))).not.toContain("said-there");
+    expect(await gateway.ok("screen", pane)).not.toContain("by-guest");
+    for (const stream of [raw.text, terminal.shown, JSON.stringify(json.messages)])
+      expect(stream).not.toContain("said-there");
+  });
+});
+
+test("what a link says of a machine to a token of one session is nothing of the others", async () => {
+  const ask = async (path: string, token: string) => gateway.tcp(path, { token: tokens[token] ?? "" });
+  const own = await (await ask("/link", "one-operate")).json();
+  expect(own).not.toHaveProperty("load");
+  expect(own).not.toHaveProperty("sessions");
+  expect(await (await ask("/link", "observe")).json()).toMatchObject({ sessions: 2 });
+  const refused = await ask("/link?machine=m1", "one-operate");
+  expect([refused.status, (await refused.json()).error.code]).toEqual([403, "access_denied"]);
+});
