@@ -16,6 +16,7 @@ const entrypoints = [join(root, "src/main.ts")];
 let page: ReturnType<typeof buildPage> | undefined;
 
 async function compile(outfile: string, target?: string): Promise<void> {
+  const isLinux = target === undefined ? process.platform === "linux" : target.startsWith("linux");
   page ??= buildPage(join(root, "dist/web"));
   const result = await Bun.build({
     entrypoints,
@@ -28,6 +29,8 @@ async function compile(outfile: string, target?: string): Promise<void> {
       outfile,
       autoloadDotenv: false,
       autoloadBunfig: false,
+      // Bun ends at once where the path of its directory cannot be found: in one that was deleted, too.
+      ...(isLinux ? { execArgv: ["--cwd=/proc/self/cwd"] } : {}),
       ...(target === undefined ? {} : { target: `bun-${target}` as Bun.Build.CompileTarget }),
     },
   });

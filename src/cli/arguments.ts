@@ -1,4 +1,5 @@
 /** Parses arguments and options that several commands share. */
+import { isAbsolute, resolve } from "node:path";
 
 /** The command line is wrong: exit code 2, and nothing is attempted. */
 export class UsageError extends Error {
@@ -24,6 +25,11 @@ export function wholeNumber(min: number): (text: string) => number {
 /** Collects an option that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+/** A path seen from the current directory, which is asked for only where the path needs it. */
+export function absolute(path: string): string {
+  return isAbsolute(path) ? path : resolve(process.cwd(), path);
 }
 
 /** For durations given in seconds; returns ms. */

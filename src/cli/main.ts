@@ -65,9 +65,17 @@ function report(thrown: unknown, args: readonly string[]): number {
     return failed(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
   }
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
+  if (isDirectoryGone(thrown)) {
+    return failed("the current directory was deleted", "Go to another one, or name one with --cwd.", FAILURE);
+  }
   const error = WshError.from(thrown);
   if (error.code === "internal_error" && process.env.WSH_LOG === "debug") complain(Bun.inspect(thrown));
   return failed(error.message, error.code === "internal_error" ? "" : error.hintAt("cli"), FAILURE);
+}
+
+/** Only what needs the directory asks for it. */
+function isDirectoryGone(thrown: unknown): boolean {
+  return thrown instanceof Error && "syscall" in thrown && thrown.syscall === "uv_cwd";
 }
 
 function helpHint(args: readonly string[]): string {

@@ -225,7 +225,11 @@ export const CreateSessionSchema = v.object({
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
 });
 /** Result of making a session: the session, and the place in its output that the caller has seen. */
-export const CreatedSessionSchema = v.object({ ...SessionInfoSchema.entries, output_cursor: v.number() });
+export const CreatedSessionSchema = v.object({
+  ...SessionInfoSchema.entries,
+  output_cursor: v.number(),
+  warnings: v.optional(v.array(v.string())),
+});
 export type CreatedSession = v.InferOutput<typeof CreatedSessionSchema>;
 
 export const UpdateSessionSchema = v.object({

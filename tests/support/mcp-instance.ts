@@ -60,7 +60,7 @@ export class McpInstance extends Wsh {
     );
   }
 
-  private async connect(mode: Era, transport: Parameters<Client["connect"]>[0]): Promise<Client> {
+  async connect(mode: Era, transport: Parameters<Client["connect"]>[0]): Promise<Client> {
     const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
     await client.connect(transport);
     this.owned.push(client);

@@ -29,7 +29,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       await runBridge({
         instance,
-        cwd: process.cwd(),
+        cwd: ownDirectory(),
         environment: (stopped) => withLoginPath(instance, process.env, stopped),
         tools,
         session,
@@ -38,4 +38,13 @@ export function register(program: Command): void {
         token,
       });
     });
+}
+
+/** Also the path of one that was deleted: the server says then where it runs commands instead. */
+function ownDirectory(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env.PWD;
+  }
 }

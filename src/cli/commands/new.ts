@@ -1,12 +1,11 @@
 /** `wsh new`: starts a session in the background. */
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import * as v from "valibot";
 import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
-import { collect, UsageError, variables } from "../arguments.ts";
+import { absolute, collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -146,7 +145,7 @@ async function newByLayout(
     import("../panes/layout-file.ts"),
     import("../panes/start-layout.ts"),
   ]);
-  const { windows, warnings } = readLayout(layout, resolve(options.cwd ?? "."));
+  const { windows, warnings } = readLayout(layout, absolute(options.cwd ?? "."));
   warnings.forEach(warn);
   const { command = null, cwd, shell = null, env, stdin } = firstProgram(windows);
   const create = createOf(name, null, options);

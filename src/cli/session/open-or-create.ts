@@ -1,9 +1,8 @@
 /** `--create`: the session of a name, made if there is none. */
-import { resolve } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import { variables } from "../arguments.ts";
+import { absolute, variables } from "../arguments.ts";
 import { SessionClient } from "./client.ts";
 import { startSession } from "./start.ts";
 
@@ -22,7 +21,7 @@ export async function openOrCreate(
   const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
   const variablesOf = env === undefined ? null : variables(env);
   const place = {
-    ...(cwd === undefined ? {} : { cwd: resolve(cwd) }),
+    ...(cwd === undefined ? {} : { cwd: absolute(cwd) }),
     ...(variablesOf === null ? {} : { env: variablesOf }),
   };
   try {

@@ -2,6 +2,7 @@
  * Starts a session from this command line: its process is our child, so it inherits our umask, limits, directory and
  * environment.
  */
+import { isAbsolute } from "node:path";
 import * as v from "valibot";
 import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
@@ -46,7 +47,8 @@ export async function startSession(
     ...stdin,
     ...stdout,
     env: process.env,
-    cwd: process.cwd(),
+    // Where the session says where it starts, ours is not needed: it may have been deleted.
+    cwd: typeof create.cwd === "string" && isAbsolute(create.cwd) ? create.cwd : process.cwd(),
   };
   const spec = hostSpecOf(instance, create, starter);
   const report = v.parse(ReportSchema, await startHost(instance, spec));

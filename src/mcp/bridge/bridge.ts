@@ -36,7 +36,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface BridgeOptions {
   readonly instance: Instance;
-  readonly cwd: string;
+  readonly cwd: string | undefined;
   /** The environment that the agent's sessions, and a server started here, begin with. Asked once. */
   readonly environment: (stopped: AbortSignal) => Promise<Environment>;
   readonly tools: "core" | "all" | "machines";
@@ -60,7 +60,7 @@ function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environm
   return fitHello({
     wsh_mcp: MCP_SOCKET_VERSION,
     version: VERSION,
-    cwd,
+    ...(cwd === undefined ? {} : { cwd }),
     env: Object.fromEntries(kept),
     tools,
     ...(session === undefined ? {} : { session }),

@@ -1,4 +1,5 @@
 /** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
+import fs from "node:fs";
 import os from "node:os";
 import * as v from "valibot";
 import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
@@ -61,7 +62,16 @@ export async function createSession(
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
   // The caller has read nothing yet, whatever the shell has printed by now.
-  return { ...info, output_cursor: firstCursor(info.pane_id) };
+  const lost = create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd) ? context.cwd : null;
+  const warnings =
+    lost === null
+      ? {}
+      : { warnings: [`the caller's directory '${lost}' does not exist: it runs in the home directory`] };
+  return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
+}
+
+function isDirectory(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** What was made for this request before. @throws WshError outcome_unknown where that is not remembered any more */

@@ -7,7 +7,7 @@ import type { OperationOutput, ParsedInput } from "../../../operations/table.ts"
 import { MAX_PARALLEL, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
-import type { SessionInfo } from "../../../protocol/session.ts";
+import type { CreatedSession } from "../../../protocol/session.ts";
 import type { Hosts } from "../../hosts/session-hosts.ts";
 import { askedForStep, requireNotBegun } from "./once.ts";
 import { PipelineFiles, type StepFiles } from "./pipeline.ts";
@@ -22,7 +22,7 @@ export type CreateSession = (
   input: ParsedInput<"sessions.create">,
   context: CallContext,
   files?: StepFiles,
-) => Promise<SessionInfo>;
+) => Promise<CreatedSession>;
 
 export async function execFresh(
   hosts: Hosts,
@@ -147,5 +147,7 @@ async function runInOwnSession(
     context,
     { ...(stdin_path === undefined ? {} : { stdin_path }), ...(stdout_path === undefined ? {} : { stdout_path }) },
   );
-  return awaitStep(await hosts.find(info.id), input, step, waitMs, context, { session: info.name });
+  const result = await awaitStep(await hosts.find(info.id), input, step, waitMs, context, { session: info.name });
+  const warnings = [...(info.warnings ?? []), ...(result.warnings ?? [])];
+  return warnings.length === 0 ? result : { ...result, warnings };
 }
