@@ -29,6 +29,12 @@ describe("a browser", () => {
     expect((await gateway.tcp("/sessions", { token })).status).toBe(200);
     expect(await browser.login()).not.toBe(token);
     expect((await gateway.ok("token", "list")).split("\n").find((line) => line.includes("browser"))).toContain("admin");
+    // The same key is the same browser.
+    const { device } = browser;
+    const listed = await gateway.ok("token", "list");
+    expect((await browser.register(await code())).status).toBe(201);
+    expect(browser.device).toBe(device);
+    expect(await gateway.ok("token", "list")).toBe(listed);
   });
 
   test("uses a code once", async () => {
@@ -46,7 +52,7 @@ describe("a browser", () => {
     expect((await elsewhere.session()).status).toBe(403);
     const signed = await browser.signed();
     expect((await browser.post("/auth/session", signed)).status).toBe(200);
-    expect((await browser.post("/auth/session", signed)).status).toBe(403);
+    expect((await browser.post("/auth/session", signed)).status).toBe(409);
     const other = await Browser.create(gateway);
     expect(
       (await browser.post("/auth/session", { ...(await browser.signed()), signature: await other.sign("x") })).status,

@@ -60,7 +60,28 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
   await shows(page, /helloagain/);
   expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
 
-  const [{ name }] = JSON.parse(await gateway.ok("token", "list", "--json"));
+  // A server that ends between a challenge and its answer refuses nobody for ever.
+  await page.setRequestInterception(true);
+  let isRestarted = false;
+  page.on("request", async (request) => {
+    if (!isRestarted && request.url().endsWith("/auth/session")) {
+      isRestarted = true;
+      await gateway.end("SIGKILL");
+      await gateway.serve();
+    }
+    await request.continue();
+  });
+  await gateway.end("SIGKILL");
+  await page.waitForSelector(".lost");
+  await gateway.serve();
+  await page.waitForSelector(".tile .dot.live");
+  expect(isRestarted).toBe(true);
+  // Another code makes no other browser of it.
+  await page.goto(JSON.parse(await gateway.ok("open", "mine", "--json")).address);
+  await page.waitForSelector(".tile .dot.live");
+
+  const [{ name }, ...others] = JSON.parse(await gateway.ok("token", "list", "--json"));
+  expect(others).toEqual([]);
   await gateway.ok("token", "revoke", name);
   await until(
     "the page to be put out",

@@ -36,7 +36,7 @@ export const devices = new PrivateList<Device>(
   "devices",
 );
 
-/** @param kind what the browser calls itself: `chrome` */
+/** The device of this key, which is made unless it is there. @param kind what the browser calls itself: `chrome` */
 export async function addDevice(
   instance: Instance,
   { kind, origin, key }: { readonly kind: string; readonly origin: string; readonly key: string },
@@ -44,6 +44,11 @@ export async function addDevice(
   const now = Date.now();
   let added: Device | undefined;
   await devices.change(instance, (known) => {
+    const same = known.find((each) => each.key === key && each.origin === origin);
+    if (same !== undefined) {
+      added = { ...same, used_at: now };
+      return known.map((each) => (each === same ? { ...same, used_at: now } : each));
+    }
     const kept = known.toSorted((a, b) => b.used_at - a.used_at).slice(0, MAX_DEVICES - 1);
     const numbers = kept.map(({ name }) => (name.startsWith(`${kind}-`) ? Number(name.slice(kind.length + 1)) : 0));
     const name = `${kind}-${Math.max(0, ...numbers) + 1}`;

@@ -4,7 +4,7 @@
  * minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
  */
 import type { Instance } from "../../instance/paths.ts";
-import { addDevice, type Device, noteUse } from "../../instance/secrets/devices.ts";
+import { addDevice, type Device, devices, noteUse } from "../../instance/secrets/devices.ts";
 import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
@@ -89,7 +89,10 @@ export class Login {
     return nonce;
   }
 
-  /** A bearer for a browser that has signed its challenge. @throws WshError auth_invalid */
+  /**
+   * A bearer for a browser that has signed its challenge. A browser gives its key up for `auth_invalid`, so only what will
+   * be refused for ever is that. @throws WshError auth_invalid, request_conflict: it signs another one, unsafe_path
+   */
   async answer(given: {
     readonly device: string;
     readonly nonce: string;
@@ -99,9 +102,15 @@ export class Login {
     const { nonce, signature, origin } = given;
     const asked = this.challenges.get(nonce);
     this.challenges.delete(nonce);
-    const device = this.port.devices().find(({ id }) => id === given.device);
-    const isAsked = asked?.device === given.device && asked.expires > this.now();
-    if (device === undefined || device.origin !== origin || !isAsked || !(await signed(device, nonce, signature))) {
+    const isOwn = ({ id }: Device): boolean => id === given.device;
+    // A list that cannot be trusted has nobody in it, which says nothing about this one.
+    const device = this.port.devices().find(isOwn) ?? devices.read(this.port.instance).find(isOwn);
+    if (device?.origin === origin && (asked?.device !== given.device || asked.expires <= this.now())) {
+      throw new WshError("request_conflict", "the challenge is unknown, used or too old", {
+        hint: "Ask for another one: a server that was started anew knows none of the one before.",
+      });
+    }
+    if (device?.origin !== origin || !(await signed(device, nonce, signature))) {
       throw new WshError("auth_invalid", "this browser is not logged in here, or its key was revoked", {
         hint: "`wsh open` logs it in.",
       });

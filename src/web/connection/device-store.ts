@@ -4,6 +4,8 @@ export interface Kept {
   readonly device: string;
   /** Not extractable: it signs, and nothing reads it. */
   readonly key: CryptoKey;
+  /** Its public half, in base64: by that the server knows this browser again. */
+  readonly publicKey: string;
 }
 
 const DATABASE = "wsh";
@@ -36,7 +38,8 @@ export async function keptDevice(): Promise<Kept | null> {
   const kept: unknown = await inStore("readonly", (store) => store.get(OWN)).catch(() => null);
   if (typeof kept !== "object" || kept === null || !("device" in kept) || !("key" in kept)) return null;
   const { device, key } = kept;
-  return typeof device === "string" && key instanceof CryptoKey ? { device, key } : null;
+  const publicKey = "publicKey" in kept ? String(kept.publicKey) : "";
+  return typeof device === "string" && key instanceof CryptoKey ? { device, key, publicKey } : null;
 }
 
 export async function keep(kept: Kept): Promise<void> {

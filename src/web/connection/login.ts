@@ -4,7 +4,7 @@
  * for a device: a key that stays in this browser, cannot be read out of it, and signs what the server asks at each load.
  * The bearer that this gives lives for minutes, in memory.
  */
-import { forget, keep, keptDevice } from "./device-store.ts";
+import { forget, type Kept, keep, keptDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page is let in. */
@@ -45,28 +45,39 @@ export function prepareLogin(server: Server): Entry {
   let unused = code;
   server.login = async () => {
     if (unused !== null) {
+      if (globalThis.crypto?.subtle === undefined) throw insecure();
       const own = unused;
       unused = null;
-      await register(server, own);
+      // Two tabs are one browser.
+      await navigator.locks.request("wsh login", () => register(server, own));
     }
     return session(server);
   };
   return code === null ? "none" : "device";
 }
 
-/** @throws Refusal of the server; when this page may use no keys */
+/** This page may use no keys. */
+function insecure(): Refusal {
+  return new Refusal(0, "insecure", "this address is not secure: no browser makes keys for it", "Use TLS, or ssh -L.");
+}
+
+/** @throws Refusal of the server */
 async function register(server: Server, code: string): Promise<void> {
-  if (globalThis.crypto?.subtle === undefined) {
-    throw new Refusal(0, "insecure", "this address is not secure: no browser makes keys for it", "Use TLS, or ssh -L.");
+  const kept = await keptDevice();
+  const isKnown = kept !== null && kept.publicKey !== "";
+  const own = isKnown ? kept : await newKey();
+  try {
+    const { device } = await server.post<{ device: string }>("auth/device", { code, key: own.publicKey });
+    await keep({ ...own, device });
+  } catch (thrown) {
+    // A code that was used already: the key may open all the same.
+    if (!isKnown) throw thrown;
   }
-  const keys = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
-  const raw = new Uint8Array(await crypto.subtle.exportKey("raw", keys.publicKey));
-  const { device } = await server.post<{ device: string }>("auth/device", {
-    code,
-    name: browserName(),
-    key: base64(raw),
-  });
-  await keep({ device, key: keys.privateKey });
+}
+
+async function newKey(): Promise<Omit<Kept, "device">> {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
+  return { key: privateKey, publicKey: base64(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey))) };
 }
 
 /** A bearer for this device; null when this browser is none. */
@@ -89,30 +100,4 @@ async function session(server: Server): Promise<string | null> {
 
 function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
-}
-
-/** What the list of devices calls this browser. */
-function browserName(): string {
-  const { userAgent } = navigator;
-  const browser = /Edg\//.test(userAgent)
-    ? "Edge"
-    : /Firefox\//.test(userAgent)
-      ? "Firefox"
-      : /Chrom(e|ium)\//.test(userAgent)
-        ? "Chrome"
-        : /Safari\//.test(userAgent)
-          ? "Safari"
-          : "Browser";
-  const system = /Android/.test(userAgent)
-    ? "Android"
-    : /iPhone|iPad/.test(userAgent)
-      ? "iOS"
-      : /Mac OS X/.test(userAgent)
-        ? "macOS"
-        : /Windows/.test(userAgent)
-          ? "Windows"
-          : /Linux/.test(userAgent)
-            ? "Linux"
-            : "";
-  return system === "" ? browser : `${browser} on ${system}`;
 }
