@@ -1,18 +1,22 @@
 /**
  * `bun run check`: types, lint and format, then every test over a freshly built binary. `--full` adds the slow sizes
- * (WSH_TEST_FULL=1). Ends with what was skipped for want of a program, and the plain line
- * `N passed, N failed, N skipped`.
+ * (WSH_TEST_FULL=1). Says how long each step and the slowest files took; ends with what was skipped for want of a
+ * program, and the plain line `N passed, N failed, N skipped`.
  */
 import os from "node:os";
 import { join } from "node:path";
-import { TestReport, type TestRun } from "./test-run.ts";
+import { type FileRun, runFiles } from "./test-files.ts";
 
-/** Test files that run at the same time: one, with the programs that it starts, keeps two processors busy. */
-const WORKERS = Math.max(1, Math.floor(os.availableParallelism() / 2));
+/** Test files at the same time, for each processor: they wait for terminals, shells and browsers half of their time. */
+const FILES_PER_PROCESSOR = 2;
+/** Files that are named as the slowest. */
+const SLOWEST = 15;
 
 const root = join(import.meta.dir, "..");
 const full = process.argv.includes("--full");
 const env: Record<string, string | undefined> = { ...process.env, ...(full ? { WSH_TEST_FULL: "1" } : {}) };
+// Black-box tests wait for conditions on shared machines: a minute for a single one.
+const run = { root, env, timeoutMs: full ? 600_000 : 60_000 };
 let passed = 0;
 let failed = 0;
 let skipped = 0;
@@ -20,48 +24,78 @@ let skipped = 0;
 function step(name: string, command: string[]): boolean {
   const started = performance.now();
   const result = Bun.spawnSync(command, { cwd: root, env, stdout: "inherit", stderr: "inherit", stdin: "ignore" });
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${result.success ? "ok" : "FAILED"}  ${name} (${seconds} s)`);
+  say(name, started, result.success);
   if (result.success) passed++;
   else failed++;
   return result.success;
 }
 
-/** Runs test files, all when none is named. */
-async function runTests(files: readonly string[], how: `--parallel=${number}` | "--isolate"): Promise<TestRun> {
-  // Black-box tests wait for conditions on shared machines: a minute for a single one.
-  const command = [process.execPath, "test", how, "--timeout", full ? "600000" : "60000", ...files];
-  const run = Bun.spawn(command, { cwd: root, env, stdout: "inherit", stderr: "pipe", stdin: "ignore" });
-  const report = new TestReport();
-  const decoder = new TextDecoder();
-  for await (const chunk of run.stderr) {
-    process.stderr.write(chunk);
-    report.read(decoder.decode(chunk, { stream: true }));
-  }
-  return report.result(await run.exited);
+function say(name: string, started: number, isWell: boolean): void {
+  console.log(`${isWell ? "ok" : "FAILED"}  ${name} (${seconds(performance.now() - started)})`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Of a file that is well a line, else everything that it printed. */
+function report({ file, ms, output, result }: FileRun): void {
+  if (result.failed > 0) console.log(output);
+  say(`${file}: ${result.passed} passed, ${result.failed} failed`, performance.now() - ms, result.failed === 0);
+}
+
+async function runSome(name: string, files: readonly string[], workers: number): Promise<FileRun[]> {
+  const started = performance.now();
+  const runs = await runFiles(files, { ...run, workers, ended: report });
+  const isWell = runs.every(({ result }) => result.failed === 0);
+  say(`${name}: ${files.length} files, ${workers} at a time`, started, isWell);
+  return runs;
 }
 
 /**
- * The whole suite. Files with a failure are run once more, one at a time, to tell what is unsteady from what is broken;
- * either is a defect, so the first run's failures count whatever the second one says.
+ * Every file in a process of its own; those that measure, after the others and alone. Files with a failure are run once
+ * more to tell what is unsteady from what is broken; either is a defect, so the first run's failures count whatever the
+ * second one says.
  */
 async function tests(): Promise<void> {
-  const first = await runTests([], `--parallel=${WORKERS}`);
-  passed += first.passed;
-  failed += first.failed;
-  skipped += first.skipped;
-  if (first.files.length > 0) {
-    const second = await runTests(first.files, "--isolate");
-    const again = new Set(second.files);
-    console.log(["", "What failed, again:", ...first.errors, ...second.errors].join("\n\n"));
-    for (const file of first.files) console.log(`${again.has(file) ? "BROKEN  " : "UNSTEADY"}  ${file}`);
+  const { together, alone } = await testFiles();
+  const runs = await runSome("tests", together, FILES_PER_PROCESSOR * os.availableParallelism());
+  runs.push(...(await runSome("tests that measure", alone, 1)));
+  for (const { result } of runs) {
+    passed += result.passed;
+    failed += result.failed;
+    skipped += result.skipped;
   }
-  for (const reason of first.reasons) console.log(reason);
+  console.log("The slowest files:");
+  for (const { file, ms } of [...runs].sort((a, b) => b.ms - a.ms).slice(0, SLOWEST)) {
+    console.log(`${seconds(ms).padStart(8)}  ${file}`);
+  }
+  const broken = runs.filter(({ result }) => result.failed > 0);
+  if (broken.length > 0) {
+    const files = broken.map(({ file }) => file);
+    const again = await runFiles(files, { ...run, workers: 1 });
+    console.log(["What failed, again:", ...[...broken, ...again].flatMap(({ result }) => result.errors)].join("\n\n"));
+    for (const { file, result } of again) console.log(`${result.failed > 0 ? "BROKEN  " : "UNSTEADY"}  ${file}`);
+  }
+  for (const reason of new Set(runs.flatMap(({ result }) => result.reasons))) console.log(reason);
+}
+
+/** Those that measure say so at their beginning, with the reason: `// Alone: …`. Long files first, so that none is left at the end. */
+async function testFiles(): Promise<{ readonly together: string[]; readonly alone: string[] }> {
+  const found: { readonly file: string; readonly text: string }[] = [];
+  for await (const file of new Bun.Glob("tests/**/*.test.ts").scan(root)) {
+    found.push({ file, text: await Bun.file(join(root, file)).text() });
+  }
+  found.sort((a, b) => b.text.length - a.text.length);
+  const names = (alone: boolean) =>
+    found.filter(({ text }) => /^\/\/ Alone: /m.test(text) === alone).map(({ file }) => file);
+  return { together: names(false), alone: names(true) };
 }
 
 step("system packages", [join(root, "scripts/system-packages")]);
 step("types", [process.execPath, "run", "typecheck"]);
 step("lint and format", [process.execPath, "x", "biome", "check", "."]);
 if (step("build", [process.execPath, "run", "build.ts"])) await tests();
+console.log(`Everything took ${seconds(performance.now())}.`);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exit(failed === 0 ? 0 : 1);

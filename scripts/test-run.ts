@@ -32,6 +32,9 @@ export class TestReport {
   private rest = "";
   private tail = "";
 
+  /** @param only the file that is run, when it is one: what broke off before a test ended is its failure */
+  constructor(private readonly only: string | null = null) {}
+
   /** Takes the next piece of the standard error of `bun test`. */
   read(text: string): void {
     this.tail = (this.tail + text).slice(-TAIL);
@@ -43,10 +46,15 @@ export class TestReport {
   /** @param code exit code of `bun test` */
   result(code: number): TestRun {
     const count = (word: string): number => Number(new RegExp(`^\\s*(\\d+) ${word}`, "m").exec(this.tail)?.[1] ?? 0);
-    const failed = count("fail");
+    const counted = count("fail");
+    const failed = counted === 0 && code !== 0 ? 1 : counted;
+    if (failed > 0 && this.only !== null && this.errors.length === 0) {
+      this.broken.add(this.only);
+      this.errors.push([this.only, ...this.printed.slice(-ERROR_LINES)].join("\n"));
+    }
     return {
       passed: count("pass"),
-      failed: failed === 0 && code !== 0 ? 1 : failed,
+      failed,
       skipped: count("skip"),
       files: [...this.broken],
       reasons: [...this.reasons],

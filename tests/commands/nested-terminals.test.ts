@@ -1,12 +1,12 @@
 /** Terminals inside terminals, other users' programs: what can be known is used, the rest is said. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
-import net from "node:net";
 import { join } from "node:path";
 import { givenTime } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
-import { isMissing, pathOf } from "../support/programs.ts";
+import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
@@ -29,48 +29,17 @@ afterAll(async () => {
 });
 
 describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () => {
-  let server: Bun.Subprocess;
+  let server: Sshd;
   let ssh: string;
   beforeAll(async () => {
-    const dir = fs.mkdtempSync(join(wsh.dir, "sshd-"));
-    const file = (name: string): string => join(dir, name);
-    for (const name of ["host", "user"]) {
-      const made = Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file(name)]);
-      expect(made.exitCode).toBe(0);
-    }
-    fs.copyFileSync(file("user.pub"), file("authorized"));
-    fs.chmodSync(file("authorized"), 0o600);
-    const port = await freePort();
-    const options = {
-      Port: port,
-      ListenAddress: "127.0.0.1",
-      HostKey: file("host"),
-      AuthorizedKeysFile: file("authorized"),
-      PidFile: "none",
-      StrictModes: "no",
-      UsePAM: "no",
-      PermitRootLogin: "yes",
-      PrintMotd: "no",
-      PrintLastLog: "no",
-    };
-    fs.writeFileSync(
-      file("config"),
-      Object.entries(options)
-        .map(([key, value]) => `${key} ${value}\n`)
-        .join(""),
-    );
-    fs.mkdirSync("/run/sshd", { recursive: true });
-    server = Bun.spawn([pathOf("sshd") ?? "", "-D", "-e", "-f", file("config")], { stderr: "ignore" });
-    const flags = `-F none -p ${port} -i ${file("user")} -o UserKnownHostsFile=${file("known")} -o LogLevel=ERROR`;
-    ssh = `ssh ${flags} -o StrictHostKeyChecking=accept-new`;
-    const check = ["sh", "-c", `${ssh} -o BatchMode=yes 127.0.0.1 true`];
-    await until("sshd to answer", () => Bun.spawnSync(check, { stderr: "ignore" }).exitCode === 0);
+    server = await Sshd.start();
+    ssh = server.login("-t ");
   });
-  afterAll(() => server.kill());
+  afterAll(() => server[Symbol.asyncDispose]());
 
   test("a shell is carried by a relay, judged by silence; exec is refused and says why", async () => {
     const api = await SessionApi.shell(http, "remote", { shell: "bash" });
-    const login = `${ssh} -t 127.0.0.1 'PS1="far> " bash --norc --noprofile'\n`;
+    const login = `${ssh} 'PS1="far> " bash --norc --noprofile'\n`;
     // Until it is logged in ssh may be silent for longer than was asked for.
     await givenTime("the far prompt", async (timeout_ms) => {
       const opened = await api.run(login, { timeout_ms });
@@ -95,7 +64,7 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
     const script = join(wsh.dir, "integration.bash");
     fs.writeFileSync(script, await wsh.ok("shell-integration", "bash"));
     const inside = `'bash --rcfile ${script} -i'`;
-    const opened = await api.run(`${ssh} -t 127.0.0.1 ${inside}\n`, { timeout_ms: 5000 });
+    const opened = await api.run(`${ssh} ${inside}\n`, { timeout_ms: 5000 });
     expect(opened.decided_by).toBe("waiting_for_input");
     expect(await api.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "marks" });
     const answered = await api.run("sleep 0.6; echo he''re\n", { timeout_ms: 5000 });
@@ -146,7 +115,8 @@ describe.if(isLinux)("inside the session", () => {
   const inner: Readonly<Record<string, { readonly command: string; readonly missing: boolean }>> = {
     script: { command: "script -q /dev/null", missing: isMissing("script") },
     "script in script": { command: "script -qc 'script -q /dev/null' /dev/null", missing: isMissing("script") },
-    sudo: { command: "sudo -n -i", missing: !isRoot || isMissing("sudo") },
+    // Not `-i`, whose shell runs what the tester has in his home.
+    sudo: { command: 'sudo -n env HOME="$HOME" bash', missing: !isRoot || isMissing("sudo") },
   };
   for (const [name, { command, missing }] of Object.entries(inner)) {
     test.skipIf(missing)(`a quiet shell inside ${name} ends a wait and a run as soon as it reads`, async () => {
@@ -226,12 +196,3 @@ describe.skipIf(isMissing("setpriv") || !isLinux || !isRoot)("as a user without 
     },
   );
 });
-
-function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-  });
-  return promise;
-}

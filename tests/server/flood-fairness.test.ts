@@ -1,3 +1,4 @@
+// Alone: fills every processor, to see who stands back.
 /** A session that floods stands back where others crowd the processors, and comes forward again when it is done. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";

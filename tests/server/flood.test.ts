@@ -1,3 +1,4 @@
+// Alone: times requests beside a flood.
 /** Floods: throttled and never buffered without bound, every line there, nobody else held up, stopped at once. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";

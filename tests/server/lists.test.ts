@@ -1,3 +1,4 @@
+// Alone: compares ages, and counts what a list wakes.
 /**
  * A list shows what is so: what a server keeps of its sessions is compared with what every session's own process says, after
  * all kinds of changes, by itself and by others, told and silent.
@@ -94,10 +95,14 @@ test("equals what the sessions say after any change", async () => {
   const next = random(seed);
   const people: Person[] = [];
   let made = 0;
+  /** A session may have ended, or be busy: that is an answer. A route or an input that does not exist is the test's mistake. */
   const call = async (path: string, method: string, json?: unknown): Promise<void> => {
     const body =
       json === undefined ? {} : { body: JSON.stringify(json), headers: { "content-type": "application/json" } };
-    await (await gateway.unix(path, { method, ...body })).text();
+    const response = await gateway.unix(path, { method, ...body });
+    const text = await response.text();
+    if (text === "" && response.status === 404) throw new Error(`${method} ${path}: no such route`);
+    if (response.status === 400) throw new Error(`${method} ${path}: ${text}`);
   };
   const create = () => call("/sessions", "POST", { name: `s${made++}` });
   for (let n = 0; n < 4; n++) await create();
@@ -129,7 +134,7 @@ test("equals what the sessions say after any change", async () => {
     [
       "panel",
       async () =>
-        call(`/sessions/${await any()}/panels`, "POST", { position: "bottom", height: 1 + next(3), spans: [] }),
+        call(`/sessions/${await any()}/panel`, "POST", { position: "bottom", height: 1 + next(3), spans: [] }),
     ],
     ["restart", async () => call(`/sessions/${await any()}/restart`, "POST")],
     ["create", create],

@@ -36,7 +36,10 @@ export class Sshd implements AsyncDisposable {
     const { port } = listener;
     listener.stop(true);
     const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
-    fs.writeFileSync(join(dir, "sshd_config"), settings.map((line) => `${line}\n`).join(""));
+    // Not the tester's own home, whose shells run what he has written there. Of two SetEnv ssh takes the first.
+    fs.mkdirSync(join(dir, "home"));
+    const lines = [...settings, `SetEnv HOME=${join(dir, "home")}`];
+    fs.writeFileSync(join(dir, "sshd_config"), lines.map((line) => `${line}\n`).join(""));
     const args = [
       ...inside,
       pathOf("sshd") ?? "sshd",

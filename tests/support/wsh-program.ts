@@ -11,7 +11,7 @@ const built = join(root, "dist/wsh");
 function newest(directory: string): number {
   return Math.max(
     ...readdirSync(directory, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && entry.name !== "tsconfig.json")
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
   );
 }

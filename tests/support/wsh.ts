@@ -105,13 +105,16 @@ export class Wsh implements AsyncDisposable {
     return JSON.parse(await this.ok("new", name, "--json", ...args));
   }
 
+  /** As `wsh list --json` prints them; without a command unless there are options. */
   async list(...args: readonly string[]): Promise<SessionInfo[]> {
+    if (args.length === 0) return (await import("./looks.ts")).readList(this.instance);
     return JSON.parse(await this.ok("list", "--json", ...args));
   }
 
-  /** What a session shows, as text. */
-  screen(name: string): Promise<string> {
-    return this.ok("screen", name);
+  /** What a session shows, as text. Asked without a command where a process has it: tests look often. */
+  async screen(name: string): Promise<string> {
+    const { readScreen } = await import("./looks.ts");
+    return (await readScreen(this.instance, name)) ?? this.ok("screen", name);
   }
 
   /** Waits until a session shows what is wanted; returns the screen. */
@@ -129,7 +132,7 @@ export class Wsh implements AsyncDisposable {
     const child = this.spawn(["server", "--bind", "none", ...args]);
     await until("the server to answer", async () => {
       if (child.exitCode !== null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
-      return (await this.run("status")).code === 0;
+      return (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok;
     });
     return {
       pid: child.pid,
