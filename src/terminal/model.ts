@@ -293,6 +293,11 @@ export class TerminalModel {
     return this.transcript.text(id);
   }
 
+  /** What of a line no longer changes, from a cell on: 0, or the end of an earlier answer. */
+  settled(id: number, from: number): { readonly text: string; readonly end: number } {
+    return this.transcript.settled(id, from);
+  }
+
   /** Logical lines as they are seen, oldest first: their text. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
     return this.transcript.texts(from, to);

@@ -23,6 +23,22 @@ export class FakeText implements TerminalText {
     return { line: this.shown.length - 1, index: this.shown.at(-1)?.length ?? 0 };
   }
 
+  get cursorLine(): number {
+    return this.position().line;
+  }
+
+  get cursorCell(): number {
+    return this.position().index;
+  }
+
+  lineAt(): null {
+    return null;
+  }
+
+  settled(_: number, from: number) {
+    return { text: "", end: from };
+  }
+
   screenTop(): number {
     return Math.max(0, this.shown.length - 24);
   }

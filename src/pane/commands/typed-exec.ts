@@ -235,7 +235,7 @@ export class TypedExec {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const { text, clock, target } = this.port;
-    const from = text.position().line;
+    const from = text.cursorLine;
     const ms = Math.min(ECHO_MS, Math.max(STOP_MS, deadline - clock.now()));
     const wait = new Wait<boolean>({ clock, ms, signal }, () => false);
     const watcher = (): void => void (isShown(text, from, line) && wait.end(true));

@@ -17,6 +17,8 @@ export class OutputFollower {
   /** The next line, and how much of what is left of it has come out. */
   private line: number;
   private index: number;
+  /** Cells of that line that have come out as pieces while it was being written. */
+  private settled = 0;
   /** Pieces of that line that history has dropped. */
   private pieces = "";
   /** Part of the line has come out: it gets a newline, however it ends. */
@@ -52,10 +54,22 @@ export class OutputFollower {
 
   /** A chunk has been parsed. */
   chunk(): void {
-    const { line } = this.text.position();
-    if (line <= this.line) return;
-    this.takeUntil(line);
+    const line = this.text.cursorLine;
+    if (line > this.line) this.takeUntil(line);
+    else if (line === this.line && this.text.cursorCell - this.settled > LONGEST_LINE) this.takeSettled();
     this.flush();
+  }
+
+  /** What has left the screen of a line that goes on. */
+  private takeSettled(): void {
+    const isFirst = this.settled === 0;
+    const { text, end } = this.text.settled(this.line, this.settled);
+    if (end === this.settled) return;
+    this.settled = end;
+    this.out += this.pieces + (isFirst ? text.slice(this.index) : text);
+    this.pieces = "";
+    this.begun = true;
+    this.index = isFirst ? Math.max(this.index, text.length) : this.index + text.length;
   }
 
   /** The normal screen is about to be erased and rewritten from line `top` on: its text comes out first. */
@@ -96,6 +110,7 @@ export class OutputFollower {
     this.begun = false;
     this.line = line;
     this.index = 0;
+    this.settled = 0;
   }
 
   private flush(): void {

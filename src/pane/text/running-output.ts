@@ -85,8 +85,8 @@ export class RunningOutput {
     const { text, parsed, withheld } = this;
     this.parsed = text.offset;
     if (!isSecret && !this.isPrivate) return;
-    const from = text.positionAt(parsed)?.line ?? text.screenTop();
-    const to = text.position().line;
+    const from = text.lineAt(parsed) ?? text.screenTop();
+    const to = text.cursorLine;
     const last = withheld.at(-1);
     if (last !== undefined && (this.isPrivate || withheld.length === MAX_PRIVATE)) last.to = Math.max(last.to, to);
     else withheld.push({ from, to });
@@ -160,7 +160,7 @@ export class RunningOutput {
   }
 }
 
-/** A line longer than a record keeps: its beginning and its end. */
+/** A line much longer than a record keeps: its beginning and its end. Not at every piece: each copies all. */
 function bounded(text: string, budget: number): string {
-  return text.length <= budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
+  return text.length <= 2 * budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
 }

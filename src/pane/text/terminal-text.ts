@@ -67,6 +67,14 @@ export class PaneText implements TerminalText {
     return place;
   }
 
+  get cursorLine(): number {
+    return this.terminal.position().line;
+  }
+
+  get cursorCell(): number {
+    return this.terminal.position().col;
+  }
+
   textPosition(position: Position): TextPosition {
     return { line: position.line, index: this.terminal.unitsBefore(position) };
   }
@@ -88,6 +96,10 @@ export class PaneText implements TerminalText {
     return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));
   }
 
+  settled(line: number, from: number): { readonly text: string; readonly end: number } {
+    return this.terminal.settled(line, from);
+  }
+
   alternateRows(): readonly string[] {
     if (!this.terminal.alternate) return [];
     return this.terminal.screen("plain").lines.filter((line) => typeof line === "string");
@@ -96,6 +108,10 @@ export class PaneText implements TerminalText {
   positionAt(offset: number): TextPosition | null {
     const place = this.placeAt(offset);
     return place === null ? null : this.textPosition(place);
+  }
+
+  lineAt(offset: number): number | null {
+    return this.placeAt(offset)?.line ?? null;
   }
 
   givenAt(offset: number): ScreenBefore | null {

@@ -47,6 +47,10 @@ export interface TerminalText {
   readonly scrolledAway: number;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
+  /** Line of the cursor, at no cost: `position` counts the characters before it, of which there may be megabytes. */
+  readonly cursorLine: number;
+  /** Cells of its line before the cursor, at no cost. */
+  readonly cursorCell: number;
   /** Id of a line at or shortly above the top of the normal screen: older lines no longer change. */
   screenTop(): number;
   /** Id of the last line of the normal screen that was written, or the cursor's if that is lower. */
@@ -55,10 +59,17 @@ export interface TerminalText {
   line(id: number): string | null;
   /** Logical lines of normal screen and history, from one id to another inclusive; those still kept, in order. */
   lines(first: number, last: number): readonly RenderedLine[];
+  /**
+   * What of a line no longer changes, since it has left the screen: from a cell on, 0 or the end of an earlier answer.
+   * Time and memory grow with the answer.
+   */
+  settled(line: number, from: number): { readonly text: string; readonly end: number };
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
   alternateRows(): readonly string[];
   /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
   positionAt(offset: number): TextPosition | null;
+  /** The same, the line alone. */
+  lineAt(offset: number): number | null;
   /** The output so far as a cursor for a caller: the screen is kept for its `since`. Call between chunks. */
   give(): number;
   /** The screen when a caller was given this cursor; null when it is not known. */

@@ -166,15 +166,16 @@ export class History {
     }
   }
 
-  /** Segments of lines `fromId` to `toId`, oldest first. */
-  *segments(fromId: number, toId: number): Generator<Segment> {
+  /** Segments of lines `fromId` to `toId`, oldest first; of the first those that end after a cell. */
+  *segments(fromId: number, toId: number, fromCell = 0): Generator<Segment> {
     for (const { pieces, first } of this.parts()) {
       if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;
       if (pieces.id(0) > toId) return;
       for (let at = first; at < pieces.count; at++) {
         const id = pieces.id(at);
         if (id > toId) return;
-        if (id >= fromId) yield pieces.segment(at);
+        if (id < fromId || (fromCell > 0 && id === fromId && pieces.cellEnd(at) <= fromCell)) continue;
+        yield pieces.segment(at);
       }
     }
   }

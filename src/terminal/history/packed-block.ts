@@ -38,6 +38,8 @@ export interface Pieces {
   /** The line of a piece. */
   id(at: number): number;
   begins(at: number): boolean;
+  /** Cells of the line up to the piece's end. */
+  cellEnd(at: number): number;
   /** As output: blanks for cells that were there before a command. */
   text(at: number): string;
   segment(at: number): Segment;
@@ -94,6 +96,10 @@ class PackedPieces implements Pieces {
   id(at: number): number {
     const { firstId, ids } = this.packed;
     return firstId + (ids[at] ?? 0);
+  }
+
+  cellEnd(at: number): number {
+    return (this.packed.offsets?.[at] ?? 0) + (this.packed.cells[at] ?? 0);
   }
 
   begins(at: number): boolean {

@@ -64,6 +64,10 @@ export class RawLines implements Pieces {
     return this.firstId + at;
   }
 
+  cellEnd(at: number): number {
+    return this.segment(at).cells;
+  }
+
   begins(): boolean {
     return true;
   }

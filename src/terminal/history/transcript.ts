@@ -83,6 +83,17 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
+  /** What of a line has left the screen, and so no longer changes, from the end of what an earlier call has returned. */
+  settled(id: number, from: number): { readonly text: string; readonly end: number } {
+    let text = "";
+    let end = from;
+    for (const segment of this.source.history.segments(id, id, from)) {
+      text += freshSegment(segment).text;
+      end = segment.offset + segment.cells;
+    }
+    return { text, end };
+  }
+
   /** The newest `limit` lines of a range that match, oldest first. */
   search(test: LineTest, fromId: number, toId: number, limit: number, format: Format): TextLine[] {
     const found: TextLine[] = [];
