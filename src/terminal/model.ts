@@ -293,6 +293,11 @@ export class TerminalModel {
     return this.transcript.text(id);
   }
 
+  /** Text of a line from a cell on, trailing blanks cut. */
+  lineFrom(id: number, cell: number): string {
+    return this.transcript.lineFrom(id, cell);
+  }
+
   /** What of a line no longer changes, from a cell on: 0, or the end of an earlier answer. */
   settled(id: number, from: number): { readonly text: string; readonly end: number } {
     return this.transcript.settled(id, from);

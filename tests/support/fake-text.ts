@@ -51,6 +51,10 @@ export class FakeText implements TerminalText {
     return this.lines(id, id)[0]?.text ?? null;
   }
 
+  lineFrom(id: number, cell: number): string {
+    return (this.line(id) ?? "").slice(cell);
+  }
+
   lines(first: number, last: number) {
     return this.shown
       .map((text, id) => ({ id, text: text.trimEnd() }))

@@ -91,6 +91,10 @@ export class PaneText implements TerminalText {
     return this.terminal.line(id);
   }
 
+  lineFrom(id: number, cell: number): string {
+    return this.terminal.lineFrom(id, cell);
+  }
+
   lines(first: number, last: number): readonly { readonly id: number; readonly text: string }[] {
     const { lines } = this.terminal.text({ line: first, col: 0 }, { line: last, col: Number.POSITIVE_INFINITY });
     return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));

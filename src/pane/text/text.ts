@@ -57,6 +57,8 @@ export interface TerminalText {
   lastLine(): number;
   /** Text of one logical line, trailing blanks cut; null when it is not kept. Cheap for the cursor's. */
   line(id: number): string | null;
+  /** The same from a cell on: costs what it returns. */
+  lineFrom(id: number, cell: number): string;
   /** Logical lines of normal screen and history, from one id to another inclusive; those still kept, in order. */
   lines(first: number, last: number): readonly RenderedLine[];
   /**

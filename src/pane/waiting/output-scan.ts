@@ -10,6 +10,12 @@ import { type Mask, openPieces } from "../text/masks.ts";
 import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, Match } from "./pattern.ts";
 
+/**
+ * Cells from which on a line that is still written is not searched as a whole again after each chunk, but from so many
+ * cells before the new part on.
+ */
+const LONG_LINE = 65_536;
+
 export interface ScanMatch extends Match {
   /** Null on the alternate screen. */
   readonly line: number | null;
@@ -55,6 +61,8 @@ export class OutputScan {
   private next: number;
   /** Whether the earlier part of the first line has been rewritten since. */
   private rewritten = false;
+  /** How far the cursor's line was searched, in cells. */
+  private searched = { line: -1, cell: 0 };
 
   constructor(
     private readonly source: ScanSource,
@@ -95,19 +103,35 @@ export class OutputScan {
   private scanScreen(): ScanMatch | null {
     const { text } = this.source;
     const top = text.screenTop();
-    const cursor = text.position();
+    const { cursorLine } = text;
+    const isLong = text.cursorCell > LONG_LINE;
     for (const id of this.seen.keys()) if (id < top) this.seen.delete(id);
-    const first = Math.max(this.since.line, this.next);
-    for (const { id, text: line } of shownLines(text, Math.min(top, first), text.lastLine(), cursor)) {
+    const first = Math.min(top, Math.max(this.since.line, this.next));
+    const shown = isLong
+      ? [...text.lines(first, cursorLine - 1), ...text.lines(cursorLine + 1, text.lastLine())]
+      : shownLines(text, first, text.lastLine(), text.position());
+    for (const { id, text: line } of shown) {
       const before = this.seen.get(id);
       if (before === line) continue;
       this.seen.set(id, line);
       const match = this.scanLine(id, line, before);
       if (match !== null) return match;
     }
+    const match = isLong ? this.scanEnd(cursorLine, text.cursorCell) : null;
     // The cursor's line and those below it may still grow.
-    this.next = Math.max(this.next, cursor.line);
-    return null;
+    this.next = Math.max(this.next, cursorLine);
+    return match;
+  }
+
+  /** Searches what is new of a long line. */
+  private scanEnd(line: number, cell: number): ScanMatch | null {
+    const known = this.searched.line === line ? Math.min(this.searched.cell, cell) : 0;
+    const from = Math.max(0, known - LONG_LINE);
+    this.searched = { line, cell };
+    const end = this.source.text.lineFrom(line, from);
+    if (from === 0) return this.scanLine(line, end, this.seen.get(line));
+    const match = this.tryFind(end, 0, end.length);
+    return match === null ? null : { ...match, line };
   }
 
   private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {

@@ -83,6 +83,13 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
+  /** Text of a line from a cell on, trailing blanks cut. Costs what it returns, however long the line is. */
+  lineFrom(id: number, cell: number): string {
+    const { history, hot } = this.source;
+    const segments = [...history.segments(id, id, cell), ...hot.segments(id, id)].map(freshSegment);
+    return part(segments, cell, Number.POSITIVE_INFINITY, "plain") as string;
+  }
+
   /** What of a line has left the screen, and so no longer changes, from the end of what an earlier call has returned. */
   settled(id: number, from: number): { readonly text: string; readonly end: number } {
     let text = "";
