@@ -72,7 +72,8 @@ export class TerminalModel {
   readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
   private readonly intake: Intake;
-  private readonly transcript: Transcript;
+  /** Reads lines of megabytes in parts. */
+  readonly transcript: Transcript;
   private readonly styles = new StyleTable();
   private readonly damage = new Damage();
   private readonly hideTitles: boolean;
@@ -291,16 +292,6 @@ export class TerminalModel {
   /** Text of a logical line, trailing blanks cut; null when it is not kept. */
   line(id: number): string | null {
     return this.transcript.text(id);
-  }
-
-  /** Text of a line from a cell on, trailing blanks cut. */
-  lineFrom(id: number, cell: number): string {
-    return this.transcript.lineFrom(id, cell);
-  }
-
-  /** What of a line no longer changes, from a cell on: 0, or the end of an earlier answer. */
-  settled(id: number, from: number): { readonly text: string; readonly end: number } {
-    return this.transcript.settled(id, from);
   }
 
   /** Logical lines as they are seen, oldest first: their text. */

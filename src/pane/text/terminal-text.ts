@@ -92,7 +92,7 @@ export class PaneText implements TerminalText {
   }
 
   lineFrom(id: number, cell: number): string {
-    return this.terminal.lineFrom(id, cell);
+    return this.terminal.transcript.lineFrom(id, cell);
   }
 
   lines(first: number, last: number): readonly { readonly id: number; readonly text: string }[] {
@@ -101,7 +101,7 @@ export class PaneText implements TerminalText {
   }
 
   settled(line: number, from: number): { readonly text: string; readonly end: number } {
-    return this.terminal.settled(line, from);
+    return this.terminal.transcript.settled(line, from);
   }
 
   alternateRows(): readonly string[] {
