@@ -270,8 +270,28 @@ browserTest("the palette finds what can be done, and does it", async () => {
   });
   await until("three panes", async () => (await panes()).length === 3);
   await until("what was typed", async () => (await panes()).some((text) => /by-button.*by-button/s.test(text)));
-  const typed = (await panes()).map((text) => /by-\w+/.exec(text)?.[0]);
+  const typed = (await panes()).map((text) => /by-(palette|button)/.exec(text)?.[0]);
   expect(typed).toEqual([undefined, "by-palette", "by-button"]);
+
+  // Letters that fit what loses something never mean it before all others; it says what is lost, and asks.
+  await page.click("[aria-label=Palette]");
+  await page.waitForSelector(".palette input");
+  await page.keyboard.type("history");
+  await page.waitForFunction(() => document.querySelectorAll(".palette [role=option]").length > 2);
+  const names = await page.$$eval(".palette [role=option]", (all) => all.map(({ textContent }) => textContent ?? ""));
+  expect(names[0]).not.toContain("Clear");
+  expect(names.findIndex((name) => name.includes("Clear screen"))).toBeGreaterThan(1);
+  await page.$eval(".palette input", (input) => input.select());
+  await page.keyboard.type("clear");
+  await page.waitForFunction(() =>
+    document.querySelector(".palette [aria-selected=true]")?.textContent?.includes("Clear screen"),
+  );
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[aria-label=Confirm]");
+  expect(await page.$eval("dialog[aria-label=Confirm]", ({ textContent }) => textContent)).toMatch(/\d+ lines above/);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog", { hidden: true });
+  expect((await panes())[2]).toContain("by-button");
 });
 
 browserTest("a screen reader finds the screen's lines and where it can go", async () => {

@@ -6,6 +6,7 @@ import { type Parameter, parametersOf } from "../../operations/parameters.ts";
 import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
+import { ending } from "../../session/windows/asked-first.ts";
 import type { Place } from "../switcher/places.ts";
 import type { Known, KnownOperation, Named } from "./suggest.ts";
 
@@ -50,7 +51,7 @@ export function knownFor(
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all
-      .map(({ name, says }): KnownOperation => ({ name, says, keys: keysOf(name) }))
+      .map(({ name, says }): KnownOperation => ({ name, says, keys: keysOf(name), ends: ending.has(name) }))
       .toSorted((a, b) => rank(a.name) - rank(b.name)),
     parameters(name) {
       if (!parameters.has(name)) parameters.set(name, parametersAt(name));

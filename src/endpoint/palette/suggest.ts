@@ -10,6 +10,8 @@ export interface KnownOperation {
   readonly says: string;
   /** Keys that do it, as people write them. */
   readonly keys: string;
+  /** Something ends or is lost: it stands behind everything else, unless its own word is typed (`pane.close`: close). */
+  readonly ends: boolean;
 }
 
 export interface KnownParameter {
@@ -91,12 +93,19 @@ export function suggest(line: string, caret: number, known: Known): Offer {
 }
 
 function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: Known): Offer {
-  const operations = ranked(
+  const found = ranked(
     known.operations,
     query,
     ({ name }) => name,
     ({ name, says }) => `${name} ${says}`,
-  ).map(({ name, says, keys }): Suggestion => ({ text: name, label: name, says, keys, kind: "operation" }));
+  );
+  const [word = ""] = query.toLowerCase().split(/\s/);
+  const isBehind = ({ name, ends }: KnownOperation): boolean =>
+    ends && name !== word && !(name.split(".").at(-1) ?? "").startsWith(word);
+  const inOrder = [...found.filter((each) => !isBehind(each)), ...found.filter(isBehind)];
+  const operations = inOrder.map(
+    ({ name, says, keys }): Suggestion => ({ text: name, label: name, says, keys, kind: "operation" }),
+  );
   const recent = query === "" ? known.recent.slice(0, MOST_RECENT) : [];
   const past = recent.map((each): Suggestion => ({ text: each, label: each, says: "", keys: "", kind: "recent" }));
   const items = [...past, ...operations];

@@ -12,6 +12,8 @@ export interface Action {
   readonly key?: string;
   /** It opens the form of one of the server's operations. */
   readonly isOperation?: boolean;
+  /** Something ends or is lost: it stands behind everything else, unless its own first word is typed. */
+  readonly isDestructive?: boolean;
   run(): void;
 }
 
@@ -52,6 +54,15 @@ function paneActions(workspace: Workspace): Action[] {
     ...{ name, detail: "pane", run: () => void workspace.act(method, params) },
     ...(key === undefined ? {} : { key }),
   });
+  const ask = (name: string, method: string, lost: string, key?: string): Action => {
+    const { run } = act(name, method, {});
+    const wanted: Open = { kind: "confirm", question: `${name}?`, detail: lost, action: name, run };
+    return {
+      ...{ name, detail: "pane", isDestructive: true, run: () => (workspace.open.value = wanted) },
+      ...(key === undefined ? {} : { key }),
+    };
+  };
+  const lines = tile.terminal.activePane?.place.history ?? 0;
   const open = (name: string, what: Open): Action => ({
     name,
     detail: "session",
@@ -61,7 +72,7 @@ function paneActions(workspace: Workspace): Action[] {
     act("Split to the right", "split_pane", { direction: "right", focus: true }, "%"),
     act("Split below", "split_pane", { direction: "down", focus: true }, '"'),
     act("New window", "create_window", { focus: true }, "c"),
-    act("Close the pane", "close_pane", {}, "x"),
+    ask("Close the pane", "close_pane", "What runs there is ended; with its last pane the session ends.", "x"),
     act("Zoom the pane, or not", "zoom_pane", {}, "z"),
     act("Pane to the left", "select_pane", { to: "left" }, "Left"),
     act("Pane to the right", "select_pane", { to: "right" }, "Right"),
@@ -75,9 +86,13 @@ function paneActions(workspace: Workspace): Action[] {
     act("Equal shares for the panes", "equalise_layout", {}, "E"),
     act("Next layout", "preset_layout", { preset: "next" }, "Space"),
     act("Rotate the panes", "rotate_layout", {}, "Ctrl+O"),
-    act("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }),
-    act("Clear screen and history", "clear", {}),
-    act("Start the program again", "restart", {}),
+    { ...act("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }), isDestructive: true },
+    ask(
+      "Clear screen and history",
+      "clear",
+      `${lines} lines above the screen and the screen itself cannot be read any more.`,
+    ),
+    ask("Start the program again", "restart", "What runs there is ended first."),
     { name: "Find", detail: "pane", key: "Ctrl+Shift+F", run: () => (tile.finding.value = true) },
     { name: "Command above", detail: "pane", key: "Ctrl+Shift+Up", run: () => void workspace.jump(tile, -1) },
     { name: "Command below", detail: "pane", key: "Ctrl+Shift+Down", run: () => void workspace.jump(tile, 1) },
@@ -88,7 +103,7 @@ function paneActions(workspace: Workspace): Action[] {
       : [
           open("Rename the session", { kind: "rename", session: info }),
           open("Tags of the session", { kind: "tags", session: info }),
-          { name: "End the session", detail: "session", run: () => workspace.kill(info) },
+          { name: "End the session", detail: "session", isDestructive: true, run: () => workspace.kill(info) },
         ]),
   ];
 }

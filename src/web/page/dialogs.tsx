@@ -7,7 +7,7 @@ import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 import { tellError } from "./toasts.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Open, Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;
@@ -70,6 +70,12 @@ export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
       return (
         <Modal label="Paste" workspace={workspace} closed={() => open.decide(false)}>
           <Paste text={open.text} decide={open.decide} workspace={workspace} />
+        </Modal>
+      );
+    case "confirm":
+      return (
+        <Modal label="Confirm" workspace={workspace}>
+          <Confirm {...open} workspace={workspace} />
         </Modal>
       );
     case "operation":
@@ -187,6 +193,37 @@ function NewSession({ workspace }: { readonly workspace: Workspace }) {
         Start
       </button>
     </form>
+  );
+}
+
+/** Enter alone loses nothing: the way back has the focus. */
+function Confirm({
+  question,
+  detail,
+  action,
+  run,
+  workspace,
+}: Extract<Open, { kind: "confirm" }> & { readonly workspace: Workspace }) {
+  return (
+    <div class="form">
+      <h2>{question}</h2>
+      <p class="quiet">{detail}</p>
+      <div class="row-of-buttons">
+        <button type="button" onClick={() => workspace.close()}>
+          No
+        </button>
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            workspace.close();
+            run();
+          }}
+        >
+          {action}
+        </button>
+      </div>
+    </div>
   );
 }
 

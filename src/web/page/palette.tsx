@@ -20,6 +20,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         name: summary,
         detail: `${method} ${path}`,
         isOperation: true,
+        isDestructive: method === "DELETE" || /\/(clear|restart|respawn|kill|close|stop|shutdown)$/.test(path),
         run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
       })),
     ],
@@ -81,20 +82,28 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
   );
 }
 
-/** Operations of the server come after what the page has words for, and only where each typed word is in their own. */
+/**
+ * Operations of the server come after what the page has words for, and only where each typed word is in their own; what
+ * ends or loses something comes last, unless its own first word is typed.
+ */
 function matching(all: readonly Action[], query: string): Action[] {
-  if (query.trim() === "") return all.filter(({ isOperation }) => isOperation !== true).slice(0, LISTED);
-  const words = query.toLowerCase().split(/\s+/);
+  if (query.trim() === "") {
+    const own = all.filter(({ isOperation }) => isOperation !== true);
+    return own.toSorted((a, b) => Number(a.isDestructive === true) - Number(b.isDestructive === true)).slice(0, LISTED);
+  }
+  const words = query.trim().toLowerCase().split(/\s+/);
+  const isMeant = ({ name }: Action): boolean => name.toLowerCase().startsWith(words[0] ?? "");
   const scored = all.flatMap((action) => {
     const text = `${action.name} ${action.detail}`;
     if (action.isOperation === true && !words.every((word) => text.toLowerCase().includes(word))) return [];
     const own = score(query, text);
     const byName = score(query, action.name);
     const sum = (own ?? 0) + (byName ?? 0);
-    return own === null ? [] : [{ action, score: action.isOperation === true ? sum / 4 : sum }];
+    const isBehind = action.isDestructive === true && !isMeant(action);
+    return own === null ? [] : [{ action, isBehind, score: action.isOperation === true ? sum / 4 : sum }];
   });
   return scored
-    .sort((a, b) => b.score - a.score)
+    .sort((a, b) => Number(a.isBehind) - Number(b.isBehind) || b.score - a.score)
     .slice(0, LISTED)
     .map(({ action }) => action);
 }

@@ -30,6 +30,13 @@ export type Open =
   | { readonly kind: "rename"; readonly session: SessionInfo }
   | { readonly kind: "tags"; readonly session: SessionInfo }
   | { readonly kind: "paste"; readonly text: string; readonly decide: (yes: boolean) => void }
+  | {
+      readonly kind: "confirm";
+      readonly question: string;
+      readonly detail: string;
+      readonly action: string;
+      readonly run: () => void;
+    }
   | { readonly kind: "operation"; readonly name: string };
 
 export class Workspace {

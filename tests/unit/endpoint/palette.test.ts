@@ -56,6 +56,9 @@ describe("what is offered", () => {
     expect(labels("rename")).toContain("session.update");
     expect(labels("close window")[0]).toBe("window.close");
     expect(labels("qqqq")).toEqual([]);
+    // What ends or loses something is never meant by words that others have, too.
+    expect(labels("history").slice(-2)).toContain("session.clear");
+    expect(labels("clear")[0]).toBe("session.clear");
   });
 
   test("parameters that are left, those that are needed first; values, wherever the caret is", () => {
