@@ -23,6 +23,7 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
 import type { AttachPolicy } from "./attach/attached-terminal.ts";
+import { CallerShares } from "./caller-shares.ts";
 import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
@@ -69,6 +70,7 @@ export class SessionServer implements PeerHandler {
   private readonly limited = new LimitedCallers();
   private readonly holds = new Map<Peer, () => void>();
   private readonly watchers = new Set<Peer>();
+  private readonly shares: CallerShares;
   /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private served: Served | null = null;
@@ -78,11 +80,13 @@ export class SessionServer implements PeerHandler {
   private readonly code = new StreamCode(() => this.serving.clients());
 
   constructor(
-    private readonly maxClients: number,
+    limits: { readonly clients: number; readonly waiters: number },
     private readonly policy: AttachPolicy & { readonly agentAlert: AgentAlert },
     /** Where direct calls are recorded, if anywhere. */
     private readonly audit: () => AuditLog | null = () => null,
-  ) {}
+  ) {
+    this.shares = new CallerShares(limits);
+  }
 
   /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
   listen(path: string): { stop(): void } {
@@ -151,7 +155,9 @@ export class SessionServer implements PeerHandler {
       const { session } = this.serving;
       if (request.op.startsWith("host.")) requireMayStream(request, request.op, session.id);
       else requireOwnSession(request, session.id);
-      return this.limited.within(request, (signal) => this.onceAnswer(session, { ...request, signal }, peer));
+      return this.shares.answer(request, () =>
+        this.limited.within(request, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
+      );
     });
   }
 
@@ -287,7 +293,7 @@ export class SessionServer implements PeerHandler {
       case "host.window": {
         if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
         const { session } = this.serving;
-        this.requireRoom(session);
+        this.shares.openStream(session, request, peer);
         this.streams.set(
           peer,
           new code.WindowStream(session, peer, request.input, (window) => this.serving.window(window)),
@@ -299,7 +305,7 @@ export class SessionServer implements PeerHandler {
       case "host.follow":
       case "host.raw":
         return code.clients.request(request, peer, this.streams.get(peer), (stream) => {
-          if (request.op !== "host.follow") this.requireRoom(this.serving.session);
+          if (request.op !== "host.follow") this.shares.openStream(this.serving.session, request, peer);
           this.streams.set(peer, stream());
         });
     }
@@ -321,6 +327,7 @@ export class SessionServer implements PeerHandler {
     this.streams.delete(peer);
     this.holds.get(peer)?.();
     this.holds.delete(peer);
+    this.shares.closed(peer);
     const callers = this.callers.get(peer);
     this.callers.delete(peer);
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
@@ -351,7 +358,7 @@ export class SessionServer implements PeerHandler {
     const { serving } = this;
     const { session } = serving;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
-    this.requireRoom(session);
+    this.shares.openStream(session, request, peer);
     const policy = { ...this.policy, known: code.known };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request, policy);
@@ -393,11 +400,6 @@ export class SessionServer implements PeerHandler {
     if (found === undefined) return;
     requireMay(by, found, this.serving.session.id, input);
     for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
-  }
-
-  private requireRoom(session: Session): void {
-    if (session.streamCount < this.maxClients) return;
-    throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
   }
 
   /** The session is served at another socket from now on. */

@@ -112,7 +112,7 @@ async function begin(): Promise<{
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
   const audit = directAudit(instance, settings.values);
   const server = new SessionServer(
-    settings.values.max_clients,
+    { clients: settings.values.max_clients, waiters: settings.values.max_waiters },
     {
       titles: settings.values.title === "on",
       clipboard: settings.values.clipboard === "write",

@@ -109,7 +109,7 @@ async function begin() {
     format: settings.log_format,
   });
   const server = new SessionServer(
-    settings.max_clients,
+    { clients: settings.max_clients, waiters: settings.max_waiters },
     {
       instance,
       titles: settings.title === "on",

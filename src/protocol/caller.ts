@@ -64,7 +64,9 @@ const nameless: Readonly<Record<Caller["kind"], string>> = {
 };
 
 /** Tokens that any number of programs share: the Unix socket's callers, the instance's own token, none at all. */
-const sharedIds: ReadonlySet<string> = new Set(["http:socket", "http:own", "http:none"]);
+const sharedIds: ReadonlySet<string> = new Set(
+  ["http", "mcp"].flatMap((way) => ["socket", "own", "none"].map((token) => `${way}:${token}`)),
+);
 
 /** The id by which a caller is known again; null where others have the same. */
 export function callerIdentity({ id }: Caller): string | null {

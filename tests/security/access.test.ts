@@ -209,11 +209,11 @@ describe("tokens over TCP", () => {
     let now = 0;
     const tickets = new Tickets(2, () => now);
     const admitted = { ok: true, access: "observe", tokenName: "x", tokenId: "x", ended: null } as const;
-    const [first] = [tickets.issue(admitted), tickets.issue(admitted)];
-    expect(() => tickets.issue(admitted)).toThrow("2 tickets");
+    const [first] = [tickets.issue(admitted, null), tickets.issue(admitted, null)];
+    expect(() => tickets.issue(admitted, null)).toThrow("2 tickets");
     now = 30_000;
     expect(tickets.redeem(first ?? "")).toBeNull();
-    const later = tickets.issue(admitted);
+    const later = tickets.issue(admitted, null);
     expect(tickets.redeem(later)).toEqual(admitted);
     expect(tickets.redeem(later)).toBeNull();
   });

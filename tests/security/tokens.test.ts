@@ -286,6 +286,32 @@ describe("revoking", () => {
     expect((await gateway.tcp("/sessions", { token: tokens.observe })).status).toBe(200);
   });
 
+  test("a later token of its name gets no answer that the first one got", async () => {
+    const { dir } = gateway;
+    const named = async (access: string): Promise<string> =>
+      (await gateway.ok("token", "create", "bob", "--access", access)).trim();
+    const ask = async (token: string, path: string, body: object) => {
+      const headers = { "Wsh-Request": "the-same" };
+      const response = await gateway.tcp(path, { token, json: body, headers });
+      return (await response.json()).error?.code ?? "done";
+    };
+    const command = `echo >> ${dir}/times`;
+    const link = { op: "exec.fresh", input: { command }, caller: { kind: "cli", id: "cli:1" } };
+    for (const [times, access] of [
+      [2, "operate"],
+      [2, "observe"],
+      [4, "operate"],
+    ] as const) {
+      const token = await named(access);
+      const expected = access === "operate" ? "done" : "access_denied";
+      expect(await ask(token, "/exec", { command })).toBe(expected);
+      expect(await ask(token, "/exec", { command })).toBe(expected);
+      expect(await ask(token, "/link/call", link)).toBe(expected);
+      expect(fs.readFileSync(`${dir}/times`, "utf8").length).toBe(times);
+      await gateway.ok("token", "revoke", "bob");
+    }
+  });
+
   test("a file that others can read opens nothing", async () => {
     const path = `${gateway.env.HOME}/.local/state/wsh/t.tokens.json`;
     fs.chmodSync(path, 0o644);

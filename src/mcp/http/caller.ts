@@ -1,5 +1,6 @@
 /** The caller over HTTP: the gateway's findings about the request, and the options in its URL. */
 import type { Access, Admission } from "../../protocol/caller.ts";
+import { type Share, shareOf } from "../../protocol/shares.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
 import { toolSets } from "../tools/tool-sets.ts";
@@ -22,6 +23,10 @@ export interface HttpIdentity {
   readonly ended?: AbortSignal;
   /** The only session that the token opens. */
   readonly only?: string;
+}
+
+export function shareOfIdentity({ access, via, only }: HttpIdentity): Share {
+  return shareOf({ access, caller: { via, ...(only === undefined ? {} : { only }) } });
 }
 
 /** The caller, and the options of the URL's query: `tools=core|machines`, `session=NAME`, `read_only=1`. */

@@ -5,11 +5,13 @@
  * authenticates and limits bodies before this.
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
+import { WshError } from "../../protocol/errors.ts";
+import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf } from "../../wire/lines.ts";
 import { createMcpServer, type McpCaller } from "../caller-server.ts";
 import { EventTap, listenedResources } from "../resources/listen-events.ts";
 import { mayWatch } from "../resources/resources.ts";
-import { callerFor, type HttpIdentity, type McpHttpOptions } from "./caller.ts";
+import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { collectJson, jsonRpcError, onEnd } from "./responses.ts";
 import { HttpSessions } from "./sessions.ts";
 
@@ -20,6 +22,8 @@ export interface McpHttp {
 
 /** Sessions for which tokens of their own are in use at once; as many tokens as there may be. */
 const MAX_SCOPES = 100;
+/** Streams of `subscriptions/listen` at once; the other eras have one for each of their sessions. */
+const MAX_LISTENING = 256;
 
 interface Scope {
   readonly taps: EventTap;
@@ -38,6 +42,16 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     return createMcpServer(options, caller);
   };
   const scopes = new Map<string, Scope>();
+  const listening = new Map<Disposable, Share>();
+  /** Why the caller may not listen to one stream more. */
+  const refusalOf = (identity: HttpIdentity): string | null => {
+    try {
+      requireRoom(MAX_LISTENING, shareOfIdentity(identity), listening.values(), "event streams are open");
+      return null;
+    } catch (thrown) {
+      return WshError.from(thrown).message;
+    }
+  };
 
   /** State shared by listeners of one kind: a token for one session receives nothing about others. */
   function scopeOf(only = ""): Scope {
@@ -83,6 +97,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       return jsonRpcError(404, -32602, `Resource not found: ${uri}`, idOf(body));
     }
     const { taps, modern } = scopeOf(identity.only);
+    const refusal = uris === null ? null : refusalOf(identity);
+    if (refusal !== null) return jsonRpcError(429, -32000, refusal, idOf(body));
     const watched = uris === null ? null : taps.watch(uris);
     if (watched !== null && form === "json") {
       watched[Symbol.dispose]();
@@ -94,7 +110,12 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       );
     }
     const response = await modern.fetch(forwarded, { parsedBody: body });
-    return watched === null ? inForm(form, response, body) : onEnd(response, () => watched[Symbol.dispose]());
+    if (watched === null) return inForm(form, response, body);
+    listening.set(watched, shareOfIdentity(identity));
+    return onEnd(response, () => {
+      listening.delete(watched);
+      watched[Symbol.dispose]();
+    });
   }
 
   return {

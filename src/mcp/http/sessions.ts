@@ -4,10 +4,12 @@
  * too many. Clients rarely say goodbye, so most sessions end by timeout.
  */
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { WshError } from "../../protocol/errors.ts";
+import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
 import { createMcpServer } from "../caller-server.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
-import { callerFor, type HttpIdentity, type McpHttpOptions } from "./caller.ts";
+import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { RecentEvents } from "./event-store.ts";
 import { jsonRpcError, onEnd } from "./responses.ts";
 import { UnreadHints } from "./unread-hints.ts";
@@ -25,6 +27,7 @@ interface Session {
   readonly id: string;
   /** By which it was begun. */
   readonly tokenId: string;
+  readonly share: Share;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly events: RecentEvents;
   readonly close: () => Promise<void>;
@@ -84,7 +87,6 @@ export class HttpSessions {
   }
 
   private async initialize(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
-    await this.makeRoom();
     const id = crypto.randomUUID();
     const caller = callerFor(`mcp:${id}`, true, request.url, identity);
     const server = createMcpServer(this.options, caller);
@@ -118,6 +120,7 @@ export class HttpSessions {
     const session: Session = {
       id,
       tokenId: identity.via.id,
+      share: shareOfIdentity(identity),
       transport,
       events,
       close,
@@ -132,6 +135,11 @@ export class HttpSessions {
     if (!response.ok) {
       await close();
       return response;
+    }
+    const refusal = this.makeRoom(session.share);
+    if (refusal !== null) {
+      await close();
+      return jsonRpcError(429, -32000, refusal, idOf(body));
     }
     this.sessions.set(id, session);
     ended?.addEventListener("abort", end, { once: true });
@@ -176,10 +184,25 @@ export class HttpSessions {
     }
   }
 
-  private async makeRoom(): Promise<void> {
-    if (this.sessions.size < (this.options.maxSessions ?? DEFAULT_MAX_SESSIONS)) return;
-    const [longestUnused] = [...this.sessions.values()].sort((a, b) => a.open - b.open || a.usedAt - b.usedAt);
-    if (longestUnused !== undefined) await this.end(longestUnused);
+  /** Where a token has its part, the one of its own sessions ends that is unused for longest. @returns why there is no room */
+  private makeRoom(share: Share): string | null {
+    const all = [...this.sessions.values()];
+    const limit = this.options.maxSessions ?? DEFAULT_MAX_SESSIONS;
+    try {
+      requireRoom(
+        limit,
+        share,
+        all.map((session) => session.share),
+        "MCP sessions are open",
+      );
+      return null;
+    } catch (thrown) {
+      const own = all.filter((session) => session.share === share);
+      const [longestUnused] = own.sort((a, b) => a.open - b.open || a.usedAt - b.usedAt);
+      if (longestUnused === undefined) return WshError.from(thrown).message;
+      void this.end(longestUnused);
+      return null;
+    }
   }
 
   private async end(session: Session): Promise<void> {

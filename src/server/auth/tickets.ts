@@ -4,7 +4,7 @@
  */
 
 import { randomToken } from "../../instance/secrets/own-secrets.ts";
-import { WshError } from "../../protocol/errors.ts";
+import { requireRoom, type Share } from "../../protocol/shares.ts";
 import type { Admitted } from "./guard.ts";
 
 /** Time for which a ticket is valid, in ms (docs/security.md, Tickets). */
@@ -12,6 +12,7 @@ const TICKET_LIFE_MS = 30_000;
 
 interface Ticket {
   readonly admitted: Admitted;
+  readonly share: Share;
   readonly expires: number;
 }
 
@@ -24,13 +25,12 @@ export class Tickets {
   ) {}
 
   /** @throws WshError resource_limit_reached */
-  issue(admitted: Admitted): string {
+  issue(admitted: Admitted, share: Share): string {
     this.forgetExpired();
-    if (this.tickets.size >= this.max) {
-      throw new WshError("resource_limit_reached", `${this.max} tickets are waiting to be used`);
-    }
+    const taken = [...this.tickets.values()].map((ticket) => ticket.share);
+    requireRoom(this.max, share, taken, "tickets are unused");
     const ticket = randomToken();
-    this.tickets.set(ticket, { admitted, expires: this.now() + TICKET_LIFE_MS });
+    this.tickets.set(ticket, { admitted, share, expires: this.now() + TICKET_LIFE_MS });
     return ticket;
   }
 

@@ -14,6 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Asked, askedBy } from "../../protocol/requests.ts";
+import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
@@ -41,13 +42,13 @@ export interface LinkEndOptions {
 }
 
 export class LinkEnd {
-  private streams = 0;
+  private readonly streams = new Map<SessionRelay, Share>();
 
   constructor(private readonly options: LinkEndOptions) {}
 
   /** Open streams, which keep an ephemeral server alive. */
   get holders(): number {
-    return this.streams;
+    return this.streams.size;
   }
 
   /**
@@ -140,17 +141,20 @@ export class LinkEnd {
     isPassedOn: boolean,
     connect: (events: WireEvents) => Promise<Carrier>,
   ): SessionRelay {
-    if (this.streams >= MAX_STREAMS) throw new WshError("resource_limit_reached", `${MAX_STREAMS} streams are open`);
-    this.streams++;
-    return new SessionRelay({
+    const share = shareOf(context);
+    requireRoom(MAX_STREAMS, share, this.streams.values(), "streams are open");
+    const relay: SessionRelay = new SessionRelay({
       connect,
       by: { access: context.access, caller: context.caller },
       id: `${context.caller.id}#${crypto.randomUUID()}`,
       isPassedOn,
+      ...(context.ended === undefined ? {} : { ended: context.ended }),
       closed: () => {
-        this.streams--;
+        this.streams.delete(relay);
         this.options.changed();
       },
     });
+    this.streams.set(relay, share);
+    return relay;
   }
 }

@@ -24,13 +24,14 @@ export class Repeats {
    */
   async ask<T>(
     asks: Parameters<typeof onceOf>[2],
-    { kind, id: owner }: Caller,
+    { kind, id: owner, connected }: Caller,
     given: Once | undefined,
     ask: (once: Once) => Promise<T>,
   ): Promise<T> {
     if (given !== undefined) return ask(given);
     const fresh = onceOf(Bun.randomUUIDv7(), owner, asks);
-    if (kind !== "mcp") return ask(fresh);
+    // Programs that are not connected may have one token: the same call need not be the same caller's.
+    if (kind !== "mcp" || !connected) return ask(fresh);
     const call = `${owner} ${fresh.digest}`;
     const before = this.unknown.get(call);
     this.unknown.delete(call);

@@ -38,6 +38,8 @@ export interface RelayOptions {
   readonly id: string;
   /** It is on another machine, which says itself where the caller comes from. */
   readonly isPassedOn: boolean;
+  /** Aborts when the token of the caller ends. */
+  readonly ended?: AbortSignal;
   /** Called once. */
   readonly closed: () => void;
 }
@@ -63,6 +65,8 @@ export class SessionRelay implements WebSocketEndpoint {
   /** From the other machine, not yet taken by the session process. */
   private untaken = 0;
   private isOver = false;
+  /** Who captured the session's keyboard last over this stream. */
+  private captor: string | null = null;
 
   constructor(private readonly options: RelayOptions) {
     this.up = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
@@ -89,10 +93,19 @@ export class SessionRelay implements WebSocketEndpoint {
   close(): void {
     if (this.isOver) return;
     this.isOver = true;
+    if (this.options.ended?.aborted === true) this.releaseKeyboard();
     this.wire?.end();
     this.up.clear();
     this.waiting = [];
     this.options.closed();
+  }
+
+  /** A lost connection may come back to what its callers held; a token that has ended does not. */
+  private releaseKeyboard(): void {
+    if (this.captor === null) return;
+    const caller = { kind: "cli", id: "server", connected: true };
+    const request = { id: 0, op: "host.caller_gone", input: { id: this.captor }, caller, access: "admin" };
+    this.up.write(encodeJsonMessage(messageTypes.request, request));
   }
 
   private async connect(): Promise<void> {
@@ -183,8 +196,10 @@ export class SessionRelay implements WebSocketEndpoint {
     // What it may do is said by what admitted the connection.
     const { kind, id: own } = request.caller;
     const caller = { ...this.options.by.caller, kind, id: `${id}:${own}`, name, connected: true };
+    if (request.op === "input.capture") this.captor = caller.id;
     const input = this.inputOf(request);
-    const once = request.once === undefined ? {} : { once: ownedBy(request.once, id.split("#")[0] ?? "") };
+    const { via } = this.options.by.caller;
+    const once = request.once === undefined ? {} : { once: ownedBy(request.once, via?.id ?? via?.token ?? "") };
     return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access, ...once });
   }
 

@@ -8,6 +8,7 @@ import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
+import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
@@ -46,7 +47,7 @@ export interface WebSocketRoutesOptions {
 const nameless: ReadonlySet<string> = new Set(["own", "none", "socket"]);
 
 export class WebSocketRoutes {
-  private readonly serverSockets = new Set<ServerSocket>();
+  private readonly serverSockets = new Map<ServerSocket, Share>();
 
   constructor(private readonly options: WebSocketRoutesOptions) {}
 
@@ -56,7 +57,7 @@ export class WebSocketRoutes {
   }
 
   broadcast(event: LifecycleEvent): void {
-    for (const endpoint of this.serverSockets) endpoint.lifecycle(event);
+    for (const endpoint of this.serverSockets.keys()) endpoint.lifecycle(event);
   }
 
   mount(app: Hono<AppEnv>): void {
@@ -66,7 +67,7 @@ export class WebSocketRoutes {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
       let result = "ok";
       try {
-        return c.json({ ticket: tickets.issue(c.get("verdict")) });
+        return c.json({ ticket: tickets.issue(c.get("verdict"), shareOf(context)) });
       } catch (thrown) {
         result = WshError.from(thrown).code;
         throw thrown;
@@ -98,12 +99,12 @@ export class WebSocketRoutes {
       return SessionSocket.open(options, host);
     });
     this.mountSocket(app, "/ws/json", async (c) => {
-      if (this.serverSockets.size >= limits.max_websockets) {
-        throw new WshError("resource_limit_reached", `${limits.max_websockets} WebSockets are open already`);
-      }
+      const context = wsContext(c);
+      const share = shareOf(context);
+      requireRoom(limits.max_websockets, share, this.serverSockets.values(), "WebSockets are open");
       const endpoint = new ServerSocket({
         call,
-        context: wsContext(c),
+        context,
         hosts,
         maxWaits: limits.max_waiters,
         callerGone,
@@ -115,7 +116,7 @@ export class WebSocketRoutes {
           this.options.changed();
         },
       });
-      this.serverSockets.add(endpoint);
+      this.serverSockets.set(endpoint, share);
       return endpoint;
     });
   }

@@ -1,0 +1,41 @@
+/** Which parts of a session's limits its callers use: the streams that are open, and the requests that are being answered. */
+import { WshError } from "../protocol/errors.ts";
+import { requireRoom, type Share, shareOf } from "../protocol/shares.ts";
+import type { Session } from "../session/session.ts";
+import type { Peer, PeerRequest } from "../wire/peer.ts";
+
+export class CallerShares {
+  private readonly streams = new Map<Peer, Share>();
+  private readonly asking = new Map<PeerRequest, Share>();
+
+  constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
+
+  /** Answers a request of a token, while there is room for it: waits are most of what takes long. @throws WshError resource_limit_reached */
+  async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
+    const share = shareOf(request);
+    if (share === null) return act();
+    requireRoom(this.limits.waiters, share, this.asking.values(), "requests are being answered");
+    this.asking.set(request, share);
+    try {
+      return await act();
+    } finally {
+      this.asking.delete(request);
+    }
+  }
+
+  /** The peer's stream is about to be opened. @throws WshError resource_limit_reached */
+  openStream(session: Session, request: PeerRequest, peer: Peer): void {
+    const { clients } = this.limits;
+    if (session.streamCount >= clients) {
+      throw new WshError("resource_limit_reached", `session '${session.name}' has ${clients} clients already`);
+    }
+    const share = shareOf(request);
+    if (share === null) return;
+    requireRoom(clients, share, this.streams.values(), "clients of the session");
+    this.streams.set(peer, share);
+  }
+
+  closed(peer: Peer): void {
+    this.streams.delete(peer);
+  }
+}

@@ -1,0 +1,117 @@
+/** Whoever was given a token uses up a part of each limit, and the account itself still finds room. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { requireRoom } from "../../src/protocol/shares.ts";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { TestSocket } from "../support/websocket.ts";
+
+setDefaultTimeout(60_000);
+
+const config = ["max_clients = 8", "max_websockets = 8", "max_tickets = 8", "max_waiters = 8"].join("\n");
+const upgrade = { Upgrade: "websocket" };
+const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+
+let gateway: Gateway;
+let guest = "";
+beforeAll(async () => {
+  gateway = await Gateway.start({ config });
+  await gateway.create({ name: "s" });
+  guest = (await gateway.ok("token", "create", "guest", "--access", "observe", "--session", "s")).trim();
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+test("one token has at most half of the places, all tokens together three quarters", () => {
+  const taken: (string | null)[] = [];
+  const take = (share: string | null): boolean => {
+    try {
+      requireRoom(8, share, taken, "places");
+      return taken.push(share) > 0;
+    } catch {
+      return false;
+    }
+  };
+  const all = (share: string | null): number => Array.from({ length: 10 }, () => take(share)).filter(Boolean).length;
+  expect([all("a"), all("b"), all("c"), all(null)]).toEqual([4, 2, 0, 2]);
+});
+
+/** How often it works until it is refused as one too many, at most `most` times. */
+async function countOf(most: number, take: () => Promise<number>): Promise<number> {
+  for (let count = 0; count < most; count++) if ((await take()) === 429) return count;
+  return most;
+}
+
+test("tickets", async () => {
+  const ticket = (token?: string) => async () =>
+    (await gateway.tcp("/auth/ws-ticket", { method: "POST", ...(token === undefined ? {} : { token }) })).status;
+  expect(await countOf(8, ticket(guest))).toBe(4);
+  expect(await countOf(8, ticket())).toBe(4);
+});
+
+test.each(["/ws/json", "/sessions/s/ws/json", "/sessions/s/ws/raw", "/sessions/s/ws/view"])("%s", async (path) => {
+  const opened: TestSocket[] = [];
+  const open = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+    const refused = await gateway.tcp(path, { token: null, headers: { ...headers, ...upgrade } });
+    if (refused.status === 429) return 429;
+    const socket = await gateway.ws(path, headers);
+    opened.push(socket);
+    if (!path.endsWith("view")) return 200;
+    socket.send({ type: "open", client: crypto.randomUUID(), rows: 24, cols: 80, size: "fit" });
+    const { type } = await socket.next("an answer", (message) => ["opened", "error"].includes(message.type));
+    return type === "error" ? 429 : 200;
+  };
+  const bearer = { Authorization: `Bearer ${guest}` };
+  expect(await countOf(8, () => open(bearer))).toBe(4);
+  expect(await countOf(4, () => open(gateway.bearer))).toBe(4);
+  for (const socket of opened) socket.close();
+  await until("no clients", async () => (await (await gateway.tcp("/sessions/s")).json()).clients === 0);
+});
+
+test("waits", async () => {
+  const ended = new AbortController();
+  const statuses: number[] = [];
+  const json = { any_of: ["exited"], max_wait_ms: 300_000 };
+  const wait = (token: string) =>
+    gateway.tcp("/sessions/s/wait", { json, token, signal: ended.signal }).then(
+      ({ status }) => statuses.push(status),
+      () => {},
+    );
+  for (let count = 0; count < 8; count++) void wait(guest);
+  await until("the others to be refused", () => statuses.length === 4);
+  expect(statuses).toEqual([429, 429, 429, 429]);
+  const own = await gateway.tcp("/sessions/s/wait", { json: { ...json, max_wait_ms: 0 } });
+  expect(own.status).toBe(200);
+  ended.abort();
+});
+
+test("MCP sessions: a token's newest ends its own oldest, and nobody else's", async () => {
+  const json = { jsonrpc: "2.0", id: 0, method: "initialize", params: initialize };
+  const begin = async (token?: string): Promise<string> => {
+    const response = await gateway.tcp("/mcp", { json, ...(token === undefined ? {} : { token }) });
+    return response.headers.get("mcp-session-id") ?? "";
+  };
+  const isOpen = async (id: string, token?: string): Promise<boolean> => {
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const headers = { "Mcp-Session-Id": id };
+    return (await gateway.tcp("/mcp", { json: ping, headers, ...(token === undefined ? {} : { token }) })).ok;
+  };
+  const own = await begin();
+  const first = await begin(guest);
+  for (let count = 0; count < 128; count++) await begin(guest);
+  expect([await isOpen(own), await isOpen(first, guest)]).toEqual([true, false]);
+});
+
+test("streams of links", async () => {
+  const url = `${gateway.origin.replace(/^http/, "ws")}/link/stream?target=s`;
+  const open = async (token: string): Promise<number> => {
+    const socket = new TestSocket(url, { Authorization: `Bearer ${token}` });
+    const said = await socket.next("an answer", () => true);
+    opened.push(socket);
+    return said.error === undefined ? 200 : 429;
+  };
+  const opened: TestSocket[] = [];
+  expect(await countOf(1_024, () => open(guest))).toBe(512);
+  expect(await open(gateway.bearer.Authorization?.slice("Bearer ".length) ?? "")).toBe(200);
+  for (const socket of opened) socket.close();
+});
