@@ -142,6 +142,10 @@ export class TerminalModel {
     return this.emulator.scrolledAway;
   }
 
+  get replacedParts(): number {
+    return this.intake.replaced;
+  }
+
   /** Of the screen that is shown. */
   get cursor(): Screen["cursor"] {
     const { cursorX, cursorY } = this.emulator.terminal.buffer.active;

@@ -154,6 +154,12 @@ const cases: readonly Case[] = [
     alone: true,
   },
   {
+    name: "bytes that are not UTF-8",
+    command: "printf 'a\\376b\\342\\202c\\n'",
+    expected: { output: "a\ufffdb\ufffdc", warnings: ["2 parts of the output are not UTF-8: each stands as U+FFFD"] },
+    alone: true,
+  },
+  {
     name: "the last lines of an output",
     command: "seq 50",
     more: { tail: 2 },

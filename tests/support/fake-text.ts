@@ -7,6 +7,7 @@ export class FakeText implements TerminalText {
   readonly start = 0;
   alternate = false;
   readonly scrolledAway = 0;
+  readonly replacedParts = 0;
   shown: string[] = [""];
   /** Lines before this one are forgotten. */
   forgotten = 0;

@@ -32,6 +32,7 @@ import {
   type CommandOrigin,
   type Comparison,
   compare,
+  countersOf,
   cutCommand,
   doubt,
   doubtsOf,
@@ -336,8 +337,8 @@ export class CommandLog {
     const prompt = shell.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
     const { expected } = this;
-    const length = expected?.line.length ?? 0;
-    const typed = length > MAX_COMMAND_LINE ? "" : typedBetween(this.port.text, prompt, mark.position);
+    const isLong = (expected?.line.length ?? 0) > MAX_COMMAND_LINE;
+    const typed = isLong ? "" : typedBetween(this.port.text, prompt, mark.position);
     const shown = typed.trim() === "" ? null : typed.trim();
     const line = expected?.command ?? mark.commandLine ?? shown;
     const id = this.nextId;
@@ -346,10 +347,8 @@ export class CommandLog {
     const output = new RunningOutput(this.port.text, mark.position, this.limits.recordBytes, spool);
     const entry: Entry = {
       record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
-      startedAt: this.port.clock.now(),
-      scrolledAway: this.port.text.scrolledAway,
-      sent: expected,
-      shown,
+      ...countersOf(this.port.text),
+      ...{ startedAt: this.port.clock.now(), sent: expected, shown },
       said: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},

@@ -114,8 +114,10 @@ export class Commands {
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
     const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
     const { restored = [], lastCommandId = 0 } = port;
+    // What the shell has said at its prompt: a quick command has left the directory by now.
+    const startCwd = (): string | null => port.cwd() ?? this.cwd();
     this.log = new CommandLog(
-      { text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored, lastCommandId },
+      { text, clock, cwd: startCwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored, lastCommandId },
       limits,
     );
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });

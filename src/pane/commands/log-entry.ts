@@ -14,12 +14,20 @@ import type { ChildShell } from "./child-shells.ts";
 /** Characters of a command line that are kept. */
 export const MAX_COMMAND_LINE = 65_536;
 
+/** What of the output was not shown as it came, until the command began. */
+interface Counters {
+  readonly scrolledAway: number;
+  readonly replacedParts: number;
+}
+
+export function countersOf({ scrolledAway, replacedParts }: TerminalText): Counters {
+  return { scrolledAway, replacedParts };
+}
+
 /** One command of the log. */
-export interface Entry {
+export interface Entry extends Counters {
   record: CommandRecord;
   readonly startedAt: number;
-  /** Rows lost by then. */
-  readonly scrolledAway: number;
   /** What exec sent, if it did. */
   readonly sent: Sent | null;
   /** The text between B and C, and what the shell reports it ran: both are compared with `sent`. */
@@ -133,6 +141,7 @@ export function restoredEntry(record: CommandRecord): Entry {
     record,
     startedAt: 0,
     scrolledAway: 0,
+    replacedParts: 0,
     sent: null,
     shown: command,
     said: command,
@@ -176,7 +185,7 @@ export function doubt(entry: Entry, why: string): void {
 
 /** Why the screen does not show everything that a command printed. */
 export function doubtsOf(
-  { scrolledAway, doubts: known }: Pick<Entry, "scrolledAway" | "doubts">,
+  { scrolledAway, replacedParts, doubts: known }: Counters & Pick<Entry, "doubts">,
   text: TerminalText,
 ): string[] {
   const lost = text.scrolledAway - scrolledAway;
@@ -187,6 +196,8 @@ export function doubtsOf(
   if (lost > 0) {
     doubts.push(`${lost} rows left a scroll region that the terminal was given: they are not in the output`);
   }
+  const replaced = text.replacedParts - replacedParts;
+  if (replaced > 0) doubts.push(`${replaced} parts of the output are not UTF-8: each stands as U+FFFD`);
   return doubts;
 }
 

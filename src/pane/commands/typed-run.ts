@@ -12,7 +12,7 @@ import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import { defaultCommandLogLimits } from "./command-records.ts";
 import type { ExecPort } from "./exec-port.ts";
-import { doubtsOf } from "./log-entry.ts";
+import { countersOf, doubtsOf } from "./log-entry.ts";
 
 /**
  * marked: by its own mark. gone: its shell has ended. replaced: its shell has become another program. given_up: the shell
@@ -40,7 +40,7 @@ export class TypedRun implements Disposable {
   private startedAt: number | null = null;
   private endedAt: number | null = null;
   private end: TypedEnd | null = null;
-  private scrolledAway = 0;
+  private before = { scrolledAway: 0, replacedParts: 0 };
   private isInterrupted = false;
   private notify = new Set<() => void>();
   private readonly owned: Disposable[];
@@ -88,7 +88,7 @@ export class TypedRun implements Disposable {
     const { text, clock } = this.port;
     if (exitCode === null) {
       this.startedAt ??= clock.now();
-      this.scrolledAway = text.scrolledAway;
+      this.before = countersOf(text);
       this.printed ??= new RunningOutput(text, position, defaultCommandLogLimits.recordBytes);
     } else if (this.printed !== null) {
       this.close(position, offset);
@@ -126,7 +126,7 @@ export class TypedRun implements Disposable {
 
   /** Why that may not be all. */
   doubts(): readonly string[] {
-    return doubtsOf({ scrolledAway: this.scrolledAway, doubts: [] }, this.port.text);
+    return doubtsOf({ ...this.before, doubts: [] }, this.port.text);
   }
 
   [Symbol.dispose](): void {

@@ -41,6 +41,10 @@ export class PaneText implements TerminalText {
     return this.terminal.scrolledAway;
   }
 
+  get replacedParts(): number {
+    return this.terminal.replacedParts;
+  }
+
   /** A chunk has been parsed. Runs per chunk. */
   chunk(): void {
     this.note(this.terminal.offset, this.terminal.position());

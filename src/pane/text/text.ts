@@ -45,6 +45,8 @@ export interface TerminalText {
   readonly alternate: boolean;
   /** Rows that have left a scroll region and are in no history; only grows. */
   readonly scrolledAway: number;
+  /** Parts of the output that are not UTF-8 and stand as U+FFFD. */
+  readonly replacedParts: number;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
   /** Line of the cursor, at no cost: `position` counts the characters before it, of which there may be megabytes. */

@@ -44,6 +44,8 @@ const EMPTY = new Uint8Array(0);
 const CANCEL = Uint8Array.of(0x18);
 
 export class Intake {
+  /** Parts that are not UTF-8 and stand as U+FFFD. */
+  replaced = 0;
   private readonly scanner: RestScanner;
   private tail: Uint8Array = EMPTY;
   private waiting: Waiting[] = [];
@@ -148,7 +150,8 @@ export class Intake {
         slice = this.scanner.force(bytes, at);
       }
       for (const edit of slice.edits) edits.push(edit);
-      const put = this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
+      this.replaced += slice.replaced.length;
+      const put = this.parse(edited(bytes, at, slice.end, slice.replaced), this.parsed + slice.end - from);
       if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
       if (slice.title !== null) this.port.parse(slice.title, this.parsed + slice.end - from);
       if (slice.shift !== null) this.port.shift(slice.shift);

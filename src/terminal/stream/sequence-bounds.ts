@@ -60,7 +60,10 @@ export function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): 
   return -1;
 }
 
-/** Bytes of the character at `i`; 0 when it is unfinished, minus the bytes that are skipped when it is none. */
+/**
+ * Bytes of the character at `i`; 0 when it is unfinished; when it is none, minus the bytes of what was begun: a maximal
+ * part, for which WHATWG's decoder gives one U+FFFD (Encoding Standard, 9.1.1).
+ */
 export function characterLength(bytes: Uint8Array, i: number): number {
   const c = bytes[i] ?? 0;
   const length = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
@@ -70,13 +73,17 @@ export function characterLength(bytes: Uint8Array, i: number): number {
     if (next === undefined) return 0;
     // Not a continuation: what was begun is invalid and ends here.
     if (next < 0x80 || next > 0xbf) return -k;
+    if (k === 1 && beginsNone(c, next)) return -1;
   }
-  const second = bytes[i + 1] ?? 0;
-  // Overlong forms, surrogates, and what is beyond Unicode.
-  const isNone =
-    (c === 0xe0 && second < 0xa0) ||
-    (c === 0xed && second > 0x9f) ||
-    (c === 0xf0 && second < 0x90) ||
-    (c === 0xf4 && second > 0x8f);
-  return isNone ? -length : length;
+  return length;
+}
+
+/** Overlong forms, surrogates, and what is beyond Unicode. */
+function beginsNone(first: number, second: number): boolean {
+  return (
+    (first === 0xe0 && second < 0xa0) ||
+    (first === 0xed && second > 0x9f) ||
+    (first === 0xf0 && second < 0x90) ||
+    (first === 0xf4 && second > 0x8f)
+  );
 }

@@ -39,6 +39,9 @@ const CANCEL = Uint8Array.of(CAN);
 /** Marks, joiners, emoji and flags, Hangul. */
 const JOINING =
   /^(?:[\p{M}\p{Extended_Pictographic}\p{RI}\p{Emoji_Modifier}\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]|\u200c|\u200d)/u;
+/** U+FFFD. */
+const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
+const NONE: readonly Edit[] = [];
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
@@ -46,6 +49,8 @@ interface Slice {
   end: number;
   /** What clients get in another form. */
   edits: Edit[];
+  /** What the emulator gets in another form: bytes that are no character. */
+  replaced: readonly Edit[];
   /** It ended in front of a sequence or character that the input does not finish. */
   unfinished: boolean;
   /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
@@ -115,6 +120,7 @@ export class RestScanner {
 
   private scan(bytes: Uint8Array, from: number): Slice {
     const edits: Edit[] = [];
+    let replaced = NONE as Edit[];
     const limit = Math.min(bytes.length, from + WRAPPED_ROWS_PER_SLICE * this.cols);
     this.rows = 0;
     let i = from;
@@ -132,24 +138,29 @@ export class RestScanner {
       this.isVoid = false;
       this.isDirty = false;
       const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, edits);
-      if (end < 0) return { end: i, edits, unfinished: true, shift: null, title: null };
+      if (end < 0) return { end: i, edits, replaced, unfinished: true, shift: null, title: null };
       if (this.sequence.end === end) {
         this.title = null;
         const verdict = this.judge(bytes, edits);
         if (verdict === "stop" || verdict === "own" || this.rows >= ROWS_PER_SLICE) {
-          return { end, edits, unfinished: false, shift: null, title: this.title };
+          return { end, edits, replaced, unfinished: false, shift: null, title: this.title };
         }
+      } else if (this.isVoid && c >= 0x80 && !isC1(bytes, i)) {
+        const edit = { start: i, end, put: REPLACEMENT };
+        edits.push(edit);
+        if (replaced === NONE) replaced = [];
+        replaced.push(edit);
       } else if (this.isVoid) {
         edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
       } else if (c === 0x0e || c === 0x0f) {
-        return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
+        return { end, edits, replaced, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
       } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
         // In the emulator, what was cut separated the character from the one before.
         edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
     }
-    return { end: i, edits, unfinished: false, shift: null, title: null };
+    return { end: i, edits, replaced, unfinished: false, shift: null, title: null };
   }
 
   /** Decides what becomes of the sequence that was found. */
@@ -213,6 +224,7 @@ export class RestScanner {
     return {
       end,
       edits: hidden ? [this.hide(bytes, from, end, kind)] : [],
+      replaced: NONE,
       unfinished: false,
       shift: null,
       title: null,
@@ -233,7 +245,7 @@ export class RestScanner {
       // What clients already have of it cannot be revoked: it ends for them as it does here.
       if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
-    return { end, edits, unfinished: unfinished && end < bytes.length, shift: null, title: null };
+    return { end, edits, replaced: NONE, unfinished: unfinished && end < bytes.length, shift: null, title: null };
   }
 
   private hide(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
@@ -252,7 +264,7 @@ export class RestScanner {
     const length = characterLength(bytes, i);
     if (length === 0) return -1;
     if (length < 0) {
-      // The emulator prints nothing for it; other terminals print a sign of their own.
+      // Terminals differ in what they print for it.
       this.isVoid = true;
       return i - length;
     }

@@ -40,6 +40,26 @@ async function take(pieces: readonly (string | Uint8Array)[], hideTitles = false
   return { ...taken, screen };
 }
 
+test("what is not UTF-8 is U+FFFD, one for each maximal part, in any pieces, as WHATWG's decoder has it", async () => {
+  const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1");
+  const cases = [
+    "a\xfeb\xffc",
+    "\xc3(",
+    "\xe2\x82f",
+    "\xf0\x9f\x98g",
+    "\xed\xa0\x80h",
+    "\xc0\xafi",
+    "\xe0\x80\x80j",
+    "\xf4\x90\x80k",
+  ];
+  for (const each of cases) {
+    const wanted = new TextDecoder().decode(bytes(each));
+    for (const pieces of [[bytes(each)], [...bytes(each)].map((byte) => Uint8Array.of(byte))]) {
+      expect(await take(pieces)).toMatchObject({ screen: wanted, passed: wanted });
+    }
+  }
+});
+
 describe("a title in screen's form", () => {
   test("is the title, and reaches clients in the common form", async () => {
     const { titles, passed, screen } = await take(["a\x1bkvim – ü漢\x1b\\b"]);
