@@ -71,7 +71,7 @@ export class TerminalModel {
   /** What programs did to attached terminals that resetting modes does not undo. */
   readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
-  private readonly intake: Intake;
+  readonly intake: Intake;
   /** Reads lines of megabytes in parts. */
   readonly transcript: Transcript;
   private readonly styles = new StyleTable();
@@ -140,10 +140,6 @@ export class TerminalModel {
   /** Rows that have left a scroll region since the session began and are in no history. */
   get scrolledAway(): number {
     return this.emulator.scrolledAway;
-  }
-
-  get replacedParts(): number {
-    return this.intake.replaced;
   }
 
   /** Of the screen that is shown. */

@@ -42,7 +42,7 @@ export class PaneText implements TerminalText {
   }
 
   get replacedParts(): number {
-    return this.terminal.replacedParts;
+    return this.terminal.intake.replaced;
   }
 
   /** A chunk has been parsed. Runs per chunk. */
