@@ -1,0 +1,465 @@
+/**
+ * Who may do what, and where: every operation of the table, every request of a stream and every message, by every kind of
+ * caller, for every spelling of a target, before and after sessions are renamed, panes moved, sessions killed and the
+ * server restarted. What is expected stands here a second time: something new fails until somebody has said who may.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { HttpLink } from "../../src/cluster/http-link.ts";
+import { TcpWay } from "../../src/cluster/tcp-way.ts";
+import { createToken } from "../../src/instance/secrets/named-tokens.ts";
+import { viewOperations } from "../../src/keys/bindings.ts";
+import { streamRequests } from "../../src/operations/rights.ts";
+import { type OperationName, operations } from "../../src/operations/table.ts";
+import { type Access, accessCovers } from "../../src/protocol/caller.ts";
+import { WshError } from "../../src/protocol/errors.ts";
+import { parseAddress } from "../../src/protocol/machines.ts";
+import { messageTypes } from "../../src/protocol/messages.ts";
+import { ViewRequestSchema } from "../../src/protocol/view.ts";
+import { Connection } from "../../src/wire/connection.ts";
+import { Gateway } from "../support/server.ts";
+import { attachment, personContext } from "../support/terminals/attached-peer.ts";
+import { until } from "../support/until.ts";
+import type { TestSocket } from "../support/websocket.ts";
+
+setDefaultTimeout(600_000);
+
+/** Every spelling in every phase; else each operation with one after the other. */
+const full = process.env.WSH_TEST_FULL === "1";
+
+const observed: readonly OperationName[] = [
+  ...(["servers.list", "servers.get", "server.info", "server.persist.get", "idle.any", "sessions.list"] as const),
+  ...(["wait.any", "history.search", "checkpoint.list", "checkpoint.show", "checkpoint.diff", "session.get"] as const),
+  ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
+  ...(["screen_mode.get", "ask.person", "buffer.list", "buffer.get", "screen.get", "scrollback.get"] as const),
+  ...(["idle.await", "lines.get", "lines.search", "commands.result", "wait", "output.get", "status.get"] as const),
+  ...(["commands.list", "commands.get", "commands.output", "window.list", "layout.get", "pane.list"] as const),
+];
+const operated: readonly OperationName[] = [
+  ...(["sessions.create", "exec.fresh", "ask.any", "checkpoint.restore", "checkpoint.save"] as const),
+  ...(["checkpoint.delete", "session.update", "session.kill", "session.detach", "session.resize"] as const),
+  ...(["session.restart", "overlay.create", "overlay.replace", "overlay.patch", "overlay.spans"] as const),
+  ...(["overlay.write", "overlay.delete", "overlay.clear", "panel.create", "panel.replace", "panel.patch"] as const),
+  ...(["panel.spans", "panel.write", "panel.delete", "panel.clear", "element.batch", "input.capture"] as const),
+  ...(["input.release", "input.keys", "focus.set", "focus.unset", "screen_mode.enter_alt", "ask"] as const),
+  ...(["screen_mode.exit_alt", "ask.cancel", "buffer.add", "buffer.delete", "session.signal"] as const),
+  ...(["session.clear", "input.send", "prompt.offer", "run", "exec", "process.wait", "commands.stop"] as const),
+  ...(["agent.report", "window.create", "window.close", "window.select", "window.update", "layout.set"] as const),
+  ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
+  ...(["pane.resize", "pane.zoom", "pane.swap", "pane.move", "pane.update", "pane.respawn"] as const),
+];
+const administered: readonly OperationName[] = [
+  ...(["servers.add", "servers.remove", "servers.reload", "server.persist.set", "server.stop"] as const),
+  ...(["history.delete", "checkpoint.forget", "ask.answer"] as const),
+];
+/** Of the server, for a caller of one session: the answer is about that one. */
+const openToOne: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
+/** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
+const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
+
+const accessOf = new Map<string, Access>([
+  ...observed.map((name) => [name, "observe"] as const),
+  ...operated.map((name) => [name, "operate"] as const),
+  ...administered.map((name) => [name, "admin"] as const),
+]);
+
+/** What a stream may be asked besides operations; everything else between processes is refused. */
+const streams: Readonly<Record<string, Access>> = {
+  ...{ "host.ping": "observe", "host.resolve": "observe", "host.attach": "observe", "host.client": "observe" },
+  ...{ "host.subscribe": "observe", "host.follow": "observe", "host.raw": "observe", "host.window": "observe" },
+  ...{ "host.written": "observe", "host.release": "observe", "host.give_back": "observe", "host.colors": "observe" },
+  ...{ "host.help": "observe", "host.look": "observe", "host.focus": "observe", "host.command": "operate" },
+};
+const ownProcesses: readonly string[] = [
+  ...["adopt", "caller_gone", "checkpoint", "end", "give_way", "go", "keep", "keys", "lend", "restart", "secret"],
+  ...["secret_prompt", "served", "shown_in", "typed_beside", "watch"],
+].map((name) => `host.${name}`);
+
+interface Kind {
+  readonly access: Access;
+  /** It may use one session alone. */
+  readonly one: boolean;
+  readonly token: string;
+}
+
+let gateway: Gateway;
+const kinds = new Map<string, Kind>();
+/** Ids of the sessions: of the callers' own, and of the others'. */
+const ids = { own: "", other: "", ownPane: "", otherPane: "" };
+
+async function info(target: string): Promise<{
+  readonly name: string;
+  readonly id: string;
+  readonly pane_id: string;
+  readonly tags: string[];
+  readonly rows: number;
+  readonly windows: { readonly id: string; readonly panes: { readonly id: string }[] }[];
+}> {
+  return (await gateway.unix(`/sessions/${encodeURIComponent(target)}`)).json();
+}
+
+/** Every way in which a target can be written; `@7` and `@w5` are of a pane and a window of it. */
+async function spellings(id: string, pane: string): Promise<string[]> {
+  const { name, windows } = await info(id);
+  const window = windows.find(({ panes }) => panes.some((each) => each.id === pane)) ?? windows[0];
+  const host = (await (await gateway.unix("/server/info")).json().catch(() => ({}))).hostname;
+  const machine = typeof host === "string" ? [`${host}/${name}`] : [];
+  return [name, id, pane, `${name}:`, `${name}:0`, `${name}:0.0`, window?.id ?? "", ...machine];
+}
+
+beforeAll(async () => {
+  gateway = await Gateway.start();
+  for (const [which, name] of [
+    ["own", "pub"],
+    ["other", "hidden"],
+  ] as const) {
+    const made = await gateway.create({ name });
+    ids[which] = made.id;
+    ids[`${which}Pane`] = made.pane_id;
+  }
+  const created = async (access: Access, ...flags: string[]): Promise<string> =>
+    (await gateway.ok("token", "create", `${access}${flags.length}`, "--access", access, ...flags)).trim();
+  for (const access of ["observe", "operate", "admin"] as const) {
+    kinds.set(access, { access, one: false, token: await created(access) });
+    kinds.set(`one ${access}`, { access, one: true, token: await created(access, "--session", "pub") });
+  }
+  for (const access of ["observe", "operate"] as const) {
+    const lasts = { session: ids.own, expiresAt: Date.now() + 3_600_000, share: true } as const;
+    const token = createToken(gateway.instance, { name: `share-${access}`, access, ...lasts });
+    kinds.set(`guest ${access}`, { access, one: true, token: await token });
+  }
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+/** What the answer to a call says of rights; "passed": it came to the operation's own checks. */
+type Said = "denied" | "unseen" | "passed";
+
+function said(code: string | undefined): Said {
+  if (code === "access_denied" || code === "unknown_method") return "denied";
+  return code === "session_not_found" || code === "pane_not_found" ? "unseen" : "passed";
+}
+
+function expected({ access, one }: Kind, name: string, scope: string, isOwn: boolean): Said {
+  if (!accessCovers(access, accessOf.get(name) ?? "admin")) return "denied";
+  if (!one) return "passed";
+  if (scope === "server") return openToOne.has(name) ? "passed" : "denied";
+  return isOwn ? "passed" : "unseen";
+}
+
+/** No operation takes this: what passes does nothing. */
+const nothing: unknown = [];
+
+interface Door {
+  readonly name: string;
+  ask(operation: (typeof operations)[number], target: string): Promise<string | undefined>;
+}
+
+function httpDoor(token: string): Door {
+  return {
+    name: "http",
+    async ask({ http, scope }, target) {
+      const [binding] = http;
+      if (binding === undefined) return "invalid_request";
+      const path = binding.path
+        .replace(":name", encodeURIComponent(target).replace(/^./, percent))
+        .replace(/:\w+/g, scope === "server" ? "nobody" : "0");
+      const response = await gateway.tcp(path, {
+        ...{ method: binding.method, token },
+        ...(binding.method === "GET" || binding.method === "DELETE" ? {} : { json: {} }),
+      });
+      return response.ok ? undefined : (await response.json()).error?.code;
+    },
+  };
+}
+
+/** A letter may be written by its code, too. */
+function percent(letter: string): string {
+  return letter === "%" ? letter : `%${letter.charCodeAt(0).toString(16)}`;
+}
+
+function callDoor(token: string): Door {
+  return {
+    name: "link call",
+    async ask({ name }, session) {
+      const json = { op: name, session, input: nothing, caller: { kind: "cli", id: "x", only: ids.other } };
+      const response = await gateway.tcp("/link/call", { json, token });
+      return (await response.json()).error?.code;
+    },
+  };
+}
+
+function socketDoor(socket: TestSocket): Door {
+  return {
+    name: "websocket",
+    async ask({ ws }, session) {
+      const [method] = ws;
+      if (method === undefined) return "access_denied";
+      return (await socket.call(method, { persistent: true }, { session })).error?.code;
+    },
+  };
+}
+
+function linkOf(token: string): HttpLink {
+  const address = parseAddress(gateway.origin);
+  if (address.kind !== "http") throw new Error(gateway.origin);
+  return new HttpLink("far", new TcpWay(address, token, null));
+}
+
+async function asked(connection: Connection, op: string, input: unknown, target?: string): Promise<string | undefined> {
+  const whose = { ...personContext, caller: { ...personContext.caller, only: ids.other } };
+  const context = target === undefined ? whose : { ...whose, target };
+  return connection.request(op, input, context).then(
+    () => undefined,
+    (thrown) => WshError.from(thrown).code,
+  );
+}
+
+/** Walks all operations through the doors of each kind of caller. @returns what was not as expected */
+async function walk(names: ReadonlySet<string> | null): Promise<string[]> {
+  const wrong: string[] = [];
+  const own = await spellings(ids.own, ids.ownPane);
+  const other = await spellings(ids.other, ids.otherPane);
+  for (const [kind, caller] of kinds) {
+    const socket = await gateway.ws("/ws/json", { Authorization: `Bearer ${caller.token}` });
+    const doors = [httpDoor(caller.token), callDoor(caller.token), socketDoor(socket)];
+    const stream = await Connection.open(linkOf(caller.token).dial(ids.own), "cli");
+    for (const [at, operation] of operations.entries()) {
+      const { name, scope } = operation;
+      if (notDone.has(name) || (names !== null && !names.has(name))) continue;
+      const chosen = (all: readonly string[]): readonly string[] =>
+        full || names !== null ? all : [all[at % all.length] ?? ""];
+      const targets = [...chosen(own).map((t) => [t, true] as const), ...chosen(other).map((t) => [t, false] as const)];
+      for (const [target, isOwn] of targets) {
+        const wanted = expected(caller, name, scope, isOwn);
+        // By an admin nothing is tried that would be done.
+        if (wanted === "passed" && (caller.access === "admin" || scope === "server")) continue;
+        for (const door of full ? doors : [doors[(at + kind.length) % doors.length] as Door]) {
+          if (door.name === "websocket" && (operation.ws.length === 0 || wanted === "passed")) continue;
+          if (door.name === "http" && wanted === "passed") continue;
+          const code = await door.ask(operation, target);
+          const is = said(code);
+          // HTTP judges the form of a body first; not every way in takes this machine's own name.
+          if (door.name === "http" && code === "invalid_request") continue;
+          const isAsExpected = target.includes("/") ? wanted === "passed" || is !== "passed" : is === wanted;
+          if (!isAsExpected) wrong.push(`${kind}: ${door.name} ${name} '${target}': ${code}, not ${wanted}`);
+        }
+        // A stream is one process's, which a target names no other of; it says of itself what it is not believed.
+        if (scope !== "server" && accessCovers(caller.access, operation.access)) continue;
+        const there = await asked(stream.connection, name, nothing, target);
+        if (said(there) !== "denied") wrong.push(`${kind}: stream ${name} '${target}': ${there}, not denied`);
+      }
+    }
+    stream.connection.close();
+    socket.close();
+  }
+  return wrong;
+}
+
+/** What may not change by any of this. */
+async function facts(): Promise<string> {
+  const { name, rows, tags, windows } = await info(ids.other);
+  return JSON.stringify({ name, rows, tags, windows: windows.map((each) => each.panes.map(({ id }) => id)) });
+}
+
+test("each operation has one who may, and each request between processes", async () => {
+  const table = new Map(operations.map(({ name, access }) => [name as string, access]));
+  expect([...accessOf].sort()).toEqual([...table].sort());
+  expect(streamRequests).toEqual(streams);
+  const said = new Set<string>();
+  const src = join(import.meta.dir, "../../src");
+  for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
+    for (const [, name] of (await Bun.file(join(src, file)).text()).matchAll(/"(host\.[a-z_]+)"/g))
+      said.add(name ?? "");
+  }
+  expect([...said].sort()).toEqual([...Object.keys(streams), ...ownProcesses].sort());
+});
+
+test("every operation, by every kind of caller and spelling of a target, over every way in", async () => {
+  const before = await facts();
+  expect(await walk(null)).toEqual([]);
+  expect(await facts()).toBe(before);
+});
+
+test("every request of a stream, by every kind of caller", async () => {
+  const wrong: string[] = [];
+  for (const [kind, caller] of kinds) {
+    const { connection } = await Connection.open(linkOf(caller.token).dial(ids.own), "cli");
+    for (const op of [...Object.keys(streams), ...ownProcesses]) {
+      const needed = streams[op];
+      // A session with one pane does not know it.
+      const isKnown = op !== "host.resolve";
+      const isOpen = isKnown && needed !== undefined && accessCovers(caller.access, needed);
+      const is = said(await asked(connection, op, nothing));
+      if (is !== (isOpen ? "passed" : "denied")) wrong.push(`${kind}: ${op}: ${is}`);
+    }
+    connection.close();
+    const reached = await Connection.open(linkOf(caller.token).dial(ids.other), "cli").then(
+      ({ connection: other }) => other.close() ?? "passed",
+      (thrown) => said(WshError.from(thrown).code),
+    );
+    if (reached !== (caller.one ? "unseen" : "passed"))
+      wrong.push(`${kind}: a stream of the other session: ${reached}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("what a terminal does by itself shows a caller of one session nothing of another, nor what only looks changes anything", async () => {
+  await gateway.type("hidden", "echo not''-for-guests\r");
+  await gateway.shows("hidden", /^not-for-guests$/m);
+  const before = await facts();
+  const looked = [...kinds].filter(([, { one, access }]) => one || access === "observe");
+  const terminals = looked.flatMap(([kind, { token, one }]) =>
+    Object.keys(viewOperations).map(async (view) => {
+      const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
+      let text = "";
+      connection.listen({ message: ({ payload }) => (text += Buffer.from(payload).toString()) });
+      await asked(connection, "host.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false });
+      const line = view === "view.go" ? ":view.go session=hidden" : `:${view}`;
+      await asked(connection, "host.command", { key: line });
+      return { kind: `${kind} ${view}`, one, connection, text: () => text };
+    }),
+  );
+  const opened = await Promise.all(terminals);
+  // What is typed then filters, chooses, ends and renames.
+  for (const keys of ["hid", "\x18", "y", "\x12", "taken\r", "\x1b[B\r", "\x14made\r"]) {
+    await Bun.sleep(60);
+    for (const { connection } of opened) connection.sendBytes(messageTypes.input, Buffer.from(keys));
+  }
+  await Bun.sleep(400);
+  const seen = opened.filter(({ one, text }) => one && /not-for-guests|"hidden|> ?hidden|hidden +prompt/.test(text()));
+  expect(seen.map(({ kind }) => kind)).toEqual([]);
+  for (const { connection } of opened) connection.close();
+  expect(await facts()).toBe(before);
+  const listed = await (await gateway.unix("/sessions")).json();
+  expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(["hidden", "pub"]);
+});
+
+test("every message of every stream, by who only looks, changes nothing", async () => {
+  /** What a client sends of each type, and what comes of it. */
+  const sent: Readonly<Record<keyof typeof messageTypes, string | null>> = {
+    ...{ hello: "{}", request: null, response: "{}", cancel: '{"id":1}', event: '{"event":"moved"}' },
+    ...{ output: "x", input: "typed-by-looker\r", frame: "{}", resize: '{"rows":5,"cols":10}', end: "{}" },
+  };
+  const views: Readonly<Record<string, object>> = {
+    open: { client: "looker-one", rows: 7, cols: 30, size: "fit" },
+    size: { rows: 5, cols: 20, size: "fit" },
+    ...{ shown: { n: 9 }, focus: { on: true }, release: {}, ping: {} },
+  };
+  const names = ViewRequestSchema.options.map(({ entries }) => entries.type.literal);
+  expect(Object.keys(views)).toEqual(names);
+  const own = async (): Promise<string> => JSON.stringify([(await info(ids.own)).rows, (await info(ids.own)).tags]);
+  const before = await own();
+  for (const kind of ["observe", "one observe", "guest observe"]) {
+    const token = kinds.get(kind)?.token ?? "";
+    const each = Object.entries(sent).flatMap(([type, payload]) =>
+      payload === null ? [] : ["host.attach", "host.raw", "host.client"].map((op) => [type, payload, op] as const),
+    );
+    await Promise.all(
+      each.map(async ([type, payload, op]) => {
+        const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
+        const input = op === "host.raw" ? { snapshot: false, read_only: false } : { ...attachment };
+        await asked(connection, op, input);
+        connection.sendBytes(messageTypes[type as keyof typeof messageTypes], Buffer.from(payload));
+        await Promise.race([asked(connection, "host.ping", {}), Bun.sleep(200)]);
+        connection.close();
+      }),
+    );
+    const headers = { Authorization: `Bearer ${token}` };
+    const view = await gateway.ws("/sessions/pub/ws/view", headers);
+    for (const [type, fields] of Object.entries(views)) view.send({ type, ...fields });
+    await view.next("the view to open", ({ type }) => type === "opened");
+    view.socket.send(Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), Buffer.from("typed-by-looker\r")]));
+    const raw = await gateway.ws("/sessions/pub/ws/raw", headers);
+    raw.socket.send("typed-by-looker\r");
+    await raw.closed;
+    view.close();
+  }
+  expect(await own()).toBe(before);
+  expect(await gateway.ok("screen", "pub")).not.toContain("typed-by-looker");
+});
+
+test("over MCP a caller of one session is told of others what it is told of none", async () => {
+  const wrong: string[] = [];
+  for (const [kind, { token, one }] of kinds) {
+    if (!one) continue;
+    let session = "";
+    const call = async (method: string, params: object): Promise<string> => {
+      const headers = { Accept: "application/json, text/event-stream", ...(session && { "Mcp-Session-Id": session }) };
+      const json = { jsonrpc: "2.0", id: 1, method, params };
+      const response = await gateway.tcp("/mcp", { token, json, headers });
+      session = response.headers.get("mcp-session-id") ?? session;
+      return response.text();
+    };
+    const clientInfo = { name: "test", version: "0" };
+    await call("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+    const listed = await call("tools/list", {});
+    const tools = [...new Set([...listed.matchAll(/"name":"(wsh_[a-z_]+)"/g)].map(([, name]) => name ?? ""))];
+    if (tools.length < 5) wrong.push(`${kind}: ${tools.length} tools: ${listed.slice(0, 200)}`);
+    for (const name of tools) {
+      for (const named of ["hidden", ids.other, ids.otherPane, "hidden:0.0"]) {
+        const args = { session: named, command: "touch by-mcp", text: "x", to: named, view: named, target: named };
+        const text = await call("tools/call", { name, arguments: args });
+        if (/not-for-guests|"name":"hidden"/.test(text)) wrong.push(`${kind}: ${name} ${named}: ${text.slice(0, 300)}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+/** One operation of each scope and access: enough where the way to the session is what is tried. */
+const few: ReadonlySet<string> = new Set(["session.get", "screen.get", "input.send", "pane.list", "session.update"]);
+
+test("after a rename, a pane that moved, a restart and a kill, what is somewhere else is", async () => {
+  const phases: [string, () => Promise<unknown>][] = [
+    [
+      "renamed, and the names are others'",
+      async () => {
+        await gateway.ok("rename", ids.other, "moving");
+        await gateway.ok("rename", ids.own, "hidden");
+        await gateway.ok("rename", ids.other, "pub");
+      },
+    ],
+    [
+      "a pane of each in the other",
+      async () => {
+        const split = async (id: string): Promise<string> => JSON.parse(await gateway.ok("split", id, "--json")).pane;
+        const [mine, theirs] = [await split(ids.own), await split(ids.other)];
+        await gateway.ok("pane", "move", mine, "--to", ids.other);
+        await gateway.ok("pane", "move", theirs, "--to", ids.own);
+        ids.ownPane = theirs;
+        ids.otherPane = mine;
+      },
+    ],
+    [
+      "another server",
+      async () => {
+        await gateway.end();
+        await gateway.serve();
+      },
+    ],
+    [
+      "the other was killed, and another has its name",
+      async () => {
+        await gateway.ok("kill", ids.other);
+        const made = await gateway.create({ name: "pub" });
+        ids.other = made.id;
+        ids.otherPane = made.pane_id;
+      },
+    ],
+  ];
+  for (const [phase, change] of phases) {
+    await change();
+    expect([phase, await walk(full ? null : few)]).toEqual([phase, []]);
+  }
+  await gateway.ok("kill", ids.own);
+  await until("the session to be gone", async () => (await gateway.unix(`/sessions/${ids.own}`)).status === 404);
+  const made = await gateway.create({ name: "hidden" });
+  for (const [kind, { one, token }] of kinds) {
+    if (!one) continue;
+    const seen = await gateway.tcp(`/sessions/${encodeURIComponent(made.id)}`, { token });
+    expect([kind, seen.status]).toEqual([kind, 404]);
+    expect(await (await gateway.tcp("/sessions", { token })).json()).toEqual([]);
+  }
+});
