@@ -27,7 +27,7 @@ import { type Answers, Probe } from "./color-probe.ts";
 import { type FarSession, type Opened, unreachableNotice, untilBack } from "./come-back.ts";
 import { type AttachResult, endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
+import { capsFor, type StyleSettings, takesControlStrings } from "./paint/modes.ts";
 import { attachRequest } from "./request.ts";
 import { SessionView } from "./view.ts";
 
@@ -44,7 +44,7 @@ const INPUT_POLL_MS = 5;
 /** Time within which a stop takes effect, in ms; one that has not by then never will: no process could continue us. */
 const STOP_MS = 20;
 
-export interface AttachOptions {
+export interface AttachOptions extends StyleSettings {
   /** Socket of the session process; of another machine's, how it is reached. */
   readonly socket: string | Dial;
   /** The session is on another machine, which may stop answering and come back. */
@@ -63,7 +63,6 @@ export interface AttachOptions {
   readonly bindings: Readonly<Record<string, Binding | null>>;
   /** Whose keys are used for looking back. */
   readonly modeKeys: LookInput["keys"];
-  readonly colors: ColorSetting;
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
@@ -138,7 +137,7 @@ class Client {
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
     this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
-    const caps = capsFor(process.env, options.colors);
+    const caps = capsFor(process.env, options);
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, changedBindings(options.bindings), {
       forward: (bytes) => this.typed(bytes),

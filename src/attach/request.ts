@@ -10,9 +10,9 @@ import {
 } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
-import { type ColorSetting, showsUtf8 } from "./paint/modes.ts";
+import { type StyleSettings, showsUtf8 } from "./paint/modes.ts";
 
-interface Options {
+interface Options extends StyleSettings {
   readonly size: Size;
   readonly device: PersonDevice | null;
   readonly scrollback: ScrollbackChoice;
@@ -23,7 +23,6 @@ interface Options {
   readonly follow?: boolean;
   readonly readOnly: boolean;
   readonly altScreen: boolean;
-  readonly colors: ColorSetting;
   readonly prefix: Prefix | null;
   readonly bindings: Readonly<Record<string, Binding | null>>;
   readonly around: string | null;
@@ -42,8 +41,8 @@ export function attachRequest(options: Options): Attach {
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,
     paint_only: options.altScreen,
-    // A program's own bytes may use any colour.
-    relay: colors === "auto" || colors === "truecolor",
+    // A program's own bytes may use any colour and any underline.
+    relay: (colors === "auto" || colors === "truecolor") && options.underlines !== "plain",
     no_color: (env.NO_COLOR ?? "") !== "",
     copies,
     prefix: options.prefix?.label ?? null,

@@ -22,14 +22,17 @@ export function downConvert(color: Color | null, depth: ColorDepth): Color | nul
   return depth === 16 && color.indexed > 15 ? { indexed: nearestBasic(xtermColor(color.indexed)) } : color;
 }
 
-/** The SGR sequence that sets exactly this style, whatever was set before. */
+/**
+ * The SGR sequence that sets exactly this style, whatever was set before. What an underline is besides plain stands in a
+ * sequence of its own, which a terminal without it leaves out.
+ */
 export function sgr(style: Style, depth: ColorDepth, fancyUnderlines: boolean): string {
   const fg = downConvert(style.fg, depth);
   const bg = downConvert(style.bg, depth);
-  // Terminals without the colon forms would misread them, so they get a plain underline.
-  const fancy = fancyUnderlines && (style.flags & UNDERLINE) !== 0;
-  const parameters = fancy
-    ? sgrParameters(style.flags, fg, bg, style.underlineStyle, downConvert(style.underlineColor ?? null, depth))
-    : sgrParameters(style.flags, fg, bg);
-  return parameters === "" ? "\x1b[m" : `\x1b[0${parameters}m`;
+  const parameters = sgrParameters(style.flags, fg, bg);
+  const plainer = parameters === "" ? "\x1b[m" : `\x1b[0${parameters}m`;
+  if (!fancyUnderlines || (style.flags & UNDERLINE) === 0) return plainer;
+  const { underlineStyle = "single", underlineColor = null } = style;
+  if (underlineStyle === "single" && underlineColor === null) return plainer;
+  return `${plainer}\x1b[${sgrParameters(UNDERLINE, null, null, underlineStyle, downConvert(underlineColor, depth)).slice(1)}m`;
 }

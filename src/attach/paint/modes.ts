@@ -21,7 +21,7 @@ export interface OuterCaps {
   /** The client always draws on the outer terminal's alternate screen (`--alt-screen`). */
   readonly altScreen: boolean;
   readonly hyperlinks: boolean;
-  /** Underline shapes and colours, in their colon forms. */
+  /** Underline shapes and colours, in their colon forms, which most terminals that lack them ignore. */
   readonly underlineStyles: boolean;
   /** Kitty's keyboard protocol. A terminal without it ignores its sequences; the consoles do not. */
   readonly kittyKeyboard: boolean;
@@ -43,20 +43,31 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
     bce: !/^(screen|tmux|dumb|vt100|vt220)/.test(term) && term !== "",
     altScreen: false,
     hyperlinks: !/^(linux|dumb|vt\d+|screen)/.test(term) && term !== "",
-    underlineStyles: /kitty|wezterm|ghostty|foot|alacritty|contour|tmux/.test(
-      `${term} ${env.TERM_PROGRAM ?? ""}`.toLowerCase(),
-    ),
+    underlineStyles: !consoles.test(term) && takesControlStrings(env),
     widths: usualWidths,
     kittyKeyboard: !consoles.test(term),
   };
 }
 
 /** The setting `colours`: what the person says about their terminal, or `auto`. */
-export type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
+type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
 
-/** Abilities with the person's setting for colours, which overrides the environment. */
-export function capsFor(env: Readonly<Record<string, string | undefined>>, colors: ColorSetting): OuterCaps {
-  const caps = capsFromEnvironment(env);
+/** The setting `underlines`: shapes and colours of underlines, or plain ones. */
+type UnderlineSetting = "auto" | "styled" | "plain";
+
+/** What the person says about their terminal. */
+export interface StyleSettings {
+  readonly colors: ColorSetting;
+  readonly underlines: UnderlineSetting;
+}
+
+/** Abilities with the person's settings, which override the environment. */
+export function capsFor(
+  env: Readonly<Record<string, string | undefined>>,
+  { colors, underlines }: StyleSettings,
+): OuterCaps {
+  const found = capsFromEnvironment(env);
+  const caps = underlines === "auto" ? found : { ...found, underlineStyles: underlines === "styled" };
   if (colors === "auto") return caps;
   return { ...caps, colors: colors === "256" ? 256 : colors === "16" ? 16 : colors };
 }

@@ -19,7 +19,7 @@ export async function attachHere(
   instance: Instance,
   options: Omit<
     AttachOptions,
-    "far" | "prefix" | "bindings" | "modeKeys" | "colors" | "titles" | "copies" | "around" | "again"
+    "far" | "prefix" | "bindings" | "modeKeys" | "colors" | "underlines" | "titles" | "copies" | "around" | "again"
   > & {
     readonly name: string;
     /** The session's number, if it is known. */
@@ -38,7 +38,7 @@ export async function attachHere(
   }
   const { there } = options;
   const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
-  const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
+  const { prefix_key, colours: colors, underlines, title, clipboard_command } = settings.values;
   const prefix = parsePrefix(prefix_key);
   const { outcome, name, terminalTakes } = await attach({
     ...options,
@@ -50,6 +50,7 @@ export async function attachHere(
     modeKeys: settings.values.mode_keys,
     bindings: await bindingsOf(settings),
     colors,
+    underlines,
     titles: title === "on",
     copies: clipboard_command === "auto",
   });

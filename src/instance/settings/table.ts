@@ -164,6 +164,11 @@ export const settingsSchema = v.object({
     "auto",
     "Colours of the terminal; auto asks it and its environment. Fewer than truecolor: what programs print is converted.",
   ),
+  underlines: choice(
+    ["auto", "styled", "plain"],
+    "auto",
+    "Curly, dotted and coloured underlines reach the terminal, or plain ones; auto: where it does not misread them.",
+  ),
 
   // The server
   bind: text("127.0.0.1:8080", /^(none|\S+:\d{1,5})$/, "ADDRESS:PORT or none", "TCP address of `wsh server`."),

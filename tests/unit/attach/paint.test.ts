@@ -191,9 +191,13 @@ describe("painting", () => {
     const frame = viewOf({ ...textView([""], 5), lines });
     const bytes = bytesOf(paint(null, frame, noEvents, trueColor));
     const link = "\x1b]8;;https://example.org/\x1b\\";
-    expect(bytes).toContain(`\x1b[0;4:3;58:5:1mab\x1b[m${link}cd\x1b]8;;\x1b\\e`);
+    expect(bytes).toContain(`\x1b[0;4m\x1b[4:3;58:5:1mab\x1b[m${link}cd\x1b]8;;\x1b\\e`);
     const plainer = bytesOf(paint(null, frame, noEvents, { ...trueColor, hyperlinks: false, underlineStyles: false }));
     expect(plainer).toContain("\x1b[0;4mab\x1b[mcde");
+    // No name has to be known; consoles print what they do not know.
+    expect(capsFromEnvironment({ TERM: "xterm-256color", VTE_VERSION: "7200" }).underlineStyles).toBe(true);
+    for (const env of [{ TERM: "linux" }, { TERM: "screen" }, { TERM: "xterm", TERM_PROGRAM: "Apple_Terminal" }])
+      expect(capsFromEnvironment(env).underlineStyles).toBe(false);
   });
 
   test("a terminal that measures a character differently still has everything else in its place", async () => {
