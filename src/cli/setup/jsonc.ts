@@ -1,24 +1,12 @@
 /**
- * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change: comments, order, other
- * keys and the file's own indentation stay. A file that does not parse is refused, never repaired; so is one in which a
- * key of ours stands twice, of which programs read different ones. The result is parsed again and must hold what was
- * intended.
+ * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change (jsonc-edit.ts): comments,
+ * order, other keys and the file's own indentation stay. A file that does not parse is refused, never repaired; so is
+ * one in which a key of ours stands twice, of which programs read different ones. The result is parsed again and must
+ * hold what was intended.
  */
-import {
-  applyEdits,
-  type FormattingOptions,
-  type JSONPath,
-  modify,
-  type Node,
-  type ParseError,
-  parse,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser";
+import { type JSONPath, type Node, type ParseError, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { WshError } from "../../protocol/errors.ts";
-
-/** Hosts that read these files accept comments and trailing commas, and so do we. */
-const PARSE_OPTIONS = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true } as const;
+import { editedAt, PARSE_OPTIONS, withoutMark } from "./jsonc-edit.ts";
 
 /** The value of a file, {} when it is empty. Throws `invalid_setting` with the line of the first mistake. */
 export function readJsonc(text: string): unknown {
@@ -42,20 +30,10 @@ export function readJsonc(text: string): unknown {
 
 /** The text with the keys of `entry` set in `path`; other keys of an existing entry stay. */
 export function setInJsonc(text: string, path: readonly string[], entry: Readonly<Record<string, unknown>>): string {
-  const formattingOptions = formatOf(text);
-  let result = text.trim() === "" ? `{}${formattingOptions.eol}` : text;
-  const root = readJsonc(result);
-  checkPath(root, result, path);
+  const root = readJsonc(text);
+  checkPath(root, text, path);
   const existing = at(root, path);
-  if (!isObject(existing)) {
-    const whole = edited(result, path, entry, formattingOptions);
-    return verified(whole, withValue(root, path, entry));
-  }
-  for (const [key, value] of Object.entries(entry)) {
-    if (Bun.deepEquals(at(existing, [key]), value)) continue;
-    result = edited(result, [...path, key], value, formattingOptions);
-  }
-  return verified(result, withValue(root, path, { ...existing, ...entry }));
+  return changed(text, root, path, isObject(existing) ? { ...existing, ...entry } : entry);
 }
 
 /** The text without the entry at `path`. */
@@ -63,42 +41,26 @@ export function removeFromJsonc(text: string, path: readonly string[]): string {
   const root = readJsonc(text);
   if (at(root, path) === undefined) return text;
   checkPath(root, text, path);
-  return verified(edited(text, path, undefined, formatOf(text)), withValue(root, path, undefined));
+  return changed(text, root, path, undefined);
 }
 
-/**
- * The text with items of a list changed (undefined: taken out) and others added at its end; comments beside the rest
- * stay. A list that is empty then is removed.
- */
+/** The text with items of a list changed (undefined: taken out) and others added at its end. An empty list is removed. */
 export function changeListInJsonc(
   text: string,
   path: readonly string[],
   change: (item: unknown) => unknown,
   added: readonly unknown[],
 ): string {
-  const formattingOptions = formatOf(text);
-  let result = text.trim() === "" ? `{}${formattingOptions.eol}` : text;
-  const root = readJsonc(result);
-  checkPath(root, result, path);
+  const root = readJsonc(text);
+  checkPath(root, text, path);
   const before = at(root, path);
   const found: readonly unknown[] = Array.isArray(before) ? before : [];
   const wanted = [...found.map(change).filter((item) => item !== undefined), ...added];
-  if (wanted.length === 0 || !Array.isArray(before)) {
-    const value = wanted.length === 0 ? undefined : wanted;
-    return verified(edited(result, path, value, formattingOptions), withValue(root, path, value));
-  }
-  for (const [index, item] of [...found.entries()].reverse()) {
-    const next = change(item);
-    if (next !== item) result = applyEdits(result, modify(result, [...path, index], next, { formattingOptions }));
-  }
-  for (const item of added) {
-    result = applyEdits(result, modify(result, [...path, -1], item, { formattingOptions, isArrayInsertion: true }));
-  }
-  return verified(result, withValue(root, path, wanted));
+  return changed(text, root, path, wanted.length === 0 ? undefined : wanted);
 }
 
-function edited(text: string, path: readonly string[], value: unknown, formattingOptions: FormattingOptions): string {
-  return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+function changed(text: string, root: unknown, path: readonly string[], value: unknown): string {
+  return verified(editedAt(text, path, value), withValue(root, path, value));
 }
 
 /** @throws WshError invalid_setting where a key on the way stands twice or leads to no object */
@@ -166,16 +128,4 @@ export function withValue(root: unknown, path: readonly string[], value: unknown
   const inner = withValue(at(base, [key]), rest, value);
   const others = Object.fromEntries(Object.entries(base).filter(([name]) => name !== key));
   return inner === undefined ? others : { ...others, [key]: inner };
-}
-
-/** A byte order mark is kept in the text; the parser must not see it. Same length, so that offsets agree. */
-function withoutMark(text: string): string {
-  return text.startsWith("\uFEFF") ? ` ${text.slice(1)}` : text;
-}
-
-/** The indentation and line ends that the file uses already; two spaces and LF in a new one. */
-function formatOf(text: string): FormattingOptions & { eol: string } {
-  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-  const insertSpaces = !indent.startsWith("\t");
-  return { insertSpaces, tabSize: insertSpaces ? indent.length : 1, eol: text.includes("\r\n") ? "\r\n" : "\n" };
 }

@@ -1,13 +1,16 @@
 /**
  * Replaces a file whole: a reader sees the old one or the new one. Everything is created under a name that did not
- * exist, never through a link, in the real directory of the file; the old text stays beside it.
+ * exist, never through a link, in the real directory of the file; the old text stays beside it. Whoever owns the old
+ * file, or the directory of a new one, owns what is made: root that sets up a user's hosts takes nothing from them.
  */
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
   fchmodSync,
+  fchownSync,
   fsyncSync,
+  lchownSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -25,6 +28,13 @@ const NEW_FILE_MODE = 0o600;
 /** Copies of older states that may lie beside a file before the person must tidy up. */
 const MOST_BACKUPS = 100;
 
+/** Owner and mode of a file that is made. */
+interface Kept {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /**
  * @param before text that was read, undefined when there was no file
  * @returns path of the copy of the old text, undefined when there was none
@@ -32,17 +42,18 @@ const MOST_BACKUPS = 100;
  */
 export function replaceFile(place: Place, before: string | undefined, after: string): string | undefined {
   const { target } = place;
-  mkdirSync(dirname(target), { recursive: true });
+  const directory = makeDirectory(dirname(target));
   if (textOf(place) !== before) {
     throw new WshError("invalid_setting", `${place.file} was changed in the meantime`, {
       hint: "Run wsh setup again.",
     });
   }
-  const mode = before === undefined ? NEW_FILE_MODE : statSync(target).mode & 0o777;
-  const backup = before === undefined ? undefined : keepCopy(target, before, mode);
+  const { uid, gid, mode } = before === undefined ? { ...directory, mode: NEW_FILE_MODE } : statSync(target);
+  const kept: Kept = { uid, gid, mode: mode & 0o777 };
+  const backup = before === undefined ? undefined : keepCopy(target, before, kept);
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
-    create(fresh, after, mode);
+    create(fresh, after, kept);
     renameSync(fresh, target);
   } finally {
     rmSync(fresh, { force: true });
@@ -50,12 +61,30 @@ export function replaceFile(place: Place, before: string | undefined, after: str
   return backup;
 }
 
+/** Makes a directory and those above it that are missing. @returns its owner */
+function makeDirectory(path: string): { readonly uid: number; readonly gid: number } {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found !== undefined) return found;
+  const owner = makeDirectory(dirname(path));
+  try {
+    mkdirSync(path);
+    if (isRoot()) lchownSync(path, owner.uid, owner.gid);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  return owner;
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
 /** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an older copy, or what lies there by that name, stays. */
-function keepCopy(target: string, text: string, mode: number): string {
+function keepCopy(target: string, text: string, kept: Kept): string {
   for (let count = 1; count <= MOST_BACKUPS; count += 1) {
     const path = `${target}.before-wsh${count === 1 ? "" : `.${count}`}`;
     try {
-      create(path, text, mode);
+      create(path, text, kept);
       return path;
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
@@ -67,10 +96,11 @@ function keepCopy(target: string, text: string, mode: number): string {
 }
 
 /** O_EXCL refuses existing files, and also links that lead nowhere. */
-function create(path: string, text: string, mode: number): void {
+function create(path: string, text: string, { mode, uid, gid }: Kept): void {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
+    if (isRoot()) fchownSync(fd, uid, gid);
     fchmodSync(fd, mode);
     writeFileSync(fd, text);
     fsyncSync(fd);

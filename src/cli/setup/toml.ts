@@ -9,6 +9,9 @@ import { reasonOf } from "../../instance/settings/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { at, withValue } from "./jsonc.ts";
 
+/** Integers beyond 2^53, which others' settings may hold, are no mistake. */
+const PARSE_OPTIONS = { integersAsBigInt: "asNeeded" } as const;
+
 interface Statement {
   readonly start: number;
   /** Just after the statement's line end. */
@@ -17,12 +20,14 @@ interface Statement {
   readonly header: readonly string[] | undefined;
   /** First key of `key = value`. */
   readonly key: string | undefined;
+  /** Where its value stands, in `key = value`. */
+  readonly value: readonly [number, number] | undefined;
 }
 
 /** The value of a file. Throws `invalid_setting` with line, column and the parser's message. */
 export function readToml(text: string): unknown {
   try {
-    return parse(text);
+    return parse(text, PARSE_OPTIONS);
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;
     throw new WshError(
@@ -60,11 +65,12 @@ export function setInToml(
     for (const statement of statements.slice(index + 1)) {
       if (statement.header !== undefined) break;
       last = statement;
-      const line = statement.key === undefined ? undefined : lines.get(statement.key);
-      if (statement.key === undefined || line === undefined) continue;
-      lines.delete(statement.key);
-      if (!Bun.deepEquals(at(kept, [statement.key]), entry[statement.key])) {
-        edits.push({ start: statement.start, end: statement.end, text: line });
+      const { key, value } = statement;
+      const wanted = key === undefined ? undefined : entry[key];
+      if (key === undefined || value === undefined || wanted === undefined) continue;
+      lines.delete(key);
+      if (!Bun.deepEquals(at(kept, [key]), wanted)) {
+        edits.push({ start: value[0], end: value[1], text: toToml(wanted) });
       }
     }
     const end = last?.end ?? text.length;
@@ -107,7 +113,7 @@ export function removeFromToml(text: string, path: readonly string[]): string {
 function verified(text: string, wanted: unknown, toAdd: string | undefined): string {
   let result: unknown;
   try {
-    result = parse(text);
+    result = parse(text, PARSE_OPTIONS);
   } catch {
     result = undefined;
   }
@@ -151,13 +157,14 @@ function statementsOf(text: string): Statement[] {
   const [top] = parseTOML(text.replace(/^\ufeff/, " ")).body;
   return top.body.flatMap((node) => {
     if (node.type === "TOMLKeyValue") return [keyStatement(text, node)];
-    const header = { ...linesOf(text, node.range[0], node.key.range[1]), header: keysOf(node.key), key: undefined };
+    const lines = linesOf(text, node.range[0], node.key.range[1]);
+    const header = { ...lines, header: keysOf(node.key), key: undefined, value: undefined };
     return [header, ...node.body.map((entry) => keyStatement(text, entry))];
   });
 }
 
-function keyStatement(text: string, { key, range }: AST.TOMLKeyValue): Statement {
-  return { ...linesOf(text, ...range), header: undefined, key: keysOf(key)[0] };
+function keyStatement(text: string, { key, value, range }: AST.TOMLKeyValue): Statement {
+  return { ...linesOf(text, ...range), header: undefined, key: keysOf(key)[0], value: value.range };
 }
 
 function keysOf({ keys }: AST.TOMLKey): string[] {

@@ -1,5 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
@@ -29,6 +40,12 @@ function hostNamed(id: string): AiHost {
 
 const launch = { command: "/opt/wsh", args: ["mcp", "--tools", "core"] };
 const entry = { command: "/opt/wsh", args: ["mcp"] };
+
+/** @returns the host's file, and the copy of what it was */
+function applied(host: AiHost, own: Places): { readonly file: string; readonly backup: string | undefined } {
+  const change = planChange(host, "user", own, launch);
+  return { file: change.place.file, backup: applyChange(change) };
+}
 
 describe("a JSON file with comments", () => {
   const text = `{
@@ -218,6 +235,26 @@ describe("every host", () => {
     expect(file("codex", "linux", { CODEX_HOME: "/c" })).toBe("/c/config.toml");
     expect(file("claude-code", "linux", { CLAUDE_CONFIG_DIR: "/c" })).toBe("/c/.claude.json");
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "root takes no file of the user's: what is there and what is made is theirs",
+    () => {
+      const own = freshPlaces();
+      const uid = 12_345;
+      chownSync(own.home, uid, uid);
+      const made = applied(hostNamed("claude-code"), own);
+      const { file } = hostNamed("codex").files.user?.(own) === undefined ? made : applied(hostNamed("codex"), own);
+      for (const path of [made.file, file, dirname(file)]) expect(statSync(path).uid, path).toBe(uid);
+      chownSync(made.file, uid, 77);
+      chmodSync(made.file, 0o640);
+      writeFileSync(made.file, "{}");
+      const { backup = "" } = applied(hostNamed("claude-code"), own);
+      for (const path of [made.file, backup]) {
+        const { uid: owner, gid, mode } = statSync(path);
+        expect([owner, gid, mode & 0o777], path).toEqual([uid, 77, 0o640]);
+      }
+    },
+  );
 
   test("a symbolic link stays a link and the mode stays", () => {
     const where = freshPlaces();
