@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { prepareFish } from "../support/fish-home.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -86,6 +87,7 @@ function home(shell: string, text: string): string {
 let sessions = 0;
 async function start(shell: string, rc: string): Promise<SessionApi> {
   const dir = home(shell, rc);
+  prepareFish(dir);
   const env = { HOME: dir, ZDOTDIR: dir, XDG_CONFIG_HOME: join(dir, ".config") };
   return SessionApi.shell(http, `${shell}${++sessions}`, { shell, env });
 }

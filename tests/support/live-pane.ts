@@ -9,6 +9,7 @@ import { WshError } from "../../src/protocol/errors.ts";
 import { openPty } from "../../src/pty/open.ts";
 import { integrationFiles } from "../../src/shell/integration.ts";
 import { defaultProfile } from "../../src/terminal/profile.ts";
+import { prepareFish } from "./fish-home.ts";
 
 const encoder = new TextEncoder();
 
@@ -95,6 +96,7 @@ async function paneOptions(home: string, options: LiveOptions): Promise<Construc
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
   }
+  prepareFish(home);
   for (const rc of [".bashrc", ".zshrc"]) fs.writeFileSync(path.join(home, rc), `PS1='$ '\n${options.rc ?? ""}\n`);
   const env: Record<string, string> = {
     PATH: process.env.PATH ?? "",

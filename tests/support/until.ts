@@ -2,8 +2,9 @@
 
 /** How long anything may take that a test waits for, in ms: a busy machine, not a slow program. */
 export const PATIENCE_MS = Number(process.env.WSH_PATIENCE ?? 20_000);
-/** Pause between two looks, in ms. */
-const LOOK_MS = 10;
+/** Pauses between two looks, in ms: each longer than the last by half, so that a long wait costs others little. */
+const FIRST_PAUSE_MS = 5;
+const LAST_PAUSE_MS = 60;
 
 /** Waits until `probe` answers something else than undefined, null or false, and returns that. */
 export async function until<T>(
@@ -12,10 +13,10 @@ export async function until<T>(
   patienceMs: number = PATIENCE_MS,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + patienceMs;
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LAST_PAUSE_MS)) {
     const value = await probe();
     if (value !== undefined && value !== null && value !== false) return value as Exclude<T, undefined | null | false>;
     if (performance.now() > deadline) throw new Error(`waited ${patienceMs} ms for ${what}`);
-    await Bun.sleep(LOOK_MS);
+    await Bun.sleep(pauseMs);
   }
 }

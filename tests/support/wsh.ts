@@ -8,6 +8,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
+import { prepareFish } from "./fish-home.ts";
 import { until } from "./until.ts";
 import { program } from "./wsh-program.ts";
 
@@ -38,6 +39,7 @@ export class Wsh implements AsyncDisposable {
     // A short prompt that tells when a shell is ready, and no history file.
     fs.writeFileSync(join(home, ".bashrc"), "PS1='$ '\nunset HISTFILE\n");
     fs.writeFileSync(join(home, ".bash_profile"), ". ~/.bashrc\n");
+    prepareFish(home);
     if (config !== undefined) fs.writeFileSync(join(home, ".config/wsh/config.toml"), config);
     this.env = {
       PATH: process.env.PATH ?? "/usr/bin:/bin",

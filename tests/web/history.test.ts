@@ -1,5 +1,5 @@
 /** History on the page: looked at by wheel, searched, copied, left where a person reads. */
-import { afterAll, beforeAll, expect } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
@@ -16,6 +16,7 @@ beforeAll(async () => {
   gateway = await Gateway.start({ config: "scrollback_lines = 30000\n" });
   browser = await TestBrowser.start();
 });
+afterEach(async () => browser?.closePages());
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await gateway?.[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { bashVersion } from "../../../src/pane/bash-version.ts";
 import { integrationFiles } from "../../../src/shell/integration.ts";
 import { planShell, type ShellKind } from "../../../src/shell/plan.ts";
+import { prepareFish } from "../fish-home.ts";
 
 /** Ends every wait that would otherwise hang; generous, since the machine may be busy. */
 const DEADLINE_MS = 20_000;
@@ -53,6 +54,7 @@ export class ShellTerminal implements AsyncDisposable {
   static start(shell: "bash" | "zsh" | "fish", options: ShellOptions = {}): ShellTerminal {
     const home = mkdtempSync(join(tmpdir(), `shell-${shell}-`));
     const self = new ShellTerminal(home, shell);
+    prepareFish(home);
     const scriptsDir = join(home, options.scripts ?? "ws scripts");
     for (const file of integrationFiles()) write(join(scriptsDir, file.name), file.text);
     for (const [name, text] of Object.entries(options.files ?? {})) write(join(home, name), text);

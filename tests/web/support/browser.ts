@@ -3,7 +3,7 @@
  * page's policy refuses, and what it throws, fails the test that uses it.
  */
 import { test } from "bun:test";
-import { type Browser, launch, type Page } from "puppeteer-core";
+import { type Browser, type BrowserContext, launch, type Page } from "puppeteer-core";
 import { anyOf } from "../../support/programs.ts";
 import { isCompiled } from "../../support/wsh-program.ts";
 
@@ -23,6 +23,8 @@ export interface TestPage {
 }
 
 export class TestBrowser implements AsyncDisposable {
+  private readonly contexts: BrowserContext[] = [];
+
   private constructor(private readonly browser: Browser) {}
 
   /**
@@ -48,6 +50,7 @@ export class TestBrowser implements AsyncDisposable {
   /** A page with storage of its own. */
   async page(): Promise<TestPage> {
     const context = await this.browser.createBrowserContext();
+    this.contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(PAGE_MS);
     const faults: string[] = [];
@@ -61,6 +64,11 @@ export class TestBrowser implements AsyncDisposable {
       );
     });
     return { page, faults };
+  }
+
+  /** Closes all pages: one that is left goes on showing what other tests do. */
+  async closePages(): Promise<void> {
+    await Promise.all(this.contexts.splice(0).map((context) => context.close()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

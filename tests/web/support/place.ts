@@ -1,5 +1,5 @@
 /** What nearly every test of the page needs: a gateway and a browser, started once for a file and ended with it. */
-import { afterAll, beforeAll } from "bun:test";
+import { afterAll, afterEach, beforeAll } from "bun:test";
 import { Gateway } from "../../support/server.ts";
 import { isCompiled } from "../../support/wsh-program.ts";
 import { TestBrowser } from "./browser.ts";
@@ -13,6 +13,9 @@ export function beforeTests(started: (gateway: Gateway, browser: TestBrowser) =>
     gateway = await Gateway.start();
     browser = await TestBrowser.start();
     started(gateway, browser);
+  });
+  afterEach(async () => {
+    await browser?.closePages();
   });
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
