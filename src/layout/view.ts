@@ -23,6 +23,7 @@ import {
   panesIn,
   placementOf,
   putWindow,
+  showsOthers,
   type WindowEntry,
   type Windows,
   windowById,
@@ -48,6 +49,7 @@ export interface OwnFocus {
 export class WindowView implements Shown {
   epoch = 1;
   readonly program = null;
+  readonly isElsewhere = (pane?: string): boolean => showsOthers(this.arrangement.state, this.window, pane);
   readonly isSynchronized = false;
   readonly alternate = false;
   private readonly listeners = new Set<ShownListener>();

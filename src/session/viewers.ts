@@ -84,9 +84,9 @@ export class Viewers {
     return this.viewers.size;
   }
 
-  /** Attached terminals that are in no page: what is drawn for them alone is not drawn for pages. */
+  /** Attached terminals at which somebody types: what is drawn for them alone takes rows, and is drawn for nobody else. */
   get terminals(): number {
-    return this.all.filter(({ page }) => page === null).length;
+    return this.all.filter(({ page, readOnly }) => page === null && !readOnly).length;
   }
 
   /** Those in pages, as lists show them. */

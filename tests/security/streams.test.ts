@@ -139,13 +139,13 @@ describe("what is called at a far terminal", () => {
     using terminal = await FarTerminal.attach("one-operate", "pub");
     for (const view of ["view.sessions", "view.windows", "view.agents", "view.command"]) {
       await terminal.line(view);
-      await Bun.sleep(300);
+      await Bun.sleep(100);
       // What would end the session that is chosen, and go to the next.
       terminal.type("hidden");
       await Bun.sleep(50);
       terminal.type("\x18");
       terminal.type("y\x1b[B\r\x1b");
-      await Bun.sleep(300);
+      await Bun.sleep(100);
     }
     // Its click on the status line opens the same switcher.
     terminal.type("\x1b[<0;1;24M\x1b[<0;1;24m");
@@ -183,7 +183,10 @@ describe("what is called at a far terminal", () => {
 
 describe("a terminal that only looks", () => {
   test.each(["observe", "one-observe"])("changes nothing, by the token '%s'", async (token) => {
-    const before = JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
+    const own = async (): Promise<string> => JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
+    // The line of who was attached before is gone.
+    await until("all rows", async () => (await own()).includes("[[24,80]]"));
+    const before = await own();
     using terminal = await FarTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
     const colors = { foreground: { r: 1, g: 2, b: 3 }, background: { r: 4, g: 5, b: 6 } };
     await terminal.ask("host.colors", colors);
@@ -201,13 +204,14 @@ describe("a terminal that only looks", () => {
     const screen = await gateway.ok("screen", "pub");
     expect(screen).not.toContain("echo typed");
     expect(screen).not.toContain("0404/0505");
-    const after = JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
-    expect(after).toBe(before);
+    expect(await own()).toBe(before);
   });
 
   const facts = ({ rows, cols, tags, windows }: Record<string, unknown>) => ({
     ...{ rows, cols, tags },
-    windows: JSON.parse(JSON.stringify(windows), (key, value) => (key === "panes" ? value.length : value)),
+    windows: JSON.parse(JSON.stringify(windows), (key, value) =>
+      key === "panes" ? value.map(({ rows, cols }: { rows: number; cols: number }) => [rows, cols]) : value,
+    ),
   });
 });
 
@@ -255,6 +259,23 @@ describe("a pane that goes to another session", () => {
     for (const stream of [raw.text, terminal.shown, JSON.stringify(json.messages)])
       expect(stream).not.toContain("said-there");
   });
+});
+
+test("what is typed at a view of another session's pane goes there for nobody who may not use that one", async () => {
+  const { pane } = JSON.parse(await gateway.ok("split", "pub", "--view", "hidden", "--focus", "--json"));
+  using terminal = await FarTerminal.attach("one-operate", "pub");
+  terminal.type("echo by''-guest\r\x1b[200~echo pasted\r\x1b[201~");
+  await terminal.sees("this pane is another session's");
+  await terminal.ask("host.look", { keys: "vi" });
+  const api = await gateway.tcp(`/sessions/${encodeURIComponent(pane)}/input`, {
+    ...{ method: "POST", body: "echo by-guest\r", token: tokens["one-operate"] ?? "" },
+  });
+  expect(api.status).toBe(404);
+  using owner = await FarTerminal.attach("operate", "pub");
+  owner.type("echo by''-owner\r");
+  await gateway.shows("hidden", /^by-owner$/m);
+  expect(await gateway.ok("screen", "hidden")).not.toMatch(/guest|pasted/);
+  await gateway.ok("pane", "close", "pub:0.1");
 });
 
 test("what a link says of a machine to a token of one session is nothing of the others", async () => {

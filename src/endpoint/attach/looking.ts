@@ -13,7 +13,8 @@ import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
 
 export interface LookingPort {
-  readonly readOnly: boolean;
+  /** Whether a pane may look back for everybody who is shown it. */
+  mayShare(pane?: string): boolean;
   changed(): void;
   copied(text: string): void;
   say(text: string): void;
@@ -51,9 +52,7 @@ export class Looking {
     const how = port.isPlain ? { ...input, plain: true } : input;
     const { look } = shown;
     if (typeof look === "function") {
-      // Everybody who is shown the window sees it.
-      if (port.readOnly)
-        throw new WshError("access_denied", "a terminal that only watches looks back in no shared window");
+      if (!port.mayShare(pane)) throw new WshError("access_denied", "this terminal looks back in no pane of others");
       await look({ keys, ...how }, pane);
       return;
     }

@@ -33,7 +33,7 @@ import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import { Pointer } from "./pointer.ts";
-import type { Shown } from "./shown.ts";
+import { isOthers, type Shown } from "./shown.ts";
 
 const switchers = {
   "view.windows": "windows",
@@ -103,7 +103,7 @@ export class OwnView {
       copied: (text) => this.copied(text),
       say: (text) => this.own.say(text),
       typed: (bytes) => port.typed(bytes),
-      readOnly: port.readOnly,
+      mayShare: (pane) => !port.readOnly && !isOthers(port, pane),
       mayTakeMouse: port.mouse.isAllowed,
       isPlain: port.isPlain,
     });
@@ -199,6 +199,7 @@ export class OwnView {
         return port.mouse.isTaken;
       },
       modeKeys: port.modeKeys,
+      isOthers: (pane) => isOthers(port, pane),
       get top() {
         return (port.shown.layout ?? port.session.layout).top;
       },
@@ -321,11 +322,9 @@ export class OwnView {
     // Loaded for who calls operations by their names.
     const { openPalette } = await import("../palette/open.ts");
     const palette: OwnDialog = openPalette({
-      ...{ instance: port.instance, bindings: port.bindings, by: port.by },
+      ...port,
       remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
-      changed: () => port.changed(),
       run: (line, signal) => this.runLine(line, signal),
-      typed: (bytes) => port.typed(bytes),
       done: (said) => {
         own.hide(palette);
         if (said !== null) own.say(said);

@@ -58,6 +58,8 @@ export interface PointerPort {
   readonly pointed: Pointed;
   /** This terminal shows what it looks back at, in place of its one pane: reports are for that. */
   readonly isLooking: boolean;
+  /** A pane is another session's, which the person may not use. */
+  isOthers(pane: string): boolean;
   /** Whether clicks, drags and the wheel do anything besides reaching programs. */
   readonly isOn: boolean;
   readonly modeKeys: LookInput["keys"];
@@ -258,6 +260,7 @@ export class Pointer {
   }
 
   private type(pane: string, bytes: Uint8Array): void {
+    if (this.port.isOthers(pane)) return;
     const typed = this.port.pointed.give(pane, bytes);
     if (typed === null) return;
     if (this.typed === null) this.port.typed(typed);

@@ -8,6 +8,7 @@
 
 import type { Layout } from "../../compositor/panel-layout.ts";
 import type { LastingChange, LendInput, LentBack, LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { Acting } from "../../protocol/caller.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -99,6 +100,8 @@ export interface Shown {
   readonly layout?: Layout | null;
   /** The terminal that shows it has this size, and decides with it. */
   sized?(outer: Size): void;
+  /** Whether a pane, or else who gets what is typed, is another session's that is shown here. */
+  isElsewhere?(pane?: string): boolean;
   /** Who gets what is typed. */
   readonly typed: Typed;
   /** History and screen, for who looks back. In a window of several panes: asks one of them, or that with the focus. */
@@ -110,4 +113,12 @@ export interface Shown {
    * @param typed a key was read there
    */
   lend?(lent: LendInput, typed: () => void): Loan | null;
+}
+
+/** Whether a pane, or else who gets what is typed, is in a session that the caller at the terminal may not use. */
+export function isOthers(
+  { by, shown }: { readonly by: Acting; readonly shown: Pick<Shown, "isElsewhere"> },
+  pane?: string,
+): boolean {
+  return by.caller.only !== undefined && shown.isElsewhere?.(pane) === true;
 }

@@ -2,12 +2,13 @@
  * What a person types and clicks at one attached terminal, on its way: to a dialog of their own, to a question, to what
  * is looked back at, or to the program. What follows a key that is being carried out waits for that. Runs once per read.
  */
+import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { OwnView } from "./own-view.ts";
 import type { Presence } from "./presence.ts";
 import type { Presentation } from "./presentation.ts";
-import type { Shown } from "./shown.ts";
+import { isOthers, type Shown } from "./shown.ts";
 
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const NOTHING = new Uint8Array(0);
@@ -16,6 +17,7 @@ const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 export interface TypingPort {
   readonly id: number;
   readonly readOnly: boolean;
+  readonly by: Acting;
   readonly size: Size;
   readonly isOver: boolean;
 }
@@ -73,6 +75,10 @@ export class Typing {
       return;
     }
     if (viewer.readOnly) return;
+    if (isOthers({ by: viewer.by, shown })) {
+      own.say("this pane is another session's, and the token covers one session");
+      return;
+    }
     presentation.typed();
     session.typed(viewer.id, bytes, shown.typed);
   }
@@ -82,6 +88,7 @@ export class Typing {
     const { session, viewer, shown } = this;
     if (viewer.isOver) return;
     this.parts.presence.focused(on);
-    if (shown.modes.focus && !viewer.readOnly) session.typed(viewer.id, on ? FOCUS_IN : FOCUS_OUT, shown.typed);
+    const isTold = shown.modes.focus && !viewer.readOnly && !isOthers({ by: viewer.by, shown });
+    if (isTold) session.typed(viewer.id, on ? FOCUS_IN : FOCUS_OUT, shown.typed);
   }
 }

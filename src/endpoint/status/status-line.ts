@@ -76,7 +76,8 @@ export class StatusLine implements Disposable {
       way: settings.alert,
       kinds: new Set(kinds.length === 0 ? ["bell"] : kinds),
       name: () => session.name,
-      viewers: () => session.viewers.all,
+      // Who only looks has seen nothing in the place of those who act.
+      viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));

@@ -91,7 +91,9 @@ export class ViewSocket implements WebSocketEndpoint {
   private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
     const { hosts, host, context, viewer, keys, follows } = this.options;
     const { info } = host;
-    const bound = await keys();
+    const { bindings, ...bound } = await keys();
+    // What the person here has bound says more than one session's caller is to know.
+    const own = context.caller.only === undefined && bindings !== undefined ? { bindings } : {};
     let isOpened = false;
     const feed = await ViewFeed.open(
       hosts,
@@ -108,6 +110,7 @@ export class ViewSocket implements WebSocketEndpoint {
         },
         read_only: !accessCovers(context.access, "operate"),
         ...bound,
+        ...own,
         ...(prefix ? {} : { prefix: null }),
         page: { client, name: name === undefined || name === "" ? viewer : `${viewer} (${name})`, credit: VIEW_CREDIT },
       },

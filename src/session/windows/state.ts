@@ -67,6 +67,12 @@ export function activeWindow(state: Windows): WindowEntry {
   return active;
 }
 
+/** Whether a pane, or else what gets keys in a window, is another's and only shown there. */
+export function showsOthers({ panes }: Windows, window: WindowEntry, pane?: string): boolean {
+  const meant = pane !== undefined ? [pane] : window.synchronized ? panesIn(window) : [window.active];
+  return meant.some((each) => panes[each]?.view != null);
+}
+
 /** @throws WshError pane_not_found */
 export function windowWith(state: Windows, pane: string): WindowEntry {
   const found = state.windows.find(({ root }) => hasPane(root, pane));

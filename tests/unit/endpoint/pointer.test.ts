@@ -29,7 +29,7 @@ function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene =
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ isOn, isLooking, top, modeKeys: "vi" },
+    ...{ isOn, isLooking, top, isOthers: () => false, modeKeys: "vi" },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     look(input: LookInput) {
