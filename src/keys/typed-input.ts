@@ -7,6 +7,7 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 const encoder = new TextEncoder();
 const PASTE_BEGIN = encoder.encode("\x1b[200~");
 const PASTE_END = encoder.encode("\x1b[201~");
+const ESC = 0x1b;
 /** The marker's last byte. */
 const TILDE = 0x7e;
 
@@ -18,21 +19,44 @@ export interface Typing {
   readonly paste: boolean;
 }
 
+export interface InputModes extends KeyModes {
+  readonly bracketedPaste: boolean;
+  /** Lines are one text: at a shell's prompt each is a command. */
+  readonly takesLines: boolean;
+}
+
+/** What is typed first, and the Enter of `submit`: a key of its own, so that a program can tell it from pasted text. */
+export interface DecodedInput {
+  readonly text: Uint8Array;
+  readonly enter: Uint8Array | null;
+}
+
 /**
- * The writes to make, in order; Enter of `submit` is one of its own, so that a program can tell it from pasted text.
+ * A text of several lines that is to be submitted as one is a paste, where the program has asked for pastes.
  * @throws WshError invalid_request (base64), payload_too_large, unknown_key
  */
-export function decodeInput(typing: Typing, modes: KeyModes & { readonly bracketedPaste: boolean }): Uint8Array[] {
+export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   const { data, encoding, keys = [], submit, paste } = typing;
   const bytes = data === undefined ? new Uint8Array() : encoding === "base64" ? fromBase64(data) : encoder.encode(data);
   if (bytes.length > MAX_INPUT_BYTES) {
     throw new WshError("payload_too_large", `the input has ${bytes.length} bytes; ${MAX_INPUT_BYTES} are allowed`);
   }
-  const pressed = encodeKeys(keys, modes);
-  const parts = bytes.length === 0 ? [] : paste && modes.bracketedPaste ? [bracket(bytes)] : [bytes];
-  if (pressed.length > 0) parts.push(pressed);
-  if (submit) parts.push(encodeKeys(["Enter"], modes));
-  return parts;
+  const isPaste =
+    bytes.length > 0 && modes.bracketedPaste && (paste || (submit && modes.takesLines && hasSeveralLines(bytes)));
+  return {
+    text: new Uint8Array(Buffer.concat([isPaste ? bracket(bytes) : bytes, encodeKeys(keys, modes)])),
+    enter: submit ? encodeKeys(["Enter"], modes) : null,
+  };
+}
+
+export function joined({ text, enter }: DecodedInput): Uint8Array {
+  return enter === null ? text : new Uint8Array(Buffer.concat([text, enter]));
+}
+
+/** Whether a line end stands before the end. An escape sequence is a key. */
+function hasSeveralLines(bytes: Uint8Array): boolean {
+  const at = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);
+  return at >= 0 && at < bytes.length - 1 && !bytes.includes(ESC);
 }
 
 /** Removes end markers from the text: one would end the paste early and let the rest be typed. */

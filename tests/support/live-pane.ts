@@ -52,7 +52,7 @@ export class LivePane implements AsyncDisposable {
 
   run(input: string, options: { timeoutMs?: number; maxWaitMs?: number } = {}) {
     return this.commands.run({
-      input: encoder.encode(input),
+      input: { text: encoder.encode(input), enter: null },
       timeoutMs: options.timeoutMs ?? 2_000,
       maxWaitMs: options.maxWaitMs ?? 15_000,
       outputLimit: 32_768,

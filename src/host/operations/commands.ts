@@ -1,7 +1,6 @@
 /** Session operations on commands: the domain decides, these convert its answers to the wire format. */
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
-import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { stillRunning } from "../../pane/commands/step-results.ts";
 import { drained } from "../../pane/output/drained.ts";
@@ -28,6 +27,7 @@ import { offer } from "./offer.ts";
 import { commandOutput, output } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
 import { stepOutput } from "./step-output.ts";
+import { decodeFor } from "./typing.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
@@ -170,12 +170,8 @@ function runOnce(
   signal: AbortSignal,
   deadline: number | undefined,
 ): ReturnType<Pane["commands"]["run"]> {
-  const parts = decodeInput(
-    { data: input.input, encoding: "utf8", keys: input.keys, submit: input.submit, paste: false },
-    pane.terminal.modes,
-  );
   return pane.commands.run({
-    input: new Uint8Array(Buffer.concat(parts)),
+    input: decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false }),
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
     outputLimit: input.output_limit,

@@ -4,13 +4,14 @@
  * but for the command line that a first step types at the shell's prompt.
  */
 import * as v from "valibot";
-import { decodeInput } from "../../keys/typed-input.ts";
+import { type DecodedInput, joined } from "../../keys/typed-input.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { decodeFor, typeInto } from "./typing.ts";
 
 type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
 
@@ -46,8 +47,8 @@ export async function runDialog(
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
-  const begunBy = atPrompt ? new Uint8Array(Buffer.concat(typed(first.given, terminal.modes))) : undefined;
-  const run = (bytes: Uint8Array, maxWaitMs: number): Promise<Outcome> =>
+  const begunBy = atPrompt ? joined(typed(pane, first.given)) : undefined;
+  const run = (bytes: DecodedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
       timeoutMs: input.timeout_ms,
@@ -57,7 +58,7 @@ export async function runDialog(
       begunBy,
       signal,
     });
-  const nothing = new Uint8Array();
+  const nothing = { text: new Uint8Array(), enter: null };
   let counted = input.since;
   for (const [at, { given, expected, find }] of steps.entries()) {
     if (expected !== null) {
@@ -70,10 +71,11 @@ export async function runDialog(
       }
     }
     const next = steps[at + 1];
-    const bytes = new Uint8Array(Buffer.concat(typed(given, terminal.modes)));
-    if (bytes.length > 0) begin();
+    const bytes = typed(pane, given);
+    const isTyped = joined(bytes).length > 0;
+    if (isTyped) begin();
     if (next === undefined) {
-      if (bytes.length > 0 || expected === null) return { outcome: await run(bytes, left()), unmet: null };
+      if (isTyped || expected === null) return { outcome: await run(bytes, left()), unmet: null };
       // What it expects has come, and nothing is typed whose end could be awaited.
       return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, unmet: null };
     }
@@ -82,7 +84,7 @@ export async function runDialog(
       await terminal.atRest(() => pane.giveCursor());
       counted = pane.outputCursor;
       pane.requireRunning();
-      await pane.send(bytes);
+      await typeInto(pane, bytes);
       continue;
     }
     const outcome = await run(bytes, left());
@@ -98,7 +100,7 @@ async function checked(pane: Pane, input: ParsedInput<"run">): Promise<readonly 
   const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
   const steps: Step[] = [];
   for (const [at, step] of given.entries()) {
-    const bytes = typed(step, pane.terminal.modes);
+    const bytes = joined(typed(pane, step));
     if (step.expect === undefined && bytes.length === 0) {
       throw new WshError("invalid_request", `step ${at} neither expects nor types anything`);
     }
@@ -119,8 +121,8 @@ function finderOf(expected: Condition | null): Promise<Finder> | Finder | null {
   return expected?.type === "regex" ? regexFinder(expected.pattern, expected.flags) : null;
 }
 
-function typed({ input, keys, submit = false }: RunStep, modes: Pane["terminal"]["modes"]): Uint8Array[] {
-  return decodeInput({ data: input, encoding: "utf8", keys, submit, paste: false }, modes);
+function typed(pane: Pane, { input, keys, submit = false }: RunStep): DecodedInput {
+  return decodeFor(pane, { data: input, encoding: "utf8", keys, submit, paste: false });
 }
 
 /** What a first step may find there already: the screen of a full-screen program, else the cursor's line. */

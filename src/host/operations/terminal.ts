@@ -3,10 +3,11 @@
  * between two chunks, so that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for
  * everything else.
  */
-import { decodeInput } from "../../keys/typed-input.ts";
+import { joined } from "../../keys/typed-input.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
+import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
 const LONG_PAGE = 1_000;
@@ -28,15 +29,12 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
   },
   "input.send": async (pane, input) => {
     pane.requireRunning();
-    const parts = decodeInput(input, pane.terminal.modes);
+    const typed = decodeFor(pane, input);
+    const bytes = joined(typed);
     // All or nothing.
-    pane.commands.cookedLine.requireFits(new Uint8Array(Buffer.concat(parts)));
-    let bytes = 0;
-    for (const part of parts) {
-      await pane.send(part);
-      bytes += part.length;
-    }
-    return { bytes, output_cursor: pane.giveCursor() };
+    pane.commands.cookedLine.requireFits(bytes);
+    await typeInto(pane, typed);
+    return { bytes: bytes.length, output_cursor: pane.giveCursor() };
   },
   "screen.get": (pane, { format, tail }) =>
     pane.terminal.atRest(() => {

@@ -20,6 +20,7 @@ import { type SpoolLimits, Spools } from "../output/spool.ts";
 import type { ExecTarget, IntegratedShell, ProgramPort, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
+import { Submits } from "../submits.ts";
 import { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { LookAt } from "../waiting/port-watch.ts";
@@ -100,6 +101,7 @@ export class Commands {
   private readonly image: ShellImage;
   private readonly shells: ChildShells;
   private readonly spools: Spools | null;
+  readonly submits: Submits;
   private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
@@ -168,8 +170,16 @@ export class Commands {
     const flags = () => program.flags();
     const inside = { shells: this.shells, newKey: port.newKey ?? null };
     this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags }, inside);
-    const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
-    this.runs = new Runs({ ...parts, type, flags: () => program.flags() });
+    const write = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
+    const unread = (): number | null =>
+      this.shellPid === null ? null : (readTerminalReader(this.shellPid)?.unread ?? null);
+    this.submits = new Submits({ clock, flags, unread, isAtPrompt: () => this.isAtPrompt });
+    this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags });
+  }
+
+  /** The shell's own editor has the terminal. */
+  get isAtPrompt(): boolean {
+    return this.log.phase === "prompt" && this.log.shellHoldsTerminal() !== false;
   }
 
   /** A mark of the shell integration, once what came before it has been parsed. */

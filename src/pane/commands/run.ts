@@ -10,6 +10,7 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
+import { type DecodedInput, joined } from "../../keys/typed-input.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -30,7 +31,8 @@ const SOON_MS = 1_000;
 /** How long a shell may take between Enter and the start of the command, in ms. */
 const COMMAND_MS = 500;
 
-export interface RunRequest extends OutputRequest {
+export interface RunRequest extends Omit<OutputRequest, "input"> {
+  readonly input: DecodedInput;
   /** Silence that ends it, in ms; 0 returns at the first activity. */
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
@@ -58,7 +60,7 @@ export interface RunPort extends OutputPort {
   readonly clock: Clock;
   readonly observer: StateObserver;
   /** Writes what the caller types. */
-  type(bytes: Uint8Array): Promise<void>;
+  type(input: DecodedInput): Promise<void>;
 }
 
 /** Lines of an input that a shell would take as commands. */
@@ -105,7 +107,7 @@ export class Runs {
     if (request.since !== undefined) requireOwnCursor(text, request.since);
     await this.promptShown(request.signal);
     request.inTime?.();
-    const run = new Run(this.port, request);
+    const run = new Run(this.port, { ...request, input: joined(request.input) });
     this.waiting.add(run);
     try {
       await this.port.type(request.input);
@@ -152,7 +154,7 @@ class Run implements Disposable {
 
   constructor(
     private readonly port: RunPort,
-    private readonly request: RunRequest,
+    private readonly request: Omit<RunRequest, "input"> & OutputRequest,
   ) {
     const { text, clock, log } = port;
     this.output = new RunOutput(port, request);

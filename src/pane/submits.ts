@@ -1,0 +1,61 @@
+/**
+ * Enter behind a text, as a key of its own. A program that reads keys by itself takes an Enter that comes with a text, or
+ * soon after it, for a line of a paste, and does not submit (Codex 120 ms after the last of a burst of keys, Gemini CLI
+ * 30 ms). So it is pressed once the program has read the text and had time to take it. Nothing of two such inputs mixes.
+ */
+import type { Clock } from "../base/clock.ts";
+import { Wait } from "../base/deadline.ts";
+import type { DecodedInput } from "../keys/typed-input.ts";
+import type { PtyFlags } from "../pty/port.ts";
+
+/** Time that a program has for a text that it has read, in ms: above what programs take for a paste, and a margin. */
+const TAKEN_MS = 200;
+/** Longest time until the program has read the text, in ms: one that works reads later, and finds Enter behind it. */
+const READ_MS = 2_000;
+const POLL_MS = 10;
+
+export interface SubmitPort {
+  readonly clock: Clock;
+  flags(): PtyFlags | null;
+  /** The shell's own editor has the terminal: it takes Enter at any time. */
+  isAtPrompt(): boolean;
+  /** Bytes of input that the program has not read; null where nobody can say. */
+  unread(): number | null;
+}
+
+export class Submits {
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly port: SubmitPort) {}
+
+  /** Rejects as `write` does. */
+  async type({ text, enter }: DecodedInput, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+    const isPlain = enter === null || text.length === 0 || this.port.isAtPrompt() || this.isLineByLine();
+    const type = async (): Promise<void> => {
+      if (text.length > 0 || enter === null) await write(text);
+      if (!isPlain) await this.taken();
+      if (enter !== null) await write(enter);
+    };
+    if (isPlain) return await type();
+    const typed = this.last.then(type);
+    // What comes next is not read together with this Enter.
+    this.last = typed.then(() => this.taken()).catch(() => {});
+    return await typed;
+  }
+
+  /** The terminal makes lines of what is typed: the program gets a text with its Enter. */
+  private isLineByLine(): boolean {
+    return this.port.flags()?.canonical !== false;
+  }
+
+  private async taken(): Promise<void> {
+    const { clock } = this.port;
+    const until = clock.now() + READ_MS;
+    while ((this.port.unread() ?? 0) > 0 && clock.now() < until) await this.pause(POLL_MS);
+    await this.pause(TAKEN_MS);
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Wait<void>({ clock: this.port.clock, ms }, () => {}).promise;
+  }
+}
