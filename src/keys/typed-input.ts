@@ -49,10 +49,6 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   };
 }
 
-export function joined({ text, enter }: DecodedInput): Uint8Array {
-  return enter === null ? text : new Uint8Array(Buffer.concat([text, enter]));
-}
-
 /** Whether a line end stands before the end. An escape sequence is a key. */
 function hasSeveralLines(bytes: Uint8Array): boolean {
   const at = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);

@@ -5,7 +5,6 @@
  */
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
-import type { DecodedInput } from "../keys/typed-input.ts";
 import type { PtyFlags } from "../pty/port.ts";
 
 /** Time that a program has for a text that it has read, in ms: above what programs take for a paste, and a margin. */
@@ -13,6 +12,16 @@ const TAKEN_MS = 200;
 /** Longest time until the program has read the text, in ms: one that works reads later, and finds Enter behind it. */
 const READ_MS = 2_000;
 const POLL_MS = 10;
+
+/** What is typed first, and Enter behind it. */
+export interface TypedInput {
+  readonly text: Uint8Array;
+  readonly enter: Uint8Array | null;
+}
+
+export function joined({ text, enter }: TypedInput): Uint8Array {
+  return enter === null ? text : new Uint8Array(Buffer.concat([text, enter]));
+}
 
 export interface SubmitPort {
   readonly clock: Clock;
@@ -29,7 +38,7 @@ export class Submits {
   constructor(private readonly port: SubmitPort) {}
 
   /** Rejects as `write` does. */
-  async type({ text, enter }: DecodedInput, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+  async type({ text, enter }: TypedInput, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
     const isPlain = enter === null || text.length === 0 || this.port.isAtPrompt() || this.isLineByLine();
     const type = async (): Promise<void> => {
       if (text.length > 0 || enter === null) await write(text);

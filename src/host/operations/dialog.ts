@@ -4,9 +4,9 @@
  * but for the command line that a first step types at the shell's prompt.
  */
 import * as v from "valibot";
-import { type DecodedInput, joined } from "../../keys/typed-input.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
+import { joined, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
@@ -48,7 +48,7 @@ export async function runDialog(
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
   const begunBy = atPrompt ? joined(typed(pane, first.given)) : undefined;
-  const run = (bytes: DecodedInput, maxWaitMs: number): Promise<Outcome> =>
+  const run = (bytes: TypedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
       timeoutMs: input.timeout_ms,
@@ -121,7 +121,7 @@ function finderOf(expected: Condition | null): Promise<Finder> | Finder | null {
   return expected?.type === "regex" ? regexFinder(expected.pattern, expected.flags) : null;
 }
 
-function typed(pane: Pane, { input, keys, submit = false }: RunStep): DecodedInput {
+function typed(pane: Pane, { input, keys, submit = false }: RunStep): TypedInput {
   return decodeFor(pane, { data: input, encoding: "utf8", keys, submit, paste: false });
 }
 

@@ -3,7 +3,7 @@
  * between two chunks, so that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for
  * everything else.
  */
-import { joined } from "../../keys/typed-input.ts";
+import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";

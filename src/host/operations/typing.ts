@@ -1,13 +1,14 @@
 /** Typing into a pane for a caller: a text, keys, and Enter behind them. */
-import { type DecodedInput, decodeInput, type Typing } from "../../keys/typed-input.ts";
+import { decodeInput, type Typing } from "../../keys/typed-input.ts";
 import type { Pane } from "../../pane/pane.ts";
+import type { TypedInput } from "../../pane/submits.ts";
 
 /** @throws WshError invalid_request (base64), payload_too_large, unknown_key */
-export function decodeFor(pane: Pane, typing: Typing): DecodedInput {
+export function decodeFor(pane: Pane, typing: Typing): TypedInput {
   return decodeInput(typing, { ...pane.terminal.modes, takesLines: !pane.commands.isAtPrompt });
 }
 
 /** @throws WshError session_ended, input_send_failed, payload_too_large */
-export function typeInto(pane: Pane, input: DecodedInput): Promise<void> {
+export function typeInto(pane: Pane, input: TypedInput): Promise<void> {
   return pane.commands.submits.type(input, (bytes) => pane.send(bytes));
 }

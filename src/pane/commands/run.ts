@@ -10,13 +10,13 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
-import { type DecodedInput, joined } from "../../keys/typed-input.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
+import { joined, type TypedInput } from "../submits.ts";
 import type { CutOutput } from "../text/cut-output.ts";
 import { requireOwnCursor } from "../text/own-cursor.ts";
 import type { RetiredLines } from "../text/text.ts";
@@ -32,7 +32,7 @@ const SOON_MS = 1_000;
 const COMMAND_MS = 500;
 
 export interface RunRequest extends Omit<OutputRequest, "input"> {
-  readonly input: DecodedInput;
+  readonly input: TypedInput;
   /** Silence that ends it, in ms; 0 returns at the first activity. */
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
@@ -60,7 +60,7 @@ export interface RunPort extends OutputPort {
   readonly clock: Clock;
   readonly observer: StateObserver;
   /** Writes what the caller types. */
-  type(input: DecodedInput): Promise<void>;
+  type(input: TypedInput): Promise<void>;
 }
 
 /** Lines of an input that a shell would take as commands. */
