@@ -390,7 +390,7 @@ export class Pane {
   /** The shell has just got the terminal back, or gives it away: it has no modes of its own on. */
   private betweenCommands(kind: Mark["kind"]): void {
     const { terminal } = this;
-    const begins = kind === "C" && this.commands.log.runningCommand === null;
+    const begins = kind === "C" && this.commands.log.phase !== "running";
     if (!begins && kind !== "D") return;
     if (begins) terminal.commandBegins();
     if (this.options.resetModes) terminal.tidy();

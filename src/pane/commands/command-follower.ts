@@ -39,6 +39,9 @@ export class CommandFollower {
     this.command = id;
     this.listening = log.on({
       started: (record) => this.started(record),
+      ending: (id, end) => {
+        if (id === this.command) this.output?.freeze(end);
+      },
       finished: (record) => this.finished(record),
     });
     if (id === null) return;

@@ -3,8 +3,8 @@
  * Commands).
  *
  * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's end.
- * Only D ends a command; a prompt without D, while the shell's own group holds the terminal, ends it with exit code null;
- * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
+ * Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal, ends it
+ * with exit code null; the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
  * describe the state of a shell inside the running command.
  *
  * A shell inside that has a secret of its own is a level on top, with commands of its own in the same sequence of ids,
@@ -15,7 +15,6 @@
  * What a caller asked for is kept whole in a spool. Records are bounded: the oldest output goes first, then the record.
  */
 
-import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import type { Spools } from "../output/spool.ts";
@@ -24,8 +23,9 @@ import type { ShellMark } from "../ports.ts";
 import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
-import type { RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
+import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
+import { CommandEnds, type CommandEndsPort } from "./command-ends.ts";
 import { type CommandLogLimits, CommandRecords, defaultCommandLogLimits } from "./command-records.ts";
 import { signalOfExitCode } from "./exit-signal.ts";
 import {
@@ -34,8 +34,6 @@ import {
   compare,
   countersOf,
   cutCommand,
-  doubt,
-  doubtsOf,
   type Entry,
   MAX_COMMAND_LINE,
   type Sent,
@@ -46,16 +44,12 @@ import {
   typedBetween,
 } from "./log-entry.ts";
 import type { CommandLogEvents } from "./log-events.ts";
-import { type ShellLevel, ShellLevels } from "./shell-level.ts";
+import { type Ending, type ShellLevel, ShellLevels } from "./shell-level.ts";
 
-const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
-const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
 const LEFT = "the shell that it ran in has ended: how the command would have ended is not known";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
-export interface CommandLogPort {
-  readonly text: TerminalText;
-  readonly clock: Clock;
+export interface CommandLogPort extends CommandEndsPort {
   /** Directory of the shell, as far as it is known. */
   cwd(): string | null;
   /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
@@ -69,17 +63,28 @@ export interface CommandLogPort {
   readonly lastCommandId?: number;
 }
 
+interface Cursor {
+  position(): TextPosition;
+  readonly offset: number;
+}
+
 export class CommandLog {
   private readonly records: CommandRecords;
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
   private expected: Sent | null = null;
   private readonly shells = new ShellLevels();
+  private readonly ends: CommandEnds;
 
   constructor(
     private readonly port: CommandLogPort,
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {
     this.records = new CommandRecords(limits, port.restored, port.lastCommandId);
+    this.ends = new CommandEnds(port, {
+      end: (ending, state) => this.end(ending, state),
+      prompt: () => this.emit((listener) => listener.prompt?.()),
+      ending: (id, end) => this.emit((listener) => listener.ending?.(id, end)),
+    });
   }
 
   /** The shell that runs commands now. */
@@ -223,9 +228,8 @@ export class CommandLog {
         this.promptBegins(mark);
         break;
       case "B":
-        shell.phase = "prompt";
         shell.promptEnd = mark.position;
-        this.emit((listener) => listener.prompt?.());
+        this.ends.promptEnds(shell, mark);
         break;
       case "E":
         this.nameCommand(mark.commandLine);
@@ -234,11 +238,7 @@ export class CommandLog {
         this.begin(mark);
         break;
       case "D":
-        shell.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
-        if (mark.params?.verbose === "1" && shell.running !== null) doubt(shell.running, VERBOSE);
-        if (mark.params?.late === "1" && shell.running !== null) doubt(shell.running, LATE_END);
-        if (shell.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
-        shell.phase = "ended";
+        this.ends.reported(shell, mark);
         break;
     }
   }
@@ -264,13 +264,14 @@ export class CommandLog {
    */
   exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {
     const { text } = this.port;
-    this.leaveTo(1, text);
+    this.leaveTo(1);
     const entry = this.shell.running;
-    if (entry !== null) {
+    // Killed while its prompt was drawn: the command had ended.
+    if (entry !== null && !(signal !== null && this.ends.shellEnds(this.shell))) {
       if (!isCodeOfCommand && signal === null) entry.doubts.push(CUT_OFF);
       const exitCode = isCodeOfCommand ? code : null;
       const known = exitCode !== null || signal !== null;
-      this.end(text.position(), text.offset, exitCode, signal, known ? "finished" : "lost");
+      this.end(this.endingAt(text, { exitCode, signal }), known ? "finished" : "lost");
     }
     this.shell.phase = "none";
     this.shell.inner = "none";
@@ -280,12 +281,11 @@ export class CommandLog {
 
   /** The shell's process runs another program: its command has no end, and marks of another shell count from now on. */
   replaced(): void {
-    const { text } = this.port;
-    this.leaveTo(1, text);
+    this.leaveTo(1);
     const { shell } = this;
     // At its prompt, the marks of what it ran last are still to come, and name that by what stands after the prompt.
     if (shell.phase !== "prompt") shell.promptEnd = null;
-    if (shell.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
+    if (shell.running !== null && !this.ends.shellEnds(shell)) this.end(this.endingAt(this.port.text), "replaced");
     shell.phase = "none";
     shell.inner = "none";
     shell.sawVerified = false;
@@ -295,7 +295,7 @@ export class CommandLog {
   /** A shell inside the session's own one has ended, or has become another program. */
   left(child: ChildShell): void {
     const depth = this.shells.depthOf(child);
-    if (depth > 1) this.leaveTo(depth - 1, this.port.text);
+    if (depth > 1) this.leaveTo(depth - 1);
   }
 
   /** The shell whose mark came runs commands now: those above it have ended, or it is a new one. */
@@ -306,12 +306,12 @@ export class CommandLog {
     else if (child !== null) this.shells.push(child);
   }
 
-  private leaveTo(depth: number, at: { position(): TextPosition; readonly offset: number }): void {
+  private leaveTo(depth: number, at: Cursor = this.port.text): void {
     while (this.shells.depth > depth) {
       const { running } = this.shell;
-      if (running !== null) {
+      if (running !== null && !this.ends.shellEnds(this.shell)) {
         running.doubts.push(LEFT);
-        this.end(at.position(), at.offset, null, null, "lost");
+        this.end(this.endingAt(at), "lost");
       }
       this.shells.pop();
     }
@@ -319,12 +319,9 @@ export class CommandLog {
 
   private promptBegins(mark: ShellMark): void {
     const { shell } = this;
-    if (shell.running !== null) {
-      // A prompt while something else holds the terminal is not the shell's: a program printed it.
-      if (this.shellHoldsTerminal() === false) return;
-      this.end(mark.position, mark.offset, null, null, "finished");
-    }
-    shell.phase = "drawing";
+    // A prompt while something else holds the terminal is not the shell's: a program printed it.
+    if (shell.running !== null && this.shellHoldsTerminal() === false) return;
+    this.ends.promptBegins(shell, mark);
     shell.promptBegin = mark.position;
     shell.inner = "none";
     shell.promptEnd = null;
@@ -333,7 +330,8 @@ export class CommandLog {
   private begin(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
     const { shell } = this;
-    if (shell.running !== null) return;
+    const number = Number(mark.params?.id ?? Number.NaN);
+    if (!this.ends.nextBegins(shell, Number.isNaN(number) ? null : number)) return;
     const prompt = shell.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
     const { expected } = this;
@@ -352,6 +350,7 @@ export class CommandLog {
       said: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},
+      number: Number.isNaN(number) ? null : number,
       shell: shell.child,
       verified: mark.verified,
       doubts: [],
@@ -369,38 +368,36 @@ export class CommandLog {
 
   /** The shell says what it runs, or ran. */
   private nameCommand(command: string | null): void {
-    const { running, ended, phase } = this.shell;
-    const entry = running ?? (phase === "ended" ? ended : null);
-    if (command === null || entry === null) return;
-    entry.said = command;
-    if (entry.sent !== null) settleSent(entry);
-    else entry.record = { ...entry.record, command: cutCommand(command) };
-    if (running !== null) this.emit((listener) => listener.named?.(running.record));
+    const { running } = this.shell;
+    if (command === null || running === null) return;
+    running.said = command;
+    if (running.sent !== null) settleSent(running);
+    else running.record = { ...running.record, command: cutCommand(command) };
+    this.emit((listener) => listener.named?.(running.record));
   }
 
-  private end(
-    position: TextPosition,
-    offset: number,
-    exitCode: number | null,
-    signal: string | null,
-    state: Exclude<CommandState, "running">,
-  ): void {
+  private endingAt(at: Cursor, how: Partial<Pick<Ending, "exitCode" | "signal">> = {}): Ending {
+    return this.ends.at(this.shell, { position: at.position(), offset: at.offset }, how);
+  }
+
+  private end(ending: Ending, state: Exclude<CommandState, "running">): void {
+    const { exitCode, signal, offset, position, at, endedAt, warnings } = ending;
     const { shell } = this;
     const entry = shell.running;
     if (!(entry?.output instanceof RunningOutput)) return;
     shell.running = null;
-    shell.ended = entry;
+    shell.ending = null;
+    shell.prompted = null;
     const kept = entry.output.finish(position);
     entry.spool?.end();
     this.records.pack(entry, kept);
     const count = kept.head.length + kept.tail.length + kept.omitted;
-    const warnings = doubtsOf(entry, this.port.text);
     entry.record = {
       ...entry.record,
       ...(warnings.length > 0 ? { warnings } : {}),
       state,
-      ended_at: this.port.clock.wall(),
-      duration_ms: Math.max(0, Math.round(this.port.clock.now() - entry.startedAt)),
+      ended_at: endedAt,
+      duration_ms: Math.max(0, Math.round(at - entry.startedAt)),
       exit_code: exitCode,
       signal: signal ?? signalOfExitCode(exitCode),
       // What replaced the shell is seen in the middle of a chunk, before the chunk counts.

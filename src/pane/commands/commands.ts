@@ -118,8 +118,17 @@ export class Commands {
     const { restored = [], lastCommandId = 0 } = port;
     // What the shell has said at its prompt: a quick command has left the directory by now.
     const startCwd = (): string | null => port.cwd() ?? this.cwd();
+    const readsKeys = (): boolean | null => {
+      const modes = program.flags();
+      return modes === null ? null : !modes.canonical;
+    };
+    const shellReads = (child: ChildShell | null): boolean | null => {
+      const pid = child === null ? program.pid : child.pid;
+      return pid === null ? null : (readTerminalReader(pid)?.reading ?? null);
+    };
+    const shell = { cwd: startCwd, shellHoldsTerminal, readsKeys, shellReads, isBehind: () => program.isBehind };
     this.log = new CommandLog(
-      { text, clock, cwd: startCwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored, lastCommandId },
+      { text, clock, ...shell, spools: this.spools, isAskedFor, restored, lastCommandId },
       limits,
     );
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
@@ -251,7 +260,7 @@ export class Commands {
 
   /** Input is given to the program: while a command runs, its echo is output like any other. */
   inputPassed(): void {
-    if (this.log.runningCommand === null || this.port.program.flags()?.echo === false) return;
+    if (this.log.phase !== "running" || this.port.program.flags()?.echo === false) return;
     this.log.typedInto();
   }
 

@@ -23,8 +23,6 @@ import { TypedExec } from "./typed-exec.ts";
 
 /** How long a command may take to start, so that a caller that does not wait still learns its id, in ms. */
 const BEGIN_MS = 1_000;
-/** How long the shell may take to report what it ran after a command has ended, in ms. */
-const EVIDENCE_MS = 500;
 /** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
 
@@ -119,7 +117,7 @@ export class Exec {
   /** The result of a command that a caller has followed by itself. @param state how an ended one ended, by its deadline */
   async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
     if (record.state === "running") return this.results.ofRecord({}, "running", record, limit);
-    return this.compared({}, record, limit, state);
+    return this.resultOf({}, record, limit, state);
   }
 
   /** Ends a running command; null when the command ignores it. */
@@ -221,7 +219,7 @@ export class Exec {
     const limit = request.outputLimit;
     switch (end.kind) {
       case "finished":
-        return await this.compared(step, end.record, limit);
+        return this.resultOf(step, end.record, limit);
       case "started":
         if (request.until !== undefined) return await this.untilReady(step, request, end.record, deadline, warnings);
         return this.results.ofRecord(step, "running", end.record, limit);
@@ -269,7 +267,7 @@ export class Exec {
     }
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
-    if (record.state !== "running") return await this.compared(step, record, outputLimit);
+    if (record.state !== "running") return this.resultOf(step, record, outputLimit);
     await drained(() => this.port.text.offset);
     return this.results.ofReady(step, record, request.readyLimit);
   }
@@ -289,18 +287,13 @@ export class Exec {
   }
 
   /** A command's result, if the command that ran is the one sent. */
-  private async compared(
+  private resultOf(
     step: Pick<Step, "name">,
     record: CommandRecord,
     limit: number,
     state: ExecState = "finished",
-  ): Promise<StepResult> {
-    const { log, clock } = this.port;
-    // bash reports what ran after the end, before its next prompt.
-    if (log.comparison(record.id).kind === "open" && log.phase === "ended") {
-      await this.line.promptComes(clock.now() + EVIDENCE_MS, undefined);
-    }
-    return this.results.ofRecord(step, state, log.get(record.id) ?? record, limit);
+  ): StepResult {
+    return this.results.ofRecord(step, state, this.port.log.get(record.id) ?? record, limit);
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {

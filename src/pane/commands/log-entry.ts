@@ -37,6 +37,8 @@ export interface Entry extends Counters {
   readonly indented: boolean;
   /** What the shell said with C about its own history. */
   readonly history: ShellHistoryParams;
+  /** The number that the shell gave it; null where it gives none. */
+  readonly number: number | null;
   /** The shell that ran it; null: the session's own. */
   readonly shell: ChildShell | null;
   /** Whether its marks were trusted, and each came in time. */
@@ -147,6 +149,7 @@ export function restoredEntry(record: CommandRecord): Entry {
     said: command,
     indented: false,
     history: {},
+    number: null,
     shell: null,
     verified,
     doubts: [],

@@ -6,6 +6,8 @@ export interface CommandLogEvents {
   /** C: a command started; then, what its shell says it is. */
   started(record: CommandRecord): void;
   named(record: CommandRecord): void;
+  /** The shell says that the command has ended, with its output here: so it is if a prompt follows. */
+  ending(id: number, outputEnd: TextPosition): void;
   /** The command ended, was lost, or the program ended under it. */
   finished(record: CommandRecord): void;
   /** B: the shell takes input. */

@@ -10,6 +10,18 @@ import type { Entry, ShellStatus } from "./log-entry.ts";
 
 const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
 
+/** What D said of a command, which counts once the shell's line editor is back: a command can print D, too. */
+export interface Ending {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly offset: number;
+  readonly position: TextPosition;
+  /** By the monotonic and by the wall clock. */
+  readonly at: number;
+  readonly endedAt: number;
+  readonly warnings: string[];
+}
+
 /** One shell. Data only: the log changes it. */
 export class ShellLevel {
   phase: ShellPhase = "none";
@@ -22,8 +34,12 @@ export class ShellLevel {
   promptEnd: TextPosition | null = null;
   status: ShellStatus | null = null;
   running: Entry | null = null;
-  /** The command that ended last: bash names it only then. */
-  ended: Entry | null = null;
+  /** How the running command ends if a prompt follows. */
+  ending: Ending | null = null;
+  /** Output up to the prompt behind that end, of which it is not known yet whether it is the shell's. */
+  prompted: number | null = null;
+  /** The terminal reads lines at its prompts: it has no line editor. */
+  readsLines = false;
 
   /** @param child null: the session's own shell */
   constructor(readonly child: ChildShell | null) {

@@ -11,6 +11,14 @@ import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 /** Characters of one line that wait for its end; a longer line comes out in pieces. */
 const LONGEST_LINE = 65_536;
 
+interface Reached {
+  readonly line: number;
+  readonly index: number;
+  readonly settled: number;
+  readonly pieces: string;
+  readonly begun: boolean;
+}
+
 export class OutputFollower {
   private readonly text: TerminalText;
   private readonly print: (text: string) => void;
@@ -24,6 +32,8 @@ export class OutputFollower {
   /** Part of the line has come out: it gets a newline, however it ends. */
   private begun = false;
   private out = "";
+  /** What is left to print, should the output end where it was told last, and where it goes on otherwise. */
+  private held: { readonly text: string; readonly from: Reached } | null = null;
 
   /** @param print takes text; whole lines, except one that is too long to wait for */
   constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
@@ -35,7 +45,7 @@ export class OutputFollower {
 
   /** History drops lines in the middle of a chunk. */
   retired(lines: RetiredLines): void {
-    if (lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
+    if (this.held !== null || lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
     for (let at = 0; at < lines.count; at++) {
       const id = lines.id(at);
       if (id < this.line) continue;
@@ -54,6 +64,7 @@ export class OutputFollower {
 
   /** A chunk has been parsed. */
   chunk(): void {
+    if (this.held !== null) return;
     const line = this.text.cursorLine;
     if (line > this.line) this.takeUntil(line);
     else if (line === this.line && this.text.cursorCell - this.settled > LONGEST_LINE) this.takeSettled();
@@ -72,9 +83,19 @@ export class OutputFollower {
     this.index = isFirst ? Math.max(this.index, text.length) : this.index + text.length;
   }
 
+  /** The command ends at this place, unless it goes on to another: what follows may be a prompt. */
+  freeze(end: TextPosition): void {
+    if (this.held !== null) Object.assign(this, this.held.from);
+    const { line, index, settled, pieces, begun } = this;
+    this.takeTo(end);
+    this.held = { text: this.out, from: { line, index, settled, pieces, begun } };
+    this.out = "";
+  }
+
   /** The normal screen is about to be erased and rewritten from line `top` on: its text comes out first. */
   erased(top: number): void {
-    const { text } = this;
+    const { text, held } = this;
+    if (held !== null) return;
     const standing = text.lines(this.line, text.lastLine());
     this.takeUntil((standing.findLast((line) => line.text !== "")?.id ?? -1) + 1);
     this.turnTo(top);
@@ -83,6 +104,12 @@ export class OutputFollower {
 
   /** The command has ended at this place. */
   finish(end: TextPosition): void {
+    if (this.held === null) this.takeTo(end);
+    else this.out = this.held.text;
+    this.flush();
+  }
+
+  private takeTo(end: TextPosition): void {
     this.takeUntil(end.line);
     if (end.line === this.line) {
       const left = this.text.lines(end.line, end.line).find(({ id }) => id === end.line);
@@ -91,7 +118,6 @@ export class OutputFollower {
       this.begun ||= rest !== "";
     }
     this.turnTo(end.line + 1);
-    this.flush();
   }
 
   private takeUntil(line: number): void {

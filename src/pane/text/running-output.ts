@@ -11,6 +11,7 @@ import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 const MAX_PRIVATE = 64;
 
 interface Line {
+  readonly id: number;
   readonly text: string;
   readonly isWithheld: boolean;
 }
@@ -37,6 +38,8 @@ export class RunningOutput {
   /** Output bytes parsed by the last chunk. */
   private parsed: number;
   private cutLine = -1;
+  /** What had not been taken at the place where the output ends, as it was then; null while no end was told. */
+  private frozen: { readonly end: TextPosition; readonly rest: readonly Line[] } | null = null;
 
   /** @param budget bytes kept, half from the start and half from the end */
   constructor(
@@ -56,7 +59,7 @@ export class RunningOutput {
     const last = lines.count - 1;
     if (lines.id(last) < this.next) return;
     // Past the head whole lines are kept as they are, except the last, of which a piece may follow.
-    const isPlain = lines.whole && !this.isWithheld(lines.id(0), lines.id(last));
+    const isPlain = lines.whole && this.frozen === null && !this.isWithheld(lines.id(0), lines.id(last));
     if (isPlain && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
       this.closeLine();
       this.taken.pushAll(lines, last);
@@ -97,7 +100,13 @@ export class RunningOutput {
   /** All output up to `end` that is not in the overflow: what was taken, and what is still on the screen. */
   collect(end: TextPosition): KeptLines {
     const { head, tail, omitted } = this.taken.all();
-    return { head, tail: [...tail, ...this.rest(end).map(({ text }) => text)], omitted };
+    return { head, tail: [...tail, ...this.left(end).map(({ text }) => text)], omitted };
+  }
+
+  /** The command ends at `end`, unless it goes on to another: a prompt may be drawn over what stands now. */
+  freeze(end: TextPosition): void {
+    this.frozen = null;
+    this.frozen = { end, rest: this.rest(end) };
   }
 
   /** The complete lines above the cursor, and the place after them. */
@@ -110,14 +119,19 @@ export class RunningOutput {
 
   /** The command has ended at `end`: what is kept of it in memory. The rest is in the overflow. */
   finish(end: TextPosition): KeptLines {
-    for (const { text, isWithheld } of this.rest(end)) this.taken.push(text, isWithheld);
+    for (const { text, isWithheld } of this.left(end)) this.taken.push(text, isWithheld);
     return this.taken.close();
+  }
+
+  private left(end: TextPosition): readonly Line[] {
+    const { frozen, next } = this;
+    return frozen === null ? this.rest(end) : frozen.rest.filter(({ id }) => id >= next);
   }
 
   /** What was not taken. */
   private rest(end: TextPosition): Line[] {
     const rest: Line[] = [];
-    const add = (id: number, text: string): void => void rest.push({ text, isWithheld: this.isWithheld(id, id) });
+    const add = (id: number, text: string): void => void rest.push({ id, text, isWithheld: this.isWithheld(id, id) });
     const { start, open } = this;
     // A line of which only pieces are left in history is longer than what is read here.
     const standing = this.text.lines(open?.id ?? this.next, end.line);
@@ -135,7 +149,8 @@ export class RunningOutput {
   }
 
   private take(id: number, begins: boolean, text: string): void {
-    if (id < this.next) return;
+    // What follows the end is a prompt's.
+    if (id < this.next || (this.frozen !== null && id > this.frozen.end.line)) return;
     const { open } = this;
     if (open !== null && open.id === id && !begins) {
       const whole = open.text + text;

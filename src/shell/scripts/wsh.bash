@@ -9,6 +9,9 @@
 # another PROMPT_COMMAND has run before it; the hooks are put back when the line editor is asked. There is no DEBUG trap.
 # C is printed only behind a prompt that had our B, so that no command begins which no D can end. It says entry=1 where
 # bash's own history has taken the line in.
+# A command can run the code of its own prompt (`eval "$PROMPT_COMMAND"`, `echo "${PS1@P}"`). `\#` in PS1 and PS0 is one
+# more there than in @P, and so tells bash's own reading of them, the only one in which they print and change anything.
+# A D that a command makes is followed by the true one: HISTCMD is another while a command runs.
 # A private key asks the line editor for what it holds (the section "Line editor").
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
 # nor the user's own traps show them.
@@ -17,31 +20,32 @@ if [[ -z ${WSH_SHELL_INJECT-} && ( -n ${__wsh_ps[0]-} || $- != *i* ) ]]; then
   builtin return 0
 fi
 
-# Parsed by old versions too, run only by those that know @P.
+# $1 is the status of the command: no variable that a person can have made readonly stands between. Parsed by old
+# versions too, run only by those that know @P.
 __wsh_pre() {
-  builtin local wsh_status="$?" wsh_number="${HISTCMD-0}" wsh_count wsh_line
+  builtin local wsh_number="${HISTCMD-0}" wsh_line || builtin set -- "$1" plain
   if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"*"${__wsh_text[tail]}" || ${__wsh_text[array]} != 1 ]]; then
     if [[ ${__wsh[literal]} == 1 ]]; then
       # PS0 could not count: a command ran when bash's own count of commands has moved.
-      wsh_count='\#'
-      if [[ ${wsh_count@P} != "${__wsh[count]}" ]]; then
+      if [[ ${__wsh_text[number]@P} != "${__wsh[count]}" ]]; then
+        __wsh[count]=${__wsh_text[number]@P}
         __wsh[id]=$((__wsh[id] + 1))
         __wsh[open]=1
       fi
     fi
-    __wsh_end "$wsh_status"
+    __wsh_end "$1"
     if [[ ${__wsh[ended]} == 1 ]]; then
       __wsh[ended]=0
-      if [[ $wsh_number == "$((__wsh[number] + 1))" ]]; then
+      if [[ ${2-} != plain && $wsh_number == "$((__wsh[number] + 1))" ]]; then
         wsh_line=$(HISTTIMEFORMAT='' builtin history 1)
         if [[ $wsh_line =~ ^\ *[0-9]+[\ *]\  ]]; then
           __wsh_escape "${wsh_line:${#BASH_REMATCH[0]}}"
         fi
       fi
-    elif [[ $wsh_number -gt ${__wsh[number]} && $wsh_status != 0 ]]; then
+    elif [[ ${HISTCMD-0} -gt ${__wsh[number]} && $1 != 0 && ( ${__wsh[open]} == 0 || ${__wsh[literal]} == 1 ) ]]; then
       # A line was read and nothing ran: a syntax error.
       __wsh[id]=$((__wsh[id] + 1))
-      builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+      builtin printf '\e]133;D;%s%s;id=%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
     fi
   fi
   if [[ ${__wsh_text[array]} == 1 ]]; then
@@ -53,24 +57,24 @@ __wsh_pre() {
     builtin return 0
   fi
   # For the user's own hooks, which follow in the same string before 5.1.
-  builtin return "$wsh_status"
+  builtin return "$1"
 }
 
-# Prints D for a command that ended with $1, once.
+# Prints D for a command that ended with $1, once for each HISTCMD: the command itself may have made us run.
 __wsh_end() {
-  builtin local wsh_verbose=
-  if [[ ${__wsh[open]} == 1 ]]; then
-    __wsh[open]=0
+  if [[ ${__wsh[open]} == 1 || ( ${__wsh[open]} == 2 && ${HISTCMD-0} != "${__wsh[seen]}" ) ]]; then
+    __wsh[open]=2
+    __wsh[seen]=${HISTCMD-0}
     __wsh[ended]=1
     # Under `set -v` bash has printed the hook as it read it.
-    [[ $- == *v* ]] && wsh_verbose=';verbose=1'
-    builtin printf '\e]133;D;%s%s;id=%s%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" "$wsh_verbose" >/dev/tty
+    [[ $- != *v* ]] || builtin set -- "$1" ';verbose=1'
+    builtin printf '\e]133;D;%s%s;id=%s%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" "${2-}" >/dev/tty
   fi
 }
 
 # Prints 633;E for $1: a backslash doubled, control characters and semicolons as \xHH.
 __wsh_escape() {
-  builtin local wsh_rest wsh_out='' wsh_part wsh_hex
+  builtin local wsh_rest wsh_out='' wsh_part wsh_hex || builtin return 0
   wsh_rest=${1//\\/\\\\}
   wsh_rest=${wsh_rest//;/\\x3b}
   wsh_rest=${wsh_rest//$'\n'/\\x0a}
@@ -87,7 +91,8 @@ __wsh_escape() {
 
 # Sets __wsh[url] to OSC 7's path for $PWD.
 __wsh_url() {
-  builtin local LC_ALL=C wsh_i wsh_char wsh_hex
+  builtin local LC_ALL=C
+  builtin local wsh_i wsh_char wsh_hex || builtin return 0
   __wsh[pwd]=$PWD
   __wsh[url]=''
   if [[ $PWD != *[!A-Za-z0-9/._~-]* ]]; then
@@ -134,14 +139,13 @@ __wsh_prepare() {
 
 # Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
 __wsh_wrap() {
-  builtin local wsh_start='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]+${__wsh_ps[1]@P}}\]'
-  builtin local wsh_run='${__wsh_ps[2]+${__wsh_ps[2]@P}}' wsh_bare wsh_seam
+  builtin local wsh_start='\[${__wsh_ps[0]+${0:0*(__wsh[now]=\#):0}${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]+${__wsh_ps[1]@P}}\]'
+  builtin local wsh_bare wsh_seam wsh_run='${__wsh_ps[2]+${0:0*(__wsh[now]=\#):0}${__wsh_ps[2]@P}}' || builtin return 0
   __wsh[literal]=0
   if ! builtin shopt -q promptvars; then
     # Prompts expand no variables: the marks themselves stand in them.
     __wsh[literal]=1
-    wsh_bare='\#'
-    __wsh[count]=${wsh_bare@P}
+    __wsh[count]=${__wsh_text[number]@P}
     wsh_start='\['$'\e'"]7;file://${HOSTNAME-}${__wsh[url]-}"$'\a\e'"]133;A${__wsh_text[key]}"$'\a''\]'
     wsh_end='\['$'\e'"]133;B${__wsh_text[key]}"$'\a''\]'
     wsh_run=$'\e'"]133;C${__wsh_text[key]};id=$((__wsh[id] + 1))"$'\a'
@@ -180,7 +184,7 @@ __wsh_wrap() {
 # are read twice: escapes first, then expansions. A last backslash would take our first character with it in the first
 # reading, one that is left over from a pair would quote our `$` in the second, and a last `$` would make `$$` of it.
 __wsh_seam() {
-  builtin local wsh_slashes="${1##*[!\\]}" wsh_left
+  builtin local wsh_slashes="${1##*[!\\]}" wsh_left || builtin return 0
   wsh_seam=''
   if ((${#wsh_slashes} % 2 == 1)); then
     wsh_seam=\\
@@ -209,7 +213,7 @@ __wsh_seam() {
 # For the user $PROMPT_COMMAND is element 0, so ours holds a copy of their own first one, in a loop that never runs:
 # whoever searches it or adds to it finds what they expect, and the change is moved to where it belongs.
 __wsh_arrange() {
-  builtin local wsh_all wsh_item wsh_inner wsh_after
+  builtin local wsh_all wsh_item wsh_inner wsh_after || builtin return 0
   if [[ ${__wsh_text[array]} != 1 ]]; then
     wsh_all=${PROMPT_COMMAND-}
     if [[ $wsh_all != "${__wsh_text[pre]}"$'\n'*$'\n'"${__wsh_text[post]}" ]]; then
@@ -269,24 +273,24 @@ __wsh_hook() {
 # second key, since readline finds no command for a key that ended an incremental search. Run by sequences that were cut
 # (a quoted insert, a lone ESC before), a key leaves its rest in the line: the next one takes that out.
 __wsh_ask() {
-  builtin local wsh_line="${READLINE_LINE-}"
-  if [[ $wsh_line == *'[937'[123]z* ]]; then
-    wsh_line=${wsh_line//$'\e['937[123]z/}
-    wsh_line=${wsh_line//'[937'[123]z/}
-    READLINE_LINE=$wsh_line
-    READLINE_POINT=${#wsh_line}
+  __wsh[line]=${READLINE_LINE-}
+  if [[ ${__wsh[line]} == *'[937'[123]z* ]]; then
+    __wsh[line]=${__wsh[line]//$'\e['937[123]z/}
+    __wsh[line]=${__wsh[line]//'[937'[123]z/}
+    READLINE_LINE=${__wsh[line]}
+    READLINE_POINT=${#READLINE_LINE}
   fi
   if [[ $1 == 3 ]]; then
     READLINE_LINE=''
     READLINE_POINT=0
     builtin return 0
   fi
-  builtin local wsh_length="${#wsh_line}"
-  wsh_line=${wsh_line:0:256}
-  wsh_line=${wsh_line//\\/\\\\}
-  wsh_line=${wsh_line//;/\\x3b}
-  wsh_line=${wsh_line//[[:cntrl:]]/ }
-  builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;%s\a' "$wsh_line" "${__wsh_text[nonce]}" "$1" "$wsh_length" "$2" "${3:-redraws=1}" >/dev/tty
+  __wsh[length]=${#READLINE_LINE}
+  __wsh[line]=${__wsh[line]:0:256}
+  __wsh[line]=${__wsh[line]//\\/\\\\}
+  __wsh[line]=${__wsh[line]//;/\\x3b}
+  __wsh[line]=${__wsh[line]//[[:cntrl:]]/ }
+  builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;%s\a' "${__wsh[line]}" "${__wsh_text[nonce]}" "$1" "${__wsh[length]}" "$2" "${3:-redraws=1}" >/dev/tty
   # What was assigned at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
   __wsh_lent || __wsh_arrange
   builtin return 0
@@ -294,7 +298,7 @@ __wsh_ask() {
 
 # Binds the keys, once and again where the editor was replaced.
 __wsh_keys() {
-  builtin local wsh_editor=readline wsh_map wsh_kind wsh_n
+  builtin local wsh_editor=readline wsh_map wsh_kind wsh_n || builtin return 0
   if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble-bind >/dev/null; then
     wsh_editor=ble.sh
   fi
@@ -302,6 +306,7 @@ __wsh_keys() {
     builtin return 0
   fi
   __wsh[keys]=$wsh_editor
+  builtin unset -v '__wsh[n1]'
   if [[ $wsh_editor == ble.sh ]]; then
     __wsh_ble_keys
     builtin return 0
@@ -326,6 +331,8 @@ __wsh_lent() {
 # editor, which so answers for all of it. Its hook prints D before its own lines (`[ble: exit 5]`).
 __wsh_ble_keys() {
   builtin local wsh_map wsh_kind wsh_n
+  # It reads prompts itself, through @P.
+  __wsh[n1]=1
   for wsh_n in 1 2 3; do
     ble-bind -k "ESC [ 9 3 7 $wsh_n z" "wsh_key_$wsh_n"
     for wsh_map in emacs vi_imap vi_nmap; do
@@ -339,6 +346,7 @@ __wsh_ble_keys() {
 
 __wsh_ble_end() {
   __wsh_end "$?" >/dev/null 2>&1
+  __wsh[open]=0
 }
 
 # Attached within .bashrc, it has drawn its first prompt, and put it away, before we came.
@@ -389,18 +397,19 @@ __wsh_return() {
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [ended]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
+  __wsh=([open]=0 [ended]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [now]=0 [count]=-1 [seen]='' [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
     [nonce]=''
     [key]=''
-    [pre]='{ __wsh_pre && :; } >/dev/null 2>&1'
+    [number]='\#'
+    [pre]='{ __wsh_pre "$?" && :; } >/dev/null 2>&1'
     [tail]=''
     [post]='{ __wsh_post; } >/dev/null 2>&1'
   )
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
     __wsh_text[array]=1
-    __wsh_text[pre]=$'{ __wsh_pre; for __wsh_user in; do :\n'
+    __wsh_text[pre]=$'{ __wsh_pre "$?"; for __wsh_user in; do :\n'
     __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
   fi
   if [[ -n ${WSH_SHELL_KEY-} ]]; then
@@ -408,14 +417,16 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     { builtin read -r '__wsh_text[nonce]' <"$WSH_SHELL_KEY" && : >|"$WSH_SHELL_KEY"; } 2>/dev/null
     __wsh_text[key]=${__wsh_text[nonce]:+;wsh=${__wsh_text[nonce]}}
   fi
-  # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
-  # so that PS1 prints D only when no hook has. Key p exists alone, so that PS0 prints C only while our B stands in PS1.
+  # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic. Key n0 exists and n1 does not,
+  # so that they print where `now` is not the number of the command that began last; d1 and not d0, so that PS1 prints D
+  # only when no hook has; p alone, so that PS0 prints C only while our B stands in PS1.
+  __wsh[n0]=1
   __wsh[d1]=1
   __wsh[p]=1
   __wsh_ps=(
-    '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
-    $'\e'"]133;B${__wsh_text[key]}"$'\a'
-    '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a''}'
+    '${__wsh[n$((__wsh[now]==__wsh[count]))]+${__wsh[d$((__wsh[open]==1))]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a''}'
+    '${__wsh[n$((__wsh[now]==__wsh[count]))]+'$'\e'"]133;B${__wsh_text[key]}"$'\a''}'
+    '${__wsh[p${PS1%%*__wsh_ps*}]+${__wsh[n$((__wsh[now]==__wsh[count]))]+${0:0*(__wsh[count]=__wsh[now],__wsh[open]==1||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a''}}'
   )
 else
   [[ -z ${WSH_SHELL_KEY-} ]] || { : >|"$WSH_SHELL_KEY"; } 2>/dev/null

@@ -5,7 +5,8 @@
 # config.fish on another machine.
 #
 # C and E are printed at fish_preexec, D at fish_postexec, A at the event fish_prompt. B follows the function fish_prompt,
-# which is wrapped again before the next prompt when it has been defined anew.
+# which is wrapped again before the next prompt when it has been defined anew. A command that emits these events, or
+# calls the function, gets none of them: to `status current-command` it is the command then, and else fish itself.
 
 if status is-interactive; and not set -q __wsh_id
     set -g __wsh_id 0
@@ -37,7 +38,12 @@ if status is-interactive; and not set -q __wsh_id
         builtin printf '%s' $text
     end
 
+    function __wsh_is_called
+        test (status current-command) = fish
+    end
+
     function __wsh_preexec --on-event fish_preexec
+        __wsh_is_called; or return
         set -g __wsh_id (math $__wsh_id + 1)
         set -g __wsh_open 1
         # Whether fish keeps the line in its own history.
@@ -52,7 +58,7 @@ if status is-interactive; and not set -q __wsh_id
 
     function __wsh_postexec --on-event fish_postexec
         set -l wsh_status $status
-        if set -q __wsh_open
+        if set -q __wsh_open; and __wsh_is_called
             set -e __wsh_open
             builtin printf '\e]133;D;%s%s;id=%s\a' $wsh_status "$__wsh_key" $__wsh_id
         end
@@ -97,6 +103,7 @@ if status is-interactive; and not set -q __wsh_id
 
     # Before each prompt; its own status and output are no concern of fish_prompt's.
     function __wsh_prompt --on-event fish_prompt
+        __wsh_is_called; or return
         __wsh_keys
         if not functions -q __wsh_fish_prompt; or not string match -q '*__wsh_fish_prompt*' -- (functions fish_prompt | string collect)
             functions -e __wsh_fish_prompt
@@ -104,7 +111,7 @@ if status is-interactive; and not set -q __wsh_id
                 functions -c fish_prompt __wsh_fish_prompt
                 function fish_prompt
                     __wsh_fish_prompt
-                    builtin printf '\e]133;B%s\a' "$__wsh_key"
+                    __wsh_is_called; and builtin printf '\e]133;B%s\a' "$__wsh_key"
                 end
             end
         end

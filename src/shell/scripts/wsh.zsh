@@ -8,8 +8,9 @@
 # PROMPT_EOL_MARK while a command runs; the first precmd hook prints it where zsh shows no such mark. A and B are part of
 # PROMPT, which the last precmd hook wraps again whenever a theme has changed it. The hooks install themselves at the
 # first prompt. The arrays of hooks are the person's, who may assign them anew: should our last hook not have run, a
-# check that zsh/sched makes behind all of them puts ours back, and does what they would have done. State lives in an associative array, which
-# zsh never exports; hooks run with their output shut.
+# check that zsh/sched makes behind all of them puts ours back, and does what they would have done. State lives in an
+# associative array, which zsh never exports; hooks run with their output shut. Called by a command (ZSH_EVAL_CONTEXT
+# begins with toplevel, or with trap) instead of by zsh, they do nothing.
 
 if [[ ! -o interactive || -n ${__wsh+set} ]]; then
   builtin return 0
@@ -32,17 +33,30 @@ __wsh_precmd() {
     builtin local wsh_status="$?"
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh_is_called || builtin return 0
     __wsh_follow
     __wsh_ended "$wsh_status"
   } >/dev/null 2>&1
   builtin return 0
 }
 
+__wsh_is_called() {
+  [[ $ZSH_EVAL_CONTEXT != (toplevel|trap)* ]]
+}
+
 # Prints D with status $1 for a command that has begun, and for a line that was read and began none: a syntax error.
+# Where the command has changed the mark for an unfinished line or its options, zsh has printed another one: eol has its
+# characters.
 __wsh_ended() {
+  builtin local wsh_eol=''
+  if [[ -o promptsp && -o promptcr ]]; then
+    wsh_eol=${PROMPT_EOL_MARK-%B%S%#%s%b}
+  fi
   if [[ ${__wsh[open]} == 1 ]]; then
-    if [[ -z ${__wsh[eol]} || ${PROMPT_EOL_MARK-} != ${__wsh[eol]} ]]; then
-      builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
+    if [[ -z ${__wsh[eol]} || $wsh_eol != ${__wsh[eol]} ]]; then
+      builtin setopt localoptions extendedglob
+      wsh_eol=${${(%)wsh_eol}//$'\e'\[[0-9;]#m/}
+      builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]};eol=${#wsh_eol}"$'\a' >/dev/tty
     fi
   elif [[ $HISTCMD -gt ${__wsh[number]} && $1 != 0 ]]; then
     __wsh[id]=$((__wsh[id] + 1))
@@ -87,6 +101,7 @@ __wsh_prompt() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh_is_called || builtin return 0
     builtin local wsh_start=$'%{\e]133;A;redraw=1'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
     builtin local wsh_bare wsh_marks='' wsh_due
     if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
@@ -198,6 +213,7 @@ __wsh_preexec() {
     fi
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh_is_called || builtin return 0
     builtin local wsh_rest="$1" wsh_out='' wsh_part wsh_mark
     __wsh[id]=$((__wsh[id] + 1))
     __wsh[open]=1

@@ -102,22 +102,23 @@ describe("a command record", () => {
   });
 
   test("what ran is compared with what exec sent", () => {
-    const { log, mark, begin } = recording();
+    const { log, mark, begin, prompt } = recording();
     const sent = { command: "echo clean", line: "echo clean", byProgram: true };
     log.expect(sent);
     begin("1;2cecho clean");
     mark("D", { exitCode: 0 });
-    expect(log.last()).toMatchObject({ command: "1;2cecho clean", sent: "echo clean", verified: false });
     expect(log.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
     // The shell's own word counts more than the screen.
     mark("E", { commandLine: "echo  clean" });
     expect(log.comparison(1)).toEqual({ kind: "same" });
+    prompt();
     expect(log.last()).toMatchObject({ command: "echo clean", verified: true });
     expect(log.last()).not.toHaveProperty("sent");
     log.expect(sent);
     begin("echo clean");
     mark("E", { commandLine: "rm -r x; echo clean" });
     mark("D", { exitCode: 0 });
+    prompt();
     expect(log.comparison(2)).toEqual({ kind: "differs", ran: "rm -r x; echo clean" });
     expect(log.last()).toMatchObject({ command: "rm -r x; echo clean", sent: "echo clean", verified: false });
   });
@@ -131,6 +132,18 @@ describe("a command record", () => {
     foreground(true);
     prompt();
     expect(log.last()).toMatchObject({ state: "finished", exit_code: null, signal: null });
+  });
+
+  test("counts an end only with the prompt behind it: a command can report one of itself", () => {
+    const { text, log, mark, begin, lines, prompt } = recording();
+    begin("eval prompt code");
+    mark("D", { exitCode: 5 });
+    text.print("after\n");
+    expect(log.last()).toMatchObject({ state: "running" });
+    mark("D", { exitCode: 9 });
+    prompt();
+    expect(log.last()).toMatchObject({ state: "finished", exit_code: 9, verified: true });
+    expect(lines()).toEqual(["after"]);
   });
 
   test("takes a pasted block for one command", () => {
@@ -158,7 +171,7 @@ describe("a command record", () => {
   });
 
   test("is not ended or begun by forged marks once true ones were seen", () => {
-    const { log, mark, begin } = recording();
+    const { log, mark, begin, prompt } = recording();
     begin("early", forged);
     mark("D", { exitCode: 0, ...forged });
     expect(log.last()).toMatchObject({ verified: false, exit_code: 0 });
@@ -172,6 +185,7 @@ describe("a command record", () => {
     expect(log.inner).toBe("running");
     expect(log.list()).toHaveLength(2);
     mark("D", { exitCode: 1 });
+    prompt();
     expect(log.last()).toMatchObject({ exit_code: 1 });
   });
 
@@ -237,12 +251,13 @@ describe("a command record", () => {
   });
 
   test("gives way to newer ones: its output first, then itself", () => {
-    const { text, log, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+    const { text, log, mark, begin, prompt } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
     for (let n = 0; n < 5; n++) {
       begin(`command ${n}`);
       text.print(`${String(n).repeat(400)}\n`);
       mark("D", { exitCode: 0 });
     }
+    prompt();
     expect(log.list().map((record) => record.id)).toEqual([3, 4, 5]);
     expect(log.get(1)).toBeNull();
     expect(log.output(3)).toEqual({ head: [], tail: [], omitted: 1 });
@@ -251,12 +266,13 @@ describe("a command record", () => {
 });
 
 test("records that are gone count no more: of many commands the newest keep their output", () => {
-  const { text, log, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+  const { text, log, mark, begin, prompt } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
   for (let n = 0; n < 50; n++) {
     begin(`command ${n}`);
     text.print(`${"x".repeat(100)}\n\nlast of ${n}\n`);
     mark("D", { exitCode: 0 });
   }
+  prompt();
   expect(log.list().map(({ id }) => log.output(id)?.head)).toEqual(
     [47, 48, 49].map((n) => ["x".repeat(100), "", `last of ${n}`]),
   );

@@ -133,7 +133,7 @@ describe("marks split at every byte", () => {
 
   test("also when the history is too short for their output", async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `line ${n}`);
-    const text = `${own("A")}$ ${own("B")}many\r\n${own("C")}${lines.join("\r\n")}\r\n${own("D;0")}`;
+    const text = `${own("A")}$ ${own("B")}many\r\n${own("C")}${lines.join("\r\n")}\r\n${own("D;0")}${own("A")}${own("B")}`;
     const bytes = Buffer.from(text);
     for (const size of [1_000_000, 4_099, 611]) {
       const parts = session(50);
@@ -204,7 +204,7 @@ describe("fish 4's own marks", () => {
       ),
     );
     expect(replay.commands.log.runningCommand).toMatchObject({ id: 1, exit_code: null, state: "running" });
-    await replay.model.write(Buffer.from(own("D;2")));
+    await replay.model.write(Buffer.from(own("D;2") + own("A") + own("B")));
     expect(known(replay)).toMatchObject([{ id: 1, exit_code: 2, verified: true }]);
   });
 });

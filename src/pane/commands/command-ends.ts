@@ -1,0 +1,173 @@
+/**
+ * How the running command of a shell ends. D says so, and counts once the prompt behind it is shown by the shell's line
+ * editor, which the terminal's mode tells: a command can print D, too, and the last one counts. Where the shell has no
+ * line editor, that it reads decides, and the record is not verified. Marks without a secret end a command at once.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { CommandState } from "../../protocol/commands.ts";
+import type { ShellMark } from "../ports.ts";
+import { RunningOutput } from "../text/running-output.ts";
+import type { TerminalText, TextPosition } from "../text/text.ts";
+import type { ChildShell } from "./child-shells.ts";
+import { doubt, doubtsOf } from "./log-entry.ts";
+import type { Ending, ShellLevel } from "./shell-level.ts";
+
+const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
+const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
+const NO_END = "the shell showed its prompt without reporting an end: how the command ended is not known";
+const NO_EDITOR = "the shell's line editor was not seen after the command: it may have reported its end itself";
+/** Looks for a shell that reads its terminal behind a prompt without a line editor, in ms after the one before. */
+const EDITOR_MS = [50, 250, 1_000, 5_000] as const;
+
+export interface CommandEndsPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  /** Whether the terminal reads single keys, as it does for a line editor; absent or null where that is not known. */
+  readsKeys?(): boolean | null;
+  /** Whether output waits to be parsed. */
+  isBehind?(): boolean;
+  /** Whether a shell waits for its terminal's input; absent or null when unknown. */
+  shellReads?(child: ChildShell | null): boolean | null;
+}
+
+/** What the log does when it is certain. */
+export interface EndSink {
+  end(ending: Ending, state: Exclude<CommandState, "running">): void;
+  /** The shell takes input. */
+  prompt(): void;
+  /** The running command's output ends there, unless another end is told. */
+  ending(id: number, outputEnd: TextPosition): void;
+}
+
+type Place = Pick<ShellMark, "position" | "offset">;
+
+export class CommandEnds {
+  constructor(
+    private readonly port: CommandEndsPort,
+    private readonly sink: EndSink,
+  ) {}
+
+  /** D. */
+  reported(shell: ShellLevel, mark: ShellMark): void {
+    const { running } = shell;
+    // The text of a prompt that was not expanded, as in `echo $PROMPT_EOL_MARK`.
+    if (mark.verified && mark.exitCode === null) return;
+    shell.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
+    if (running !== null) {
+      if (mark.params?.verbose === "1") doubt(running, VERBOSE);
+      if (mark.params?.late === "1") doubt(running, LATE_END);
+      this.expect(shell, mark, outputEnd(this.port.text, mark));
+      if (!mark.verified) this.asReported(shell);
+    }
+    shell.phase = "ended";
+  }
+
+  /** A, while the shell itself holds the terminal. */
+  promptBegins(shell: ShellLevel, mark: ShellMark): void {
+    shell.prompted = null;
+    if (shell.running !== null && !mark.verified) this.sink.end(this.at(shell, mark), "finished");
+    else if (shell.running !== null && shell.ending === null) this.expect(shell, mark, mark.position);
+    // A prompt without an end may be one that the command prints.
+    if (shell.phase !== "running") shell.phase = "drawing";
+  }
+
+  /** B. */
+  promptEnds(shell: ShellLevel, mark: ShellMark): void {
+    if (shell.running === null || !mark.verified) this.atPrompt(shell);
+    else if (shell.ending !== null) {
+      shell.prompted = mark.offset;
+      this.settle(shell, mark.offset);
+    }
+  }
+
+  /** The terminal's mode tells whose the prompt is once nothing waits to be parsed: it may be of a later moment. */
+  private settle(shell: ShellLevel, prompted: number): void {
+    const { ending } = shell;
+    if (shell.prompted !== prompted || ending === null) return;
+    if (this.port.isBehind?.() === true) {
+      setImmediate(() => this.settle(shell, prompted));
+      return;
+    }
+    shell.prompted = null;
+    if (this.port.readsKeys?.() === false && !shell.readsLines) this.awaitReading(shell, ending);
+    else {
+      this.asReported(shell, ending.exitCode === null ? NO_END : null);
+      this.atPrompt(shell);
+    }
+  }
+
+  /** A line typed ahead is run before its prompt was seen. @returns whether no command runs any more */
+  nextBegins(shell: ShellLevel, number: number | null): boolean {
+    const { running, ending } = shell;
+    if (running === null) return true;
+    if (ending === null || (number !== null && number === running.number)) return false;
+    this.asReported(shell);
+    return true;
+  }
+
+  /** The shell is gone, or has become another program. @returns whether the running command's end was told before */
+  shellEnds(shell: ShellLevel): boolean {
+    if (shell.ending === null) return false;
+    this.asReported(shell, NO_EDITOR);
+    return true;
+  }
+
+  /** An end here and now. */
+  at(
+    { running }: ShellLevel,
+    { position, offset }: Place,
+    { exitCode = null, signal = null }: Partial<Pick<Ending, "exitCode" | "signal">> = {},
+  ): Ending {
+    const { clock, text } = this.port;
+    const warnings = running === null ? [] : doubtsOf(running, text);
+    return { exitCode, signal, offset, position, at: clock.now(), endedAt: clock.wall(), warnings };
+  }
+
+  private expect(shell: ShellLevel, mark: ShellMark, end: TextPosition): void {
+    if (!(shell.running?.output instanceof RunningOutput)) return;
+    shell.ending = this.at(shell, mark, mark);
+    shell.prompted = null;
+    shell.running.output.freeze(end);
+    this.sink.ending(shell.running.record.id, end);
+  }
+
+  private asReported(shell: ShellLevel, why: string | null = null): void {
+    const { running, ending } = shell;
+    if (running === null || ending === null) return;
+    if (why !== null) doubt(running, why);
+    this.sink.end(why === null ? ending : { ...ending, warnings: [...ending.warnings, why] }, "finished");
+  }
+
+  private atPrompt(shell: ShellLevel): void {
+    shell.readsLines = this.port.readsKeys?.() === false;
+    shell.phase = "prompt";
+    this.sink.prompt();
+  }
+
+  /** The prompt may be one that the command prints: whether the shell reads decides, or its next command. */
+  private awaitReading(shell: ShellLevel, ending: Ending, offset = this.port.text.offset, n = 0): void {
+    const ms = EDITOR_MS[n];
+    if (ms === undefined) return;
+    this.port.clock.after(ms, () => {
+      if (shell.ending !== ending || this.port.text.offset !== offset) return;
+      if (this.port.shellReads?.(shell.child) !== true) {
+        this.awaitReading(shell, ending, offset, n + 1);
+        return;
+      }
+      this.asReported(shell, NO_EDITOR);
+      this.atPrompt(shell);
+    });
+  }
+}
+
+/**
+ * Where an output ends at a D: behind all that stands, wherever the cursor is; before the characters that zsh has put
+ * behind an unfinished line, where it says that it has (`eol`).
+ */
+function outputEnd(text: TerminalText, { position, params }: ShellMark): TextPosition {
+  const { line, index } = position;
+  if (params?.eol === undefined) return { line: Math.max(line, text.lastLine()), index: Number.POSITIVE_INFINITY };
+  if (index === 0) return position;
+  const shown = (text.line(line) ?? "").slice(0, index).trimEnd();
+  return { line, index: Math.max(0, shown.length - (Number(params.eol) || 0)) };
+}
