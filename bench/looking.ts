@@ -40,7 +40,7 @@ async function measured(count: number, rounds: number) {
   const sink = { reply: nothing, chunk: nothing, mark: nothing, bell: nothing, title: nothing, cwd: nothing };
   const terminal = new TerminalModel(
     { rows: ROWS, cols: COLS, historyLines: count, historyBytes: 1e9, nonce: null, profile: defaultProfile },
-    { ...sink, alternate: nothing, clipboard: nothing, reset: nothing, retired: nothing, erased: nothing },
+    { ...sink, alternate: nothing, clipboard: nothing, reset: nothing, retired: nothing },
   );
   for (let at = 0; at < count + ROWS; at++) {
     const level = at % 7 === 0 ? "error" : "info";

@@ -86,7 +86,7 @@ export class Pane {
         reply: (bytes) => this.answers.add(bytes),
         retired: (lines) => this.commands.retired(lines),
         // The start of that line is gone: what is printed there next starts another.
-        erased: ({ line, col }) => this.erased(col > 0 ? line + 1 : line),
+        displacing: () => this.commands.log.displacing(),
         erasedBelow: ({ line, col }) => this.erasedBelow(col > 0 ? line + 1 : line),
         exit: (exit) => {
           options.keyFile?.withdraw();
@@ -394,11 +394,6 @@ export class Pane {
     if (!begins && kind !== "D") return;
     if (begins) terminal.commandBegins();
     if (this.options.resetModes) terminal.tidy();
-  }
-
-  private erased(top: number): void {
-    this.text.erased(top);
-    this.commands.erased(top);
   }
 
   /** A shell that edits its line erases, too: nothing that counts as output. */

@@ -3,7 +3,7 @@
  *
  * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
  * read from there. xterm can throw on odd input; a fresh one of the same size then replaces it. History and the
- * line count continue, the screen's contents are lost, and the sink is notified.
+ * line count continue, the screen's contents with them, and the sink is notified.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
@@ -40,8 +40,8 @@ export interface EmulatorSink extends AnnouncementSink {
   crashed?(error: unknown): void;
   /** History drops its oldest lines; long ones come in pieces. What is not dropped can be read instead. */
   retired?(lines: RetiredLines): void;
-  /** The normal screen was erased; from now on output is printed at or after this position again. */
-  erased?(top: Position): void;
+  /** The cursor of the normal screen may move up, or lines be moved or erased: what stands may be printed over. */
+  displacing?(): void;
   /** Text below this position was erased, and what stands above it stays: a menu that is drawn again. */
   erasedBelow?(top: Position): void;
 }
@@ -65,6 +65,9 @@ interface Parts {
   readonly completions: Completions;
   readonly prompt: PromptRows;
 }
+
+/** CUU, CPL, CUP, HVP, VPA, restored cursor, SU, SD, IL, DL; RI, DECRC. */
+const UPWARD = { csi: ["A", "F", "H", "f", "d", "u", "S", "T", "L", "M"], esc: ["M", "8"] } as const;
 
 const encoder = new TextEncoder();
 
@@ -257,6 +260,7 @@ export class Emulator {
 
   private restart(error: unknown): void {
     const { terminal, hot } = this.parts;
+    hot.retireScreen();
     hot.retireAll();
     this.replaceParts(terminal.rows, terminal.cols, hot.lastLine);
     if (this.onAlternate) this.sink.alternate(false);
@@ -301,6 +305,13 @@ export class Emulator {
     this.announcements.hook(terminal);
     parser.registerCsiHandler({ final: "J" }, (params) => this.erasing(params[0]));
     parser.registerEscHandler({ final: "c" }, () => this.resetting());
+    for (const final of UPWARD.csi) parser.registerCsiHandler({ final }, () => this.displacing());
+    for (const final of UPWARD.esc) parser.registerEscHandler({ final }, () => this.displacing());
+  }
+
+  private displacing(): boolean {
+    if (!this.onAlternate) this.sink.displacing?.();
+    return false;
   }
 
   private bufferChanged(entered: boolean): void {
@@ -313,13 +324,14 @@ export class Emulator {
     this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
   }
 
-  /** ED, before xterm executes it. */
+  /** ED, before xterm executes it. What stands on the whole screen goes to history. */
   private erasing(what: number | number[] | undefined): boolean {
+    if (what === 1) this.displacing();
     if (what === 1) return this.parts.completions.erasingAbove();
     const { active, normal } = this.terminal.buffer;
     const onNormal = active.type === "normal";
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
-      if (onNormal) this.sink.erased?.(this.hot.position(0, 0));
+      if (onNormal) this.hot.retireScreen();
       this.sink.reset("clear_screen");
     } else if (what === 0 && onNormal) this.erasingBelow();
     if (what === 3 && onNormal) {
@@ -335,12 +347,13 @@ export class Emulator {
     const { baseY, cursorX, cursorY } = this.terminal.buffer.normal;
     const next = this.terminal.buffer.normal.getLine(baseY + cursorY + 1);
     if (next === undefined || next.translateToString(true) === "") return;
+    this.displacing();
     this.sink.erasedBelow?.(this.hot.position(cursorY, cursorX));
   }
 
   /** RIS, before xterm obeys it: history stays. */
   private resetting(): boolean {
-    this.sink.erased?.(this.hot.position(0, 0));
+    this.hot.retireScreen();
     this.hot.retireAll();
     this.queries.reset();
     this.sink.reset("hard_reset");

@@ -40,7 +40,7 @@ for (const shell of shells) {
     ["bytes that are no text", "printf 'a\\377\\376\\200b\\001\\n'", /^a.*b$/, 0],
     ["zeros", "head -c 5000 /dev/zero; echo end", "end", 0],
     ["a line that is written over", "printf '10%%\\r20%%\\r100%%\\n'", "100%", 0],
-    ["the screen cleared", "echo gone; printf '\\033[H\\033[2J\\033[3J'; echo stays", "stays", 0],
+    ["the screen cleared", "echo gone; printf '\\033[H\\033[2J\\033[3J'; echo stays", "gone\nstays", 0],
     ["the terminal reset", "printf '\\033c'; echo reset", "reset", 0],
     ["the alternate screen", "printf 'a\\n\\033[?1049h\\033[Hinside\\033[?1049lb\\n'", "a\nb", 0],
     ["a pipe's end", "seq 1 1000 | head -n 2", "1\n2", 0],

@@ -52,7 +52,7 @@ for (const shell of shells) {
       await using live = await LivePane.start({ shell });
       await live.exec("seq 1 40");
       expect(await live.exec("printf 'gone\\n\\033[H\\033[2J'; echo stays")).toMatchObject({
-        output: "stays",
+        output: "gone\nstays",
         exit_code: 0,
       });
       const alternate = await live.exec("printf 'before\\n\\033[?1049h\\033[Hinside\\033[?1049lafter\\n'");

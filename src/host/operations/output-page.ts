@@ -8,6 +8,7 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
+import type { KeptLines } from "../../pane/text/kept-lines.ts";
 import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
@@ -62,6 +63,8 @@ interface Rows {
   readonly alternate: boolean;
 }
 
+type Printed = Pick<Rows, "lines" | "dropped">;
+
 function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
   return { output_cursor: pane.giveCursor(), alternate: pane.terminal.alternate };
 }
@@ -98,7 +101,8 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
     }
     const { terminal } = pane;
     const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
-    const range = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
+    const shownNow = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
+    const range = ownLines(shownNow, pane.commands.log.output(id));
     const searched = `${record.output_lines - range.dropped} of ${record.output_lines} lines`;
     const unread = range.dropped === 0 ? null : { searched, reason: `${SCROLLED_OUT}; the plain format has them` };
     return { ...(await shown(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
@@ -108,6 +112,23 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   const { output_cursor } = placeOf(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal);
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
+}
+
+/** Lines with their styles, if they are still those that the command printed; else what is kept of it, without. */
+function ownLines(range: Printed, kept: KeptLines | null): Printed {
+  if (kept === null) return range;
+  const { head, tail, omitted } = kept;
+  const { lines } = range;
+  const isOwn = (line: { readonly line: Line } | undefined, text: string): boolean =>
+    line !== undefined && plainText(line.line).trimEnd() === text.trimEnd();
+  const missing = head.length + omitted + tail.length - lines.length;
+  const isSame =
+    missing >= 0 &&
+    head.every((text, at) => at < missing || isOwn(lines[at - missing], text)) &&
+    tail.every((text, at) => tail.length - at > lines.length || isOwn(lines.at(at - tail.length), text));
+  if (isSame) return range;
+  const own = [...head, ...tail].map((text) => ({ id: null, line: text === "" ? [] : [{ text }] }));
+  return { lines: own, dropped: omitted };
 }
 
 /** A reading in the form of the operation. What is not complete is said first. */

@@ -1,7 +1,8 @@
 /**
  * How the running command of a shell ends. D says so, and counts once the prompt behind it is shown by the shell's line
  * editor, which the terminal's mode tells: a command can print D, too, and the last one counts. Where the shell has no
- * line editor, that it reads decides, and the record is not verified. Marks without a secret end a command at once.
+ * line editor, or no room for its prompt, that it reads decides, and the record is not verified. Marks without a secret
+ * end a command at once.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { CommandState } from "../../protocol/commands.ts";
@@ -16,8 +17,10 @@ const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the o
 const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
 const NO_END = "the shell showed its prompt without reporting an end: how the command ended is not known";
 const NO_EDITOR = "the shell's line editor was not seen after the command: it may have reported its end itself";
-/** Looks for a shell that reads its terminal behind a prompt without a line editor, in ms after the one before. */
-const EDITOR_MS = [50, 250, 1_000, 5_000] as const;
+/** Looks for a shell that reads its terminal where its prompt was not seen, in ms after the one before; the last repeats. */
+const LOOK_MS = [50, 250, 1_000, 5_000] as const;
+/** Looks after which a terminal in the mode of a line editor will do where the system does not tell who reads it. */
+const UNTOLD_LOOKS = 3;
 
 export interface CommandEndsPort {
   readonly text: TerminalText;
@@ -59,6 +62,7 @@ export class CommandEnds {
       this.expect(shell, mark, outputEnd(this.port.text, mark));
       if (!mark.verified) this.asReported(shell);
     }
+    shell.promptEnd = null;
     shell.phase = "ended";
   }
 
@@ -89,11 +93,10 @@ export class CommandEnds {
       return;
     }
     shell.prompted = null;
-    if (this.port.readsKeys?.() === false && !shell.readsLines) this.awaitReading(shell, ending);
-    else {
-      this.asReported(shell, ending.exitCode === null ? NO_END : null);
-      this.atPrompt(shell);
-    }
+    // It may be a prompt that the command prints.
+    if (this.port.readsKeys?.() === false && !shell.readsLines) return;
+    this.asReported(shell, ending.exitCode === null ? NO_END : null);
+    this.atPrompt(shell);
   }
 
   /** A line typed ahead is run before its prompt was seen. @returns whether no command runs any more */
@@ -120,15 +123,17 @@ export class CommandEnds {
   ): Ending {
     const { clock, text } = this.port;
     const warnings = running === null ? [] : doubtsOf(running, text);
-    return { exitCode, signal, offset, position, at: clock.now(), endedAt: clock.wall(), warnings };
+    const times = { at: clock.now(), endedAt: clock.wall() };
+    return { exitCode, signal, offset, outputEnd: position, ...times, warnings };
   }
 
   private expect(shell: ShellLevel, mark: ShellMark, end: TextPosition): void {
     if (!(shell.running?.output instanceof RunningOutput)) return;
-    shell.ending = this.at(shell, mark, mark);
+    shell.ending = { ...this.at(shell, mark, mark), outputEnd: end };
     shell.prompted = null;
     shell.running.output.freeze(end);
     this.sink.ending(shell.running.record.id, end);
+    if (mark.verified) this.awaitReading(shell, shell.ending);
   }
 
   private asReported(shell: ShellLevel, why: string | null = null): void {
@@ -144,18 +149,19 @@ export class CommandEnds {
     this.sink.prompt();
   }
 
-  /** The prompt may be one that the command prints: whether the shell reads decides, or its next command. */
-  private awaitReading(shell: ShellLevel, ending: Ending, offset = this.port.text.offset, n = 0): void {
-    const ms = EDITOR_MS[n];
-    if (ms === undefined) return;
-    this.port.clock.after(ms, () => {
-      if (shell.ending !== ending || this.port.text.offset !== offset) return;
-      if (this.port.shellReads?.(shell.child) !== true) {
-        this.awaitReading(shell, ending, offset, n + 1);
+  private awaitReading(shell: ShellLevel, ending: Ending, n = 0): void {
+    const { text, clock } = this.port;
+    const { offset } = text;
+    clock.after(LOOK_MS[Math.min(n, LOOK_MS.length - 1)] ?? 0, () => {
+      if (shell.ending !== ending) return;
+      const reads = this.port.shellReads?.(shell.child) ?? (n >= UNTOLD_LOOKS && this.port.readsKeys?.() === true);
+      if (!reads || text.offset !== offset || this.port.isBehind?.() === true) {
+        this.awaitReading(shell, ending, n + 1);
         return;
       }
       this.asReported(shell, NO_EDITOR);
-      this.atPrompt(shell);
+      // Without a prompt there is nothing to type at.
+      if (shell.promptEnd !== null) this.atPrompt(shell);
     });
   }
 }
@@ -166,7 +172,10 @@ export class CommandEnds {
  */
 function outputEnd(text: TerminalText, { position, params }: ShellMark): TextPosition {
   const { line, index } = position;
-  if (params?.eol === undefined) return { line: Math.max(line, text.lastLine()), index: Number.POSITIVE_INFINITY };
+  if (params?.eol === undefined) {
+    const last = text.lines(line + 1, text.lastLine()).findLast((below) => below.text !== "");
+    return { line: last?.id ?? line, index: Number.POSITIVE_INFINITY };
+  }
   if (index === 0) return position;
   const shown = (text.line(line) ?? "").slice(0, index).trimEnd();
   return { line, index: Math.max(0, shown.length - (Number(params.eol) || 0)) };

@@ -71,10 +71,6 @@ export class CommandFollower {
     this.output?.retired(lines);
   }
 
-  erased(top: number): void {
-    this.output?.erased(top);
-  }
-
   chunk(): void {
     this.output?.chunk();
   }

@@ -10,8 +10,8 @@
  * A shell inside that has a secret of its own is a level on top, with commands of its own in the same sequence of ids,
  * while the command in which it runs goes on below. A mark of a lower level ends the levels above it.
  *
- * Output is what the screen and history show at the end, from the place of C to the place of D; after a command clears
- * the screen, its output starts at the top. Lines are taken as history drops them, so no limit of the history cuts them.
+ * Output is what the screen and history show at the end, from the place of C to the place of D, and what was erased with
+ * the whole screen. Lines are taken as history drops them, so no limit of the history cuts them.
  * What a caller asked for is kept whole in a spool. Records are bounded: the oldest output goes first, then the record.
  */
 
@@ -248,9 +248,9 @@ export class CommandLog {
     this.shells.retired(lines);
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
-    this.shells.erased(top);
+  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  displacing(): void {
+    if (this.phase === "running") this.shells.displacing();
   }
 
   /** Input is typed while a command runs, into a terminal that echoes. */
@@ -381,14 +381,14 @@ export class CommandLog {
   }
 
   private end(ending: Ending, state: Exclude<CommandState, "running">): void {
-    const { exitCode, signal, offset, position, at, endedAt, warnings } = ending;
+    const { exitCode, signal, offset, outputEnd, at, endedAt, warnings } = ending;
     const { shell } = this;
     const entry = shell.running;
     if (!(entry?.output instanceof RunningOutput)) return;
     shell.running = null;
     shell.ending = null;
     shell.prompted = null;
-    const kept = entry.output.finish(position);
+    const kept = entry.output.finish(outputEnd);
     entry.spool?.end();
     this.records.pack(entry, kept);
     const count = kept.head.length + kept.tail.length + kept.omitted;
@@ -402,7 +402,7 @@ export class CommandLog {
       signal: signal ?? signalOfExitCode(exitCode),
       // What replaced the shell is seen in the middle of a chunk, before the chunk counts.
       output_end: Math.max(offset, entry.record.output_start),
-      last_line_id: Math.max(entry.record.first_line_id, position.index > 0 ? position.line : position.line - 1),
+      last_line_id: Math.max(entry.record.first_line_id, outputEnd.index > 0 ? outputEnd.line : outputEnd.line - 1),
       output_lines: count,
     };
     settleSent(entry);

@@ -219,16 +219,6 @@ export class Commands {
     this.runs.retired(lines);
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
-    for (const follower of this.followers) follower.erased(top);
-    this.log.erased(top);
-    this.echo.erased(top);
-    this.execs.typed.erased(top);
-    this.waiters.erased(top);
-    this.runs.erased(top);
-  }
-
   /** Lines from `top` on were erased and are printed again; those above stand. What a record has taken stays. */
   erasedBelow(top: number): void {
     this.waiters.erased(top);

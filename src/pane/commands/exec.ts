@@ -261,9 +261,8 @@ export class Exec {
     warnings.push(...(decision.warnings ?? []));
     const stops = decision.decidedBy === "timeout" && onTimeout !== "leave";
     const stopped = stops ? await this.stop(id, onTimeout) : null;
-    if (stopped !== null) {
-      const how = stopped.by === "kill" ? "killed" : "interrupted";
-      return this.results.ofRecord(step, how, stopped.record, outputLimit);
+    if (stopped !== null && stopped.by !== null) {
+      return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, outputLimit);
     }
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
@@ -310,6 +309,10 @@ export class Exec {
       const result = this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit);
       return stillRunning(result, this.port.observer.observe(), request.onTimeout);
     }
-    return this.results.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
+    return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, limit);
   }
+}
+
+function endedBy(by: Stop | null): ExecState {
+  return by === null ? "finished" : by === "kill" ? "killed" : "interrupted";
 }

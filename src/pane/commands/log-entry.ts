@@ -7,7 +7,7 @@ import type { Spool } from "../output/spool.ts";
 import { StoredOutput } from "../output/stored-output.ts";
 import type { ShellMark } from "../ports.ts";
 import { PackedLines } from "../text/kept-lines.ts";
-import type { OutputGaps, RunningOutput } from "../text/running-output.ts";
+import { type OutputGaps, RunningOutput } from "../text/running-output.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
 
@@ -188,7 +188,7 @@ export function doubt(entry: Entry, why: string): void {
 
 /** Why the screen does not show everything that a command printed. */
 export function doubtsOf(
-  { scrolledAway, replacedParts, doubts: known }: Counters & Pick<Entry, "doubts">,
+  { scrolledAway, replacedParts, doubts: known, output }: Counters & Pick<Entry, "doubts" | "output">,
   text: TerminalText,
 ): string[] {
   const lost = text.scrolledAway - scrolledAway;
@@ -201,6 +201,11 @@ export function doubtsOf(
   }
   const replaced = text.replacedParts - replacedParts;
   if (replaced > 0) doubts.push(`${replaced} parts of the output are not UTF-8: each stands as U+FFFD`);
+  if (output instanceof RunningOutput && output.isPrintedOver()) {
+    doubts.push(
+      "lines were printed over, moved or erased after the cursor had gone up: they are not all in the output",
+    );
+  }
   return doubts;
 }
 

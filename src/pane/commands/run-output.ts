@@ -80,11 +80,6 @@ export class RunOutput {
     this.changes.retired(lines);
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
-    this.changes.erased(top);
-  }
-
   /** Lines from `top` on were erased and are printed again. */
   erasedBelow(top: number): void {
     this.changes.erasedBelow(top);

@@ -90,11 +90,6 @@ export class Runs {
     for (const run of this.waiting) run.output.retired(lines);
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
-    for (const run of this.waiting) run.output.erased(top);
-  }
-
   /** Lines from `top` on were erased and are printed again. */
   erasedBelow(top: number): void {
     for (const run of this.waiting) run.output.erasedBelow(top);

@@ -15,7 +15,8 @@ export interface Ending {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly offset: number;
-  readonly position: TextPosition;
+  /** Where the output ends. */
+  readonly outputEnd: TextPosition;
   /** By the monotonic and by the wall clock. */
   readonly at: number;
   readonly endedAt: number;
@@ -87,11 +88,9 @@ export class ShellLevels {
     }
   }
 
-  erased(top: number): void {
+  displacing(): void {
     for (const { running } of this.levels) {
-      if (!(running?.output instanceof RunningOutput)) continue;
-      running.output.erased(top);
-      running.record = { ...running.record, first_line_id: Math.min(top, running.record.first_line_id) };
+      if (running?.output instanceof RunningOutput) running.output.displacing();
     }
   }
 

@@ -29,24 +29,30 @@ export interface StopPort {
   readonly clock: Clock;
 }
 
-/** @returns the command's record and how it really ended; null when it ignores the signals and still runs */
+/** @returns its record and what ended it (null: it had ended by itself); null when it ignores the signals and still runs */
 export async function stopCommand(
   port: StopPort,
   id: number,
   how: Stop,
-): Promise<{ record: CommandRecord; by: Stop } | null> {
+): Promise<{ record: CommandRecord; by: Stop | null } | null> {
   const { target, log, clock } = port;
   const ended = Promise.withResolvers<CommandRecord>();
+  // What follows is the shell's drawing of its prompt, which an interrupt would end.
+  const endsBefore = log.runningCommand?.id === id && log.phase !== "running";
+  let isEnding = endsBefore;
   using _listener = log.on({
+    ending: (command) => {
+      isEnding ||= command === id;
+    },
     finished: (record) => {
       if (record.id === id) ended.resolve(record);
     },
   });
   const known = log.get(id);
-  if (known !== null && known.state !== "running") return { record: known, by: how };
+  if (known !== null && known.state !== "running") return { record: known, by: null };
   let metShell = log.shellHoldsTerminal() === true;
   let met = port.leader();
-  const by = how === "kill" && target.kill() ? "kill" : "interrupt";
+  const by = endsBefore ? null : how === "kill" && target.kill() ? "kill" : "interrupt";
   if (by === "interrupt") target.interrupt();
   let record: CommandRecord | null = null;
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
@@ -60,7 +66,7 @@ export async function stopCommand(
     met = now;
     const missed = early || ((metShell || how === "kill") && log.shellHoldsTerminal() === false);
     if (missed) metShell = false;
-    if (by === "kill" || missed) target.interrupt();
+    if (!isEnding && (by === "kill" || missed)) target.interrupt();
   }
   return record === null ? null : { record, by };
 }

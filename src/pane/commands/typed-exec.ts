@@ -62,10 +62,6 @@ export class TypedExec {
     this.run?.retired(lines);
   }
 
-  erased(top: number): void {
-    this.run?.erased(top);
-  }
-
   /** @throws WshError not_at_prompt, prompt_not_empty, not_echoed, session_ended, input_send_failed, cancelled */
   async step(
     step: Step,

@@ -102,10 +102,6 @@ export class TypedRun implements Disposable {
     if (this.end === null) this.printed?.retired(lines);
   }
 
-  erased(top: number): void {
-    if (this.end === null) this.printed?.erased(top);
-  }
-
   /** Waits for the first mark. */
   async begun(ms: number, signal: AbortSignal | undefined): Promise<"begun" | "late" | "cancelled"> {
     await this.until(() => this.printed !== null || this.end !== null, ms, signal);
@@ -126,7 +122,8 @@ export class TypedRun implements Disposable {
 
   /** Why that may not be all. */
   doubts(): readonly string[] {
-    return doubtsOf({ ...this.before, doubts: [] }, this.port.text);
+    const { before, printed } = this;
+    return printed === null ? [] : doubtsOf({ ...before, doubts: [], output: printed }, this.port.text);
   }
 
   [Symbol.dispose](): void {

@@ -43,15 +43,11 @@ export class Changes {
     this.below.retired(lines);
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
-    this.before = withoutLines(this.before, top);
-    this.below.erased(top);
-  }
-
   /** Lines from `top` on were erased and are printed again; those that came since are read where they stand. */
   erasedBelow(top: number): void {
-    if (top <= this.before.last) this.erased(top);
+    if (top > this.before.last) return;
+    this.before = withoutLines(this.before, top);
+    this.below.beginAt(top);
   }
 
   /** What is new up to `end`. */

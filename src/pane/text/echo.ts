@@ -147,12 +147,6 @@ export class EchoTracker {
     }
   }
 
-  /** The lines from `top` on were erased: what stands there now is other text. */
-  erased(top: number): void {
-    for (const line of [...this.masked.keys()]) if (line >= top) this.masked.delete(line);
-    this.partial = null;
-  }
-
   /** The parts of a line that are echo, in order. */
   masks(line: number): readonly Mask[] {
     const known = this.masked.get(line) ?? [];

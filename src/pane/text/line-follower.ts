@@ -92,16 +92,6 @@ export class OutputFollower {
     this.out = "";
   }
 
-  /** The normal screen is about to be erased and rewritten from line `top` on: its text comes out first. */
-  erased(top: number): void {
-    const { text, held } = this;
-    if (held !== null) return;
-    const standing = text.lines(this.line, text.lastLine());
-    this.takeUntil((standing.findLast((line) => line.text !== "")?.id ?? -1) + 1);
-    this.turnTo(top);
-    this.flush();
-  }
-
   /** The command has ended at this place. */
   finish(end: TextPosition): void {
     if (this.held === null) this.takeTo(end);

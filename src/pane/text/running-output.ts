@@ -1,10 +1,11 @@
 /**
  * What a running command has printed so far: from the place where it began, lines are taken as history drops them,
- * and the rest is read from screen and history on request. A cleared screen restarts it. Bounded by bytes; what falls
+ * and the rest is read from screen and history on request. Bounded by bytes; what falls
  * out between head and tail goes to the overflow, but for lines that were printed while a password was asked for.
  */
 
 import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./kept-lines.ts";
+import { Overprints } from "./overprints.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Times that a command asks for a password; after the last, everything counts as private. */
@@ -38,6 +39,7 @@ export class RunningOutput {
   /** Output bytes parsed by the last chunk. */
   private parsed: number;
   private cutLine = -1;
+  private readonly overprints: Overprints;
   /** What had not been taken at the place where the output ends, as it was then; null while no end was told. */
   private frozen: { readonly end: TextPosition; readonly rest: readonly Line[] } | null = null;
 
@@ -49,6 +51,7 @@ export class RunningOutput {
     overflow: Overflow | null = null,
   ) {
     this.taken = new HeadTail(budget, overflow);
+    this.overprints = new Overprints(text, start.line);
     this.next = start.line;
     this.parsed = text.offset;
   }
@@ -70,12 +73,22 @@ export class RunningOutput {
     for (let index = 0; index <= last; index++) this.take(lines.id(index), lines.begins(index), lines.text(index));
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
-  erased(top: number): void {
+  /** The output begins anew at line `top`: what was taken stays. */
+  beginAt(top: number): void {
     if (this.open !== null && this.open.id < top) this.closeLine();
     this.open = null;
     this.start = { line: top, index: 0 };
     this.next = top;
+  }
+
+  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  displacing(): void {
+    if (this.frozen === null) this.overprints.displacing();
+  }
+
+  /** Whether lines that it had printed, or that stood above it, were changed since. */
+  isPrintedOver(): boolean {
+    return this.overprints.look();
   }
 
   /** Where the output begins. */

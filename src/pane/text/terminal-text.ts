@@ -130,7 +130,7 @@ export class PaneText implements TerminalText {
     return this.given.give();
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
+  /** Lines from `top` on were erased and are printed again. */
   erased(top: number): void {
     this.given.erased(top);
   }

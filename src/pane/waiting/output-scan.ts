@@ -93,7 +93,7 @@ export class OutputScan {
     return null;
   }
 
-  /** The normal screen was erased: what stands from line `top` on is new, even if it is what stood there. */
+  /** The lines from `top` on were erased: what stands there now is new, even if it is what stood there. */
   erased(top: number): void {
     for (const id of this.seen.keys()) if (id >= top) this.seen.delete(id);
     if (this.since.line >= top) this.since = { line: top, index: 0 };

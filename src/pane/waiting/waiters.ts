@@ -148,7 +148,7 @@ export class Waiters {
     }
   }
 
-  /** The normal screen was erased and is rewritten from line `top` on. */
+  /** Lines from `top` on were erased and are printed again. */
   erased(top: number): void {
     for (const { scans } of this.waiters) for (const { scan } of scans) scan.erased(top);
   }

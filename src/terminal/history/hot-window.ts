@@ -11,15 +11,7 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import type { LinkTable } from "../rows/hyperlinks.ts";
-import {
-  CELL_WORDS,
-  cellWidth,
-  HAS_CONTENT,
-  placeCursor,
-  type StoredRow,
-  storedRow,
-  usedCells,
-} from "../rows/xterm-row.ts";
+import { placeCursor, type StoredRow, storedRow, usedCells, wrappedCells } from "../rows/xterm-row.ts";
 import { MAX_SCROLL } from "../stream/slice-scanner.ts";
 import type { History } from "./history.ts";
 import type { RawLines } from "./raw-lines.ts";
@@ -174,6 +166,18 @@ export class HotWindow {
     this.sync();
     this.pack(this.buffer.baseY);
     this.restart();
+  }
+
+  /** Moves everything that stands on the screen to history, because it is about to be erased: no line is given again. */
+  retireScreen(): void {
+    this.sync();
+    const { buffer } = this;
+    let end = buffer.length;
+    while (end > buffer.baseY && usedCells(storedRow(buffer, end - 1)) === 0) end--;
+    this.pack(end);
+    this.boundary = buffer.baseY;
+    this.stale = buffer.baseY;
+    this.seen.row = -1;
   }
 
   /** Moves the rows above the cursor to history: lines not shown yet will push them out and follow them there. */
@@ -355,12 +359,12 @@ export class HotWindow {
     if (this.boundary >= until) return;
     let row = storedRow(buffer, this.boundary);
     while (this.boundary < until) {
-      const next = storedRow(buffer, this.boundary + 1);
+      const next = this.boundary + 1 < buffer.length ? storedRow(buffer, this.boundary + 1) : null;
       if (!row.isWrapped) {
         this.lastId++;
         this.lastCells = 0;
       }
-      const wraps = next.isWrapped;
+      const wraps = next?.isWrapped === true;
       const count = wraps ? wrappedCells(row, next) : usedCells(row);
       const whole = !row.isWrapped && !wraps;
       this.lastCells += count;
@@ -371,7 +375,7 @@ export class HotWindow {
           history.append(this.lastId, this.lastCells - builder.cells, builder);
         }
       }
-      row = next;
+      row = next ?? row;
     }
     this.trim();
   }
@@ -403,11 +407,4 @@ export class HotWindow {
     for (const segment of this.history.segments(id, id)) cells = segment.offset + segment.cells;
     return cells;
   }
-}
-
-/** Cells of a row that continues in the next: all, except a last one left empty where a wide character did not fit. */
-function wrappedCells(row: StoredRow, next: StoredRow): number {
-  const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
-  const early = (last & HAS_CONTENT) === 0 && cellWidth(last) === 1 && cellWidth(next._data[0] ?? 0) === 2;
-  return early ? row.length - 1 : row.length;
 }

@@ -239,17 +239,6 @@ describe("a command record", () => {
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
   });
 
-  test("begins anew where the screen was cleared", () => {
-    const { text, log, mark, begin, lines } = recording();
-    begin("clear; ls");
-    text.print("old\n");
-    text.shown = ["", ""];
-    text.shown[0] = "new";
-    log.erased(0);
-    mark("D", { exitCode: 0 });
-    expect(lines()).toEqual(["new"]);
-  });
-
   test("gives way to newer ones: its output first, then itself", () => {
     const { text, log, mark, begin, prompt } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
     for (let n = 0; n < 5; n++) {

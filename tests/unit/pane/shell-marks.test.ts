@@ -39,7 +39,6 @@ function session(historyLines = 1_000) {
       clipboard: () => {},
       reset: () => {},
       retired: (lines) => commands.retired(lines),
-      erased: (top) => commands.erased(top.line),
     },
   );
   const text = new PaneText(model);
@@ -108,7 +107,7 @@ const stream = [
 const wanted = [
   { id: 1, command: "echo é; false", exit_code: 1, signal: null, output: ["é漢字", "no newline"] },
   { id: 2, command: "printf long", exit_code: 0, signal: null, output: ["0123456789".repeat(9), "red"] },
-  { id: 3, command: "clear", exit_code: 130, signal: "SIGINT", output: ["stays"] },
+  { id: 3, command: "clear", exit_code: 130, signal: "SIGINT", output: ["gone", "stays"] },
 ].map((record) => expect.objectContaining({ ...record, verified: true, state: "finished" }));
 
 describe("marks split at every byte", () => {

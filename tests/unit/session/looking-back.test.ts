@@ -13,7 +13,7 @@ import { seededRandom } from "../../support/terminals/outer-screen.ts";
 function terminalOf(rows: number, cols: number, historyLines = 10_000) {
   const nothing = (): void => {};
   const sink = { reply: nothing, chunk: nothing, mark: nothing, bell: nothing, title: nothing, cwd: nothing };
-  const more = { alternate: nothing, clipboard: nothing, reset: nothing, retired: nothing, erased: nothing };
+  const more = { alternate: nothing, clipboard: nothing, reset: nothing, retired: nothing };
   const terminal = new TerminalModel(
     { rows, cols, historyLines, historyBytes: 64e6, nonce: null, profile: defaultProfile },
     { ...sink, ...more },

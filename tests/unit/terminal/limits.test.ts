@@ -20,7 +20,6 @@ function open(rows = 24, cols = 80, historyLines = 10_000, historyBytes = 64e6, 
     alternate: () => {},
     clipboard: (_, data) => events.push(`clipboard ${data.length}`),
     reset: (reason) => events.push(reason),
-    erased: ({ line }) => events.push(`erased ${line}`),
   };
   const terminal = new TerminalModel(
     { rows, cols, historyLines, historyBytes, nonce: null, profile: defaultProfile },
@@ -156,11 +155,14 @@ describe("limits", () => {
   test("clearing screen and scrollback is told, and lines count on", async () => {
     const { terminal, events, print } = open(5, 20);
     await print(`${Array.from({ length: 2_000 }, (_, i) => `${i}\r\n`).join("")}\x1b[H\x1b[2J\x1b[3J`);
-    expect(events).toEqual(["erased 1996", "clear_screen", "clear_scrollback"]);
+    expect(events).toEqual(["clear_screen", "clear_scrollback"]);
     expect(terminal.screen("plain").total_lines).toBe(5);
-    expect(terminal.position()).toEqual({ line: 1_996, col: 0 });
+    expect(terminal.position()).toEqual({ line: 2_000, col: 0 });
     await print("again\x1bc");
-    expect(events.slice(3)).toEqual(["erased 1996", "hard_reset"]);
+    // What stood on the screen is above it now, and no line has its number.
+    expect(terminal.line(2_000)).toBe("again");
+    expect(terminal.position()).toEqual({ line: 2_001, col: 0 });
+    expect(events.slice(2)).toEqual(["hard_reset"]);
     await terminal.clear();
     expect(terminal.screen("plain").lines).toEqual(["", "", "", "", ""]);
   });

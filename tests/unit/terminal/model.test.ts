@@ -35,7 +35,6 @@ function open(
         seen.retired.set(lines.id(at), (before ?? "") + lines.text(at));
       }
     },
-    erased: ({ line }) => seen.events.push(`erased ${line}`),
   };
   const terminal = new TerminalModel(
     {

@@ -1,0 +1,48 @@
+/**
+ * Notices that lines of an output were printed over, moved or erased: the cursor went up, and what stood there then is
+ * not what stands there now. Lines above the output's beginning count, too: what is printed there is in no output.
+ * Costs nothing while the cursor only goes down; a picture that is drawn again and again is compared once.
+ */
+import type { TerminalText } from "./text.ts";
+
+/** Pictures of the screen that are taken; a program that goes up so often without printing over anything is not followed. */
+const MAX_PICTURES = 1_000;
+
+export class Overprints {
+  /** The lines as they stood when the cursor last went up from below them. */
+  private stood: { readonly last: number; readonly lines: ReadonlyMap<number, string> } | null = null;
+  private pictures = 0;
+  private found = false;
+
+  /** @param first the line in which the output begins */
+  constructor(
+    private readonly text: TerminalText,
+    private readonly first: number,
+  ) {}
+
+  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  displacing(): void {
+    const { text } = this;
+    if (this.found) return;
+    const { line } = text.position();
+    // What was printed since stands where it was looked at.
+    if (this.stood !== null && line <= this.stood.last) return;
+    if (this.look()) return;
+    this.found = ++this.pictures > MAX_PICTURES;
+    const last = Math.max(line, text.lastLine());
+    const lines = new Map(text.lines(text.screenTop(), last).map(({ id, text: shown }) => [id, shown]));
+    this.stood = { last, lines };
+  }
+
+  /** Whether anything was printed over until now. */
+  look(): boolean {
+    const { stood, text, first } = this;
+    const [top] = stood?.lines.keys() ?? [];
+    if (this.found || stood === null || top === undefined) return this.found;
+    for (const { id, text: now } of text.lines(top, stood.last)) {
+      const was = stood.lines.get(id) ?? "";
+      if (id < first ? now !== was : !now.startsWith(was)) this.found = true;
+    }
+    return this.found;
+  }
+}
