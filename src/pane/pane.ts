@@ -208,6 +208,7 @@ export class Pane {
       void terminal.clear();
       // Relayed terminals get it as the program's own output.
       this.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
+      this.events.emit("cleared", undefined);
     });
   }
 

@@ -96,6 +96,8 @@ export interface PaneEvents {
   /** An agent has come, has gone, or does something else now. */
   agent: AgentInfo | null;
   reset: Parameters<TerminalSink["reset"]>[0];
+  /** Screen and history were erased by a call: what they had is to be kept nowhere. */
+  cleared: undefined;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing: undefined;
   /** The program has ended, and not to make room for its successor; its last output was parsed. */

@@ -210,3 +210,30 @@ test("what stays unknown names its request; asked again by it, the answer is tha
   }
   expect([runsOf("stale"), runsOf("mine")]).toEqual([0, 1]);
 });
+
+test("wsh exec over a way that stays lost says what is not known, with what goes on with it", async () => {
+  await far.session("gone");
+  await far.ok("wait", "gone", "prompt");
+  const command = `${held("gone")}; sh -c 'exit 3'`;
+  const asked = near.run("exec", "m1/gone", "--", command);
+  await until("the command to run", () => runsOf("gone") === 1);
+  proxy.cut();
+  const { code, stderr } = await asked;
+  expect({ code, stderr }).toEqual({ code: 125, stderr: expect.stringContaining("is not known") });
+  expect(stderr).not.toContain("Nothing was sent");
+  const [, id = ""] = /wsh exec m1\/gone --resume (\S+)/.exec(stderr) ?? [];
+  proxy.heal();
+  letEnd("gone");
+  // Of a command that is known to have started, its own id; else the request's, with the command.
+  const again = /^\d+$/.test(id) ? [id] : [id, "--", command];
+  expect(await near.run("exec", "m1/gone", "--resume", ...again)).toEqual({
+    code: 3,
+    stdout: "gone done\n",
+    stderr: "",
+  });
+  expect(runsOf("gone")).toBe(1);
+  const request = "0190a000-0000-7000-8000-000000000001";
+  const stale = await near.run("exec", "m1/gone", "--resume", request, "--", `echo late >>${log}`);
+  expect([stale.code, stale.stderr]).toEqual([125, expect.stringContaining("whether the command runs is not known")]);
+  expect(runsOf("late")).toBe(0);
+});

@@ -6,7 +6,9 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("clear <name>")
-    .description("Clear a session's screen and history; earlier output can no longer be read.")
+    .description(
+      "Clear a session's screen and scrollback, also on disk. Stays: what commands were run (wsh history), and checkpoints with a label.",
+    )
     .action(async (name: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       await session.call("session.clear", {});

@@ -6,10 +6,10 @@ import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
-import type { OperationOutput } from "../../operations/table.ts";
 import { MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
@@ -17,28 +17,23 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { sayReady, sayTyped, TIMED_OUT, UNKNOWN } from "../session/exec-answers.ts";
 import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
 import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
+import { type Begun, sayUnknown } from "../session/exec-unknown.ts";
 import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 
-/** Exit codes besides the command's own, as in timeout(1) and docker. */
-const TIMED_OUT = 124;
-const UNKNOWN = 125;
-/** With --until: it ended first, or cannot become ready. */
-const NOT_READY = 1;
 /** The second Ctrl+C ended the wait. */
 const INTERRUPTED = 130;
 
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
-
-type Ready = OperationOutput<"exec">;
 
 export function register(program: Command): void {
   program
@@ -72,6 +67,7 @@ export function register(program: Command): void {
       ]),
     )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
+    .option("--resume <id>", "with NAME: go on with a command, by its id, or with a request whose outcome is unknown")
     .option("--cwd <dir>", "without NAME or with --create: where to start")
     .option("--env <name=value>", "the same: a variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: it reads our standard input")
@@ -88,7 +84,14 @@ export function register(program: Command): void {
       const options = { ...given, isFiltered: await checkFilter(given) };
       const instance = instanceOf(command);
       if (options.pipeline === true) return execPipeline(instance, words, options);
+      if (options.resume !== undefined && /^\d+$/.test(options.resume)) return execResumed(instance, words, options);
       const { name, text } = wordsOf(words);
+      if (options.resume !== undefined) {
+        if (parsePlace(name ?? "").machine === null) {
+          throw new UsageError("--resume takes the id of a command, or a request to a session of another machine");
+        }
+        (await import("../session/asked-there.ts")).resumeRequest(options.resume);
+      }
       if (options.show === true) return execShown(instance, name, text, options);
       if (options.keep !== undefined) throw new UsageError("--keep needs --show");
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
@@ -112,8 +115,34 @@ export function register(program: Command): void {
           ? await openOrCreate(instance, name, options)
           : { session: await SessionClient.open(instance, name), place: {} };
       using session = open;
-      await execAtPrompt(instance, session, text, { ...options, place });
+      const begun: { -readonly [K in keyof Begun]: Begun[K] } = { name, id: null, command: text };
+      const started = (id: number): void => {
+        begun.id = id;
+      };
+      await execAtPrompt(instance, session, text, { ...options, place }, started).catch((thrown) =>
+        unknownEnd(begun, options, thrown),
+      );
     });
+}
+
+/** Follows a command that was started before, from its first line on. */
+async function execResumed(instance: Instance, words: readonly string[], options: ExecOptions): Promise<void> {
+  const [name, ...rest] = words;
+  if (name === undefined || rest.length > 0)
+    throw new UsageError("--resume with a command's id takes NAME and no command");
+  const id = Number(options.resume);
+  using session = await SessionClient.open(instance, name);
+  try {
+    using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+    await watch(session, stream, id, options);
+  } catch (thrown) {
+    await unknownEnd({ name, id, command: "" }, options, thrown);
+  }
+}
+
+async function unknownEnd(begun: Begun, options: ExecOptions, thrown: unknown): Promise<void> {
+  await sayUnknown(begun, options, thrown);
+  process.exitCode = UNKNOWN;
 }
 
 /** @throws UsageError */
@@ -137,6 +166,7 @@ async function execAtPrompt(
   session: SessionClient,
   command: string,
   options: ExecOptions,
+  isStarted: (id: number) => void,
 ): Promise<void> {
   const { until, typed, integrate } = options;
   const { grep, context, head, tail } = options;
@@ -165,6 +195,7 @@ async function execAtPrompt(
   });
   if (options.json !== true) for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
+  if (typeof id === "number") isStarted(id);
   if (typeof id === "number" && options.background === true) {
     return options.json === true ? printJson(started) : print(`${id}\n`);
   }
@@ -184,32 +215,6 @@ async function execAtPrompt(
 
 function wantsOutput({ json, background, isFiltered }: ExecOptions): boolean {
   return json !== true && background !== true && isFiltered !== true;
-}
-
-/** Prints what a typed command has printed, and returns its exit code. */
-async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
-  const { state, exit_code, signal, output = "" } = result;
-  for (const warning of result.warnings ?? []) complain(warning);
-  const cut = state === "running" || state === "interrupted" || state === "killed";
-  process.exitCode = cut ? TIMED_OUT : state === "finished" ? codeOf(exit_code ?? null, signal ?? null) : UNKNOWN;
-  if (json === true) return printJson(result);
-  await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
-}
-
-/** Prints what names a command that runs in the background, or says why it is not ready. */
-async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: string): Promise<void> {
-  const { decided_by: by, exit_code, signal, output = "", reason } = ready;
-  const runs = ready.state === "running";
-  for (const warning of ready.warnings ?? []) complain(warning);
-  const holds = until.some((each) => (typeof each === "string" ? each : each.type) === by);
-  if (!holds) {
-    const ended = codeOf(exit_code ?? null, signal ?? null);
-    process.exitCode = by === "timeout" ? TIMED_OUT : runs || ended === 0 ? NOT_READY : ended;
-    complain(reason ?? (by === "timeout" ? "the time is over, and the command is not ready" : "the command has ended"));
-  }
-  if (json === true) return printJson(ready);
-  if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
-  if (holds || runs) await print(`${name}\n`);
 }
 
 /**

@@ -12,11 +12,18 @@ const REQUEST_VARIABLE = "WSH_REQUEST";
 /** An id that says when it was made: the first 48 bits are the Unix time in ms. */
 const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+const LOOKED_ONLY = "It changes nothing there: ask again when the machine answers (`wsh doctor NAME`).";
+
 let named = process.env[REQUEST_VARIABLE] ?? "";
 
 /** Whether the next request that changes something is one that the person asks again. */
 export function namesRequest(): boolean {
   return named !== "";
+}
+
+/** The next request that changes something is the one of this id, asked again. */
+export function resumeRequest(id: string): void {
+  named = id;
 }
 
 /** The id of the next request that changes something: the one that the person asks again, else a new one. */
@@ -94,7 +101,8 @@ function isWayLost(thrown: unknown, way: Pick<Way, "isLost">): boolean {
 /** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
 export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLost">): never {
   if (!isWayLost(thrown, way)) throw thrown;
-  throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, { machine }, { cause: thrown });
+  const details = { machine, hint: LOOKED_ONLY };
+  throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, details, { cause: thrown });
 }
 
 /** What was asked of a session that has ended has ended with it. */
@@ -119,6 +127,7 @@ async function waitOverStream(
     return await untilDecided({ operation, input, signal, isThere }, (own) => over(way, () => ask({}, own)));
   } catch (thrown) {
     if (!(thrown instanceof WayLost)) throw thrown;
-    throw new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }, { cause: thrown });
+    const details = { machine, hint: LOOKED_ONLY };
+    throw new WshError("machine_unreachable", `machine '${machine}' does not answer`, details, { cause: thrown });
   }
 }

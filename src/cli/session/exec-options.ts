@@ -18,6 +18,8 @@ export interface ExecOptions extends FilterOptions {
   readonly typed?: "sh" | "fish";
   readonly integrate?: "bash" | "zsh" | "fish";
   readonly clearLine?: boolean;
+  /** Id of a command, or of a request whose outcome is unknown. */
+  readonly resume?: string;
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly stdin?: boolean;

@@ -62,6 +62,8 @@ export class Checkpoints implements Disposable {
   /** The session is being ended from outside: nothing is removed any more. */
   private isKept = false;
   private failing = false;
+  /** What the pane showed was cleared: it is to go from the disk with the next write. */
+  private isCleared = false;
   /** Nothing is kept of the session yet. */
   private isNew: boolean;
   private resumed: Foreground | null;
@@ -83,6 +85,10 @@ export class Checkpoints implements Disposable {
     this.listeners = [
       pane.events.on("chunk", touch),
       pane.events.on("title", touch),
+      pane.events.on("cleared", () => {
+        this.isCleared = true;
+        this.enqueue();
+      }),
       session.events.on("renamed", touch),
       session.events.on("tagged", touch),
       session.events.on("resized", touch),
@@ -213,8 +219,15 @@ export class Checkpoints implements Disposable {
     if (this.isOver || this.withheld() !== null) return;
     const writer = this.writerFor(membership.session ?? start.session);
     const state = await this.stateNow(endedBy);
-    if (state === null || state.digest === this.written) return;
-    await writer.write(state.history, (history) => state.blocks(history));
+    if (state === null || (state.digest === this.written && !this.isCleared)) return;
+    const { isCleared } = this;
+    this.isCleared = false;
+    await writer
+      .write(state.history, (history) => state.blocks(history), isCleared)
+      .catch((thrown) => {
+        this.isCleared ||= isCleared;
+        throw thrown;
+      });
     if (this.written === "") pruneSometimes(instance, settings);
     this.written = state.digest;
     this.writtenAt.push(performance.now());

@@ -98,15 +98,17 @@ export class PartWriter {
   /**
    * Writes the next generation.
    * @param blocks makes the state's blocks; it is told where its lines above the screen will be
+   * @param alone nothing stays of the generations before, and of their lines
    * @throws the system's error; then the generation before it is still the newest, and whole
    */
   async write(
     source: HistorySource | null,
     blocks: (history: { readonly generation: number; readonly first: number; readonly end: number } | null) => Block[],
+    alone = false,
   ): Promise<void> {
     if (this.isOver) return;
     try {
-      await this.writeNext(source, blocks);
+      await this.writeNext(source, blocks, alone);
     } finally {
       if (this.isOver) this.close();
       // What this write made after the part was removed.
@@ -114,9 +116,14 @@ export class PartWriter {
     }
   }
 
-  private async writeNext(source: HistorySource | null, blocks: Parameters<PartWriter["write"]>[1]): Promise<void> {
+  private async writeNext(
+    source: HistorySource | null,
+    blocks: Parameters<PartWriter["write"]>[1],
+    alone: boolean,
+  ): Promise<void> {
     await this.begin();
     if (this.isOver) return;
+    if (alone) this.history = null;
     const generation = this.generation + 1;
     const state = Buffer.concat(
       blocks(source === null ? null : await this.append(source, generation)).map((block) => packBlock(block)),
@@ -136,7 +143,7 @@ export class PartWriter {
     }
     this.generation = generation;
     await syncDirectory(this.directory);
-    this.removeOld();
+    this.removeOld(alone);
   }
 
   /** Says from now on that the part is written by this process. @throws the system's error */
@@ -234,12 +241,12 @@ export class PartWriter {
     return { generation: into.generation, first, end };
   }
 
-  private removeOld(): void {
+  private removeOld(alone: boolean): void {
     const own = ownFiles(this.directory, this.part);
     const states = own.filter(({ kind }) => kind === "state").map(({ generation }) => generation);
-    const kept = states.sort((a, b) => b - a).slice(0, GENERATIONS);
+    const kept = states.sort((a, b) => b - a).slice(0, alone ? 1 : GENERATIONS);
     const histories = own.filter(({ kind }) => kind === "history").map(({ generation }) => generation);
-    const used = new Set(kept.map((state) => historyOf(state, histories)));
+    const used = new Set(alone ? [this.history?.generation] : kept.map((state) => historyOf(state, histories)));
     for (const { kind, generation, name } of own) {
       if (kind === "state" ? kept.includes(generation) : used.has(generation)) continue;
       fs.rmSync(join(this.directory, name), { force: true });

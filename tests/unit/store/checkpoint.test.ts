@@ -59,14 +59,15 @@ class Pane {
   ) {
     this.writer = new PartWriter(directory, "p7", { found, ...options });
   }
-  async write(screen: string): Promise<void> {
+  async write(screen: string, alone = false): Promise<void> {
     const { first, end } = this;
     const lines = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => this.text(from + at));
-    await this.writer.write({ first, end, lines }, (history) => [
+    const blocks: Parameters<PartWriter["write"]>[1] = (history) => [
       { kind: "about", text: JSON.stringify(recordOf({ history, screen_line: end, title: screen })) },
       { kind: "screen", text: screen },
       { kind: "commands", text: "[]" },
-    ]);
+    ];
+    await this.writer.write({ first, end, lines }, blocks, alone);
   }
   read(): StoredLines & { title: string; screen: readonly string[] | null } {
     const stored = readPane(this.directory, 7);
@@ -282,6 +283,22 @@ test("no secret of an environment is kept, and what belongs to a login comes fro
     SSH_AUTH_SOCK: "/new",
     GITHUB_TOKEN: "mine",
   });
+});
+
+test("what was cleared is in no file any more, and the next lines are", async () => {
+  const pane = new Pane(folder());
+  for (const screen of ["one", "two", "three"]) {
+    pane.end += 100;
+    await pane.write(screen);
+  }
+  pane.first = pane.end;
+  await pane.write("cleared", true);
+  expect(files(pane.directory, ".history")).toEqual([]);
+  expect(files(pane.directory, ".state")).toHaveLength(1);
+  expect(pane.read()).toMatchObject({ title: "cleared", lines: [] });
+  pane.end += 10;
+  await pane.write("after");
+  expect(pane.read().lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${300 + at}`));
 });
 
 test("a writer removes nothing that another process writes, or has written", async () => {

@@ -1,0 +1,36 @@
+/**
+ * `wsh exec` on another machine whose way is lost: either nothing was done, which the error says, or it may have been, or it
+ * was and its end is not known. Then what goes on with it is printed, and the exit code is that of an unknown end.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { complain, printJson } from "../print.ts";
+import type { ExecOptions } from "./exec-options.ts";
+
+/** Whose answer was lost: the request that starts the command, or what followed it. */
+export interface Begun {
+  /** As the person named the session. */
+  readonly name: string;
+  /** Null: whether it was started is not known. */
+  readonly id: number | null;
+  readonly command: string;
+}
+
+/** Says what is not known, and what goes on with what may run. Rethrows anything else. */
+export async function sayUnknown(
+  { name, id, command }: Begun,
+  { json, resume }: ExecOptions,
+  thrown: unknown,
+): Promise<void> {
+  const { code, message, details } = WshError.from(thrown);
+  const isUnknown = code === "outcome_unknown" || (id !== null && code === "machine_unreachable");
+  if (!isUnknown) throw thrown;
+  const request = typeof details.request === "string" ? details.request : undefined;
+  const what =
+    id === null ? "whether the command runs is not known" : `command ${id} was started; its end is not known`;
+  complain(`${what}: ${message}`);
+  // A request that is remembered no more has nothing to go on with.
+  const again = id === null ? request && `${request} -- '${command.replaceAll("'", "'\\''")}'` : `${id}`;
+  if (again !== undefined) complain(`to go on with it: wsh exec ${name} --resume ${again}`);
+  const result = { state: "unknown", command_id: id, request: request ?? resume ?? null, reason: message };
+  if (json === true) await printJson(result);
+}
