@@ -19,24 +19,26 @@ export type Asked = Pick<Operation, "name" | "access" | "scope">;
  * that it takes. Everything else is for processes of this account. What changes something checks besides whether the
  * stream's terminal only looks.
  */
-export const streamRequests: Readonly<Record<string, Access>> = {
-  "host.ping": "observe",
-  "host.resolve": "observe",
-  "host.attach": "observe",
-  "host.client": "observe",
-  "host.subscribe": "observe",
-  "host.follow": "observe",
-  "host.raw": "observe",
-  "host.window": "observe",
-  "host.written": "observe",
-  "host.release": "observe",
-  "host.give_back": "observe",
-  "host.colors": "observe",
-  "host.help": "observe",
-  "host.look": "observe",
-  "host.focus": "observe",
-  "host.command": "operate",
-};
+export const streamRequests: ReadonlyMap<string, Access> = new Map([
+  ...[
+    "host.ping",
+    "host.resolve",
+    "host.attach",
+    "host.client",
+    "host.subscribe",
+    "host.follow",
+    "host.raw",
+    "host.window",
+    "host.written",
+    "host.release",
+    "host.give_back",
+    "host.colors",
+    "host.help",
+    "host.look",
+    "host.focus",
+  ].map((name) => [name, "observe"] as const),
+  ...["host.command"].map((name) => [name, "operate"] as const),
+]);
 
 /** What a caller of one session may ask of the server: the answers are about that session alone. */
 const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
@@ -75,9 +77,14 @@ export function may(by: Acting, asked: Asked, session: string | null): boolean {
 /** A request of a stream, or between processes. @throws WshError as requireMay */
 export function requireMayStream(by: Acting, name: string, session: string): void {
   if (isUnlimited(by)) return;
-  const access = streamRequests[name];
+  const access = streamRequests.get(name);
   if (access === undefined) throw new WshError("access_denied", `'${name}' is for processes of this account`);
   requireMay(by, { name, access, scope: "session" }, session);
+}
+
+/** What a subscription wants to hear, asked of a session here or on another machine. @throws WshError access_denied */
+export function requireMayHear({ access }: Pick<Acting, "access">, events: readonly string[]): void {
+  if (events.includes("input")) requireAccess({ name: "subscribe to keys of people", access: "operate" }, access);
 }
 
 /** @throws WshError session_not_found */

@@ -44,6 +44,11 @@ export function accessCovers(held: Access, needed: Access): boolean {
   return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
 }
 
+/** The access of a caller by what admitted it, where its own process says for whom it asks. */
+export function lesserAccess(held: Access, said: Access): Access {
+  return accessCovers(held, said) ? said : held;
+}
+
 interface ByKeys {
   readonly access: Access;
   readonly caller: Pick<Caller, "only" | "via">;

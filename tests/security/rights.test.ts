@@ -266,7 +266,7 @@ async function facts(): Promise<string> {
 test("each operation has one who may, and each request between processes", async () => {
   const table = new Map(operations.map(({ name, access }) => [name as string, access]));
   expect([...accessOf].sort()).toEqual([...table].sort());
-  expect(streamRequests).toEqual(streams);
+  expect(Object.fromEntries(streamRequests)).toEqual(streams);
   const said = new Set<string>();
   const src = join(import.meta.dir, "../../src");
   for await (const file of new Bun.Glob("**/*.ts").scan(src)) {

@@ -181,6 +181,18 @@ describe("what is called at a far terminal", () => {
   });
 });
 
+test("a stream may be asked for somebody who may do less, and never for more", async () => {
+  using terminal = await FarTerminal.open("operate", "pub");
+  const { connection } = terminal;
+  const lesser = { ...personContext, access: "observe" } as const;
+  const told = (op: string, input: unknown): Promise<unknown> =>
+    connection.request(op, input, lesser).catch((thrown) => thrown.code);
+  expect(await told("session.update", { add_tags: ["never"] })).toBe("access_denied");
+  expect(await told("host.subscribe", { events: ["input"], call: 0 })).toBe("access_denied");
+  expect(await terminal.ask("ask.answer", { id: "x", value: true })).toBe("access_denied");
+  expect(await terminal.ask("constructor", {})).toBe("unknown_method");
+});
+
 describe("a terminal that only looks", () => {
   test.each(["observe", "one-observe"])("changes nothing, by the token '%s'", async (token) => {
     const own = async (): Promise<string> => JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));

@@ -20,7 +20,7 @@ export function clientStreams(session: Session): ClientStreams {
         await client.subscribe(input, access);
         return {};
       }
-      if (op === "host.raw") await client.raw(input);
+      if (op === "host.raw") await client.raw(input, access);
       return session.info();
 
       function begun(): StreamClient {

@@ -4,10 +4,9 @@
  */
 
 import * as v from "valibot";
-import type { Access } from "../../protocol/caller.ts";
-import { accessCovers } from "../../protocol/caller.ts";
+import { requireMayHear } from "../../operations/rights.ts";
+import { type Access, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";
 import { type Message, messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -46,9 +45,7 @@ export class StreamClient {
    */
   async subscribe(input: unknown, access: Access): Promise<void> {
     const { call, ...options } = parse(v.object({ ...SubscriptionSchema.entries, call: v.number() }), input);
-    if (options.events.includes("input") && !accessCovers(access, "operate")) {
-      throw new WshError("access_denied", "'input': keys of people take the access 'operate'");
-    }
+    requireMayHear({ access }, options.events);
     this.stream?.close();
     const begun = (): void => this.peer.send(messageTypes.event, { event: "subscribed", call });
     if (options.events.length === 0) {
@@ -61,8 +58,9 @@ export class StreamClient {
   }
 
   /** @throws WshError invalid_request */
-  async raw(input: unknown): Promise<void> {
-    const options = parse(RawSchema, input);
+  async raw(input: unknown, access: Access): Promise<void> {
+    const asked = parse(RawSchema, input);
+    const options = { ...asked, read_only: asked.read_only || !accessCovers(access, "operate") };
     this.stream?.close();
     this.stream = await RawStream.open(this.session, this.peer, options, (end) => this.end(end));
     if (this.over) this.stream.close();

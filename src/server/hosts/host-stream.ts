@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
+import { requireMayHear } from "../../operations/rights.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -55,6 +56,8 @@ export class HostStream {
 
   /** Replaces the subscription; `subscribed(call)` marks its start. @throws what the session process answered */
   async subscribe(options: Subscription, call: number): Promise<void> {
+    // Another machine knows the access of this one alone.
+    requireMayHear(this.context, options.events);
     await this.connection.request("host.subscribe", { ...options, call }, this.context);
   }
 

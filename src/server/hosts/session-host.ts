@@ -8,6 +8,7 @@ import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/con
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, paneId, sessionId, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { VERSION } from "../../protocol/version.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
 import { standingOf } from "../../wire/standing.ts";
@@ -35,6 +36,8 @@ export class Host {
   private knownAt = performance.now();
   private change = 0;
   connection: Connection | null = null;
+  /** Of wsh, as its process says. */
+  version = VERSION;
   /** Why it cannot be used, if so; null without a connection: its first answer is awaited. */
   trouble: WshError | null = null;
   /** Reported before the connection ended, so that its end is not taken for a crash. */

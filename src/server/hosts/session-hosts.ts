@@ -249,6 +249,7 @@ export class Hosts {
       host.connection = connection;
       host.trouble = null;
       host.learn(hello.info, null);
+      host.version = hello.version;
       host.isSplit = hello.role === "layout";
       host.isMember = hello.member === true;
       this.hosts.set(id, host);

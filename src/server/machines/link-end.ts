@@ -7,7 +7,7 @@
 import type { Machines } from "../../cluster/machines.ts";
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
-import { requireAccess, requireAllSessions } from "../../operations/rights.ts";
+import { isUnlimited, requireAccess, requireAllSessions } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -15,6 +15,7 @@ import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Asked, askedBy } from "../../protocol/requests.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
+import { VERSION } from "../../protocol/version.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
@@ -125,6 +126,13 @@ export class LinkEnd {
       ...(host === null ? {} : { reached: host.info }),
     });
     if (host === null) throw failure ?? new WshError("session_not_found", "no session");
+    // One of an earlier version takes what keys call there for this account's.
+    if (!isUnlimited(context) && host.version !== VERSION) {
+      throw new WshError(
+        "host_version",
+        `session '${host.info.name}' is of wsh ${host.version}: this token calls it only`,
+      );
+    }
     const { socket } = host.entry;
     return this.relay(context, false, (events) => Wire.connect(socket, events));
   }

@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
 import { requireMay, streamRequests } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
-import { type Acting, accessCovers, callerLabel } from "../../protocol/caller.ts";
+import { type Access, type Acting, accessCovers, callerLabel, lesserAccess } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -182,10 +182,12 @@ export class SessionRelay implements WebSocketEndpoint {
   }
 
   private request(request: Request): Uint8Array | null {
-    const { by, id, isPassedOn } = this.options;
+    const { id, isPassedOn } = this.options;
+    // It may ask for somebody who may do less; what it says of itself gives it nothing.
+    const by = { ...this.options.by, access: lesserAccess(this.options.by.access, request.access) };
     const { access } = by;
     try {
-      this.requireAllowed(request);
+      requireAllowed(by, request);
     } catch (thrown) {
       this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
       return null;
@@ -195,30 +197,18 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // What it may do is said by what admitted the connection.
     const { kind, id: own } = request.caller;
-    const caller = { ...this.options.by.caller, kind, id: `${id}:${own}`, name, connected: true };
+    const caller = { ...by.caller, kind, id: `${id}:${own}`, name, connected: true };
     if (request.op === "input.capture") this.captor = caller.id;
-    const input = this.inputOf(request);
+    const input = this.inputOf(request, access);
     const { via } = this.options.by.caller;
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, via?.id ?? via?.token ?? "") };
     return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access, ...once });
   }
 
-  /** @throws WshError access_denied, unknown_method */
-  private requireAllowed({ op, input }: Request): void {
-    const { by } = this.options;
-    const access = streamRequests[op];
-    const asked = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
-    if (asked === undefined || asked.scope === "server") {
-      throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
-    }
-    // In which session it is now, the process knows that has it.
-    requireMay(by, asked, by.caller.only ?? null, input);
-  }
-
-  private inputOf({ op, input }: Request): unknown {
+  private inputOf({ op, input }: Request, access: Access): unknown {
     if (op !== "host.attach" && op !== "host.raw") return input;
-    const { by, id } = this.options;
-    const readOnly = accessCovers(by.access, "operate") ? {} : { read_only: true };
+    const { id } = this.options;
+    const readOnly = accessCovers(access, "operate") ? {} : { read_only: true };
     if (op === "host.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
     for (const field of ownFields) delete attach[field];
@@ -249,4 +239,15 @@ export class SessionRelay implements WebSocketEndpoint {
   private tell(note: LinkNote): void {
     if (!this.isOver) this.socket?.send(JSON.stringify(note));
   }
+}
+
+/** @throws WshError access_denied, unknown_method */
+function requireAllowed(by: Acting, { op, input }: Request): void {
+  const access = streamRequests.get(op);
+  const asked = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
+  if (asked === undefined || asked.scope === "server") {
+    throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
+  }
+  // In which session it is now, the process knows that has it.
+  requireMay(by, asked, by.caller.only ?? null, input);
 }
