@@ -68,15 +68,6 @@ export function listen(path: string): Disposable & { stop(): void } {
   return { stop, [Symbol.dispose]: stop };
 }
 
-/** Waits until the condition holds; fails after `ms`. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 5_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
-    await Bun.sleep(5);
-  }
-}
-
 /** The command of a fake child (registry-child.ts) for startHost and startServer: its role instead of their arguments. */
 export function fakeDaemon(role: string, argument = ""): () => string[] {
   return () => [process.execPath, join(import.meta.dir, "registry-child.ts"), role, argument];

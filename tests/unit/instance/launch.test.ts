@@ -13,7 +13,8 @@ import { originalNofile } from "../../../src/platform/inherited-file-limit.ts";
 import { platform } from "../../../src/platform/platform.ts";
 import { contentOf } from "../../support/content-of.ts";
 import { testWith } from "../../support/programs.ts";
-import { fakeDaemon as fake, listen, testInstance, until } from "../../support/registry.ts";
+import { fakeDaemon as fake, listen, testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 /** This process as the instance's server; disposing stops it as its death would. */
 async function server(instance: Instance): Promise<Disposable & { life: LifeLock; listener: { stop(): void } }> {
@@ -36,7 +37,7 @@ describe("starting a host", () => {
       expect(report).toEqual({ pid, cwd: "/", spec });
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       expect(Number(stat[3])).toBe(pid); // leader of a process session of its own
-      await until(() => contentOf(seen) !== "", "the host goes on");
+      await until("the host goes on", () => contentOf(seen) !== "");
       expect(fs.readFileSync(seen, "utf8")).toBe("/dev/null /dev/null");
       expect(fs.statSync(place.instance.hostLog).mode & 0o777).toBe(0o600);
     } finally {

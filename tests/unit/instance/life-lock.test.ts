@@ -8,7 +8,8 @@ import { listenerPid, processState } from "../../../src/instance/registry/livene
 import { watchOwnFiles } from "../../../src/instance/registry/own-files-watch.ts";
 import { claimSession, restoreSession } from "../../../src/instance/registry/register.ts";
 import { cleanStale, listSessions } from "../../../src/instance/registry/registry.ts";
-import { fakeDaemon, listen, session, type TestInstance, testInstance, until } from "../../support/registry.ts";
+import { fakeDaemon, listen, session, type TestInstance, testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 /** Starts a process that has a session, and returns what it wrote first. */
 async function claimant(place: TestInstance, role: string, name: string) {
@@ -110,7 +111,7 @@ describe("a lock file that was deleted", () => {
     expect(dev.life.isFound).toBe(false);
     expect(processState(dev.socket)).toBe("alive");
     expect(await cleanStale(place.instance)).toEqual([]);
-    await until(() => losses > 0, "the loss is seen");
+    await until("the loss is seen", () => losses > 0);
     const listeners: Disposable[] = [];
     const { id, session: own, window } = dev;
     const as = { id, session: own, window, name: "dev", ended: false };

@@ -17,7 +17,8 @@ import { usePlatform } from "../../../src/platform/platform.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
 import { onFakeDarwin } from "../../support/fake-darwin/environment.ts";
 import { cleanTmp, fakeDarwin } from "../../support/fake-darwin/platform.ts";
-import { listen, session, testInstance, until } from "../../support/registry.ts";
+import { listen, session, testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 test.each(["registry", "ids", "life-lock", "launch", "instance", "kept-files"])(
   "the suite of %s passes there",
@@ -85,10 +86,10 @@ describe("there", () => {
       calls += 1;
     });
     using second = await session(place.instance, "second");
-    await until(() => calls > 0, "the new session is noticed", 10_000);
+    await until("the new session is noticed", () => calls > 0);
     calls = 0;
     await releaseSession(place.instance, second.id);
-    await until(() => calls > 0, "its end is noticed", 10_000);
+    await until("its end is noticed", () => calls > 0);
     expect(deaf).toBeDefined();
   });
 

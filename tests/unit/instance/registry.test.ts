@@ -18,7 +18,8 @@ import {
 import { watchRegistry } from "../../../src/instance/registry/registry-watch.ts";
 import { platform } from "../../../src/platform/platform.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
-import { fakeDaemon, listen, session, testInstance, until } from "../../support/registry.ts";
+import { fakeDaemon, listen, session, testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 function names(instance: Instance): (string | null)[] {
   return listSessions(instance).map((entry) => entry.name);
@@ -188,7 +189,7 @@ describe("finding a session", () => {
         Bun.sleepSync(2);
       }`;
     await using _child = Bun.spawn([process.execPath, "-e", code], { stdout: "inherit", stderr: "inherit" });
-    await until(() => fs.existsSync(join(namesDir, "dev")), "the first process");
+    await until("the first process", () => fs.existsSync(join(namesDir, "dev")));
     let last = 0;
     while (last < turns) {
       const id = idOf(place.instance, "dev");
@@ -312,11 +313,11 @@ describe("watching", () => {
       seen = names(place.instance);
     });
     using dev = await session(place.instance, "dev");
-    await until(() => seen.includes("dev"), "the new session is seen");
+    await until("the new session is seen", () => seen.includes("dev"));
     await renameSession(place.instance, dev.id, "prod");
-    await until(() => seen.includes("prod"), "the new name is seen");
+    await until("the new name is seen", () => seen.includes("prod"));
     await releaseSession(place.instance, dev.id);
-    await until(() => seen.length === 0, "the end is seen");
+    await until("the end is seen", () => seen.length === 0);
   });
 
   test("goes on when the runtime directory is deleted and made again", async () => {
@@ -327,7 +328,7 @@ describe("watching", () => {
       calls += 1;
     });
     fs.rmSync(place.instance.runtimeDir, { recursive: true });
-    await until(() => calls > 0, "the loss is seen");
+    await until("the loss is seen", () => calls > 0);
     expect(isRegistered(place.instance, dev.id)).toBe(false);
 
     const listeners: Disposable[] = [];
@@ -342,7 +343,7 @@ describe("watching", () => {
     expect(restored).toMatchObject({ ...idsOf(dev), name: "dev", socket: dev.socket });
     calls = 0;
     using _other = await session(place.instance, "other");
-    await until(() => calls > 0, "the new directory is watched");
+    await until("the new directory is watched", () => calls > 0);
     expect(names(place.instance)).toEqual(["dev", "other"]);
     for (const listener of listeners) listener[Symbol.dispose]();
   });
@@ -354,7 +355,7 @@ describe("watching", () => {
       calls += 1;
     });
     using _dev = await session(place.instance, "dev");
-    await until(() => calls > 0, "the session is seen");
+    await until("the session is seen", () => calls > 0);
   });
 
   test("a host sees the loss of its own socket, and nothing of the others", async () => {
@@ -373,13 +374,13 @@ describe("watching", () => {
     for (let round = 1; round <= 2; round += 1) {
       fs.rmSync(place.instance.runtimeDir, { recursive: true });
       // Sockets cannot be watched on macOS: it is seen at the next check, within 10 s.
-      await until(() => losses > 0, "the loss is seen", platform().sockets.reportsSockets ? 5_000 : 20_000);
+      await until("the loss is seen", () => losses > 0);
       const as = { ...idsOf(dev), name: "prod", ended: false };
       const { life } = await restoreSession(place.instance, as, files.life, (path) => {
         listeners.push(listen(path));
       });
       files.life = life;
-      await until(() => isRegistered(place.instance, dev.id), "it is registered again");
+      await until("it is registered again", () => isRegistered(place.instance, dev.id));
       // The watch is on the new socket before the next loss, or finds it missing at its next look.
       losses = 0;
     }
