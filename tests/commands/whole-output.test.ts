@@ -394,8 +394,8 @@ describe("a spool that takes no more", () => {
     await using instance = await Instance.start("spool_command_bytes = 2000000\n");
     const api = await instance.shell("limit");
     const pid = await processOf(api);
-    // 200 MB, or a tenth of that: ten times the limit.
-    const lines = full ? 2_200_000 : 220_000;
+    // 200 MB, or 6 MB: three times the limit.
+    const lines = full ? 2_200_000 : 60_000;
     const flood = `awk 'BEGIN { x = sprintf("%90s", ""); gsub(/ /, "x", x); for (n = 1; n <= ${lines}; n++) print x n }'`;
     await partial(api, flood, lines, /limit of 2000000 bytes/);
     const [file = ""] = spoolsOf(instance, pid);
@@ -473,7 +473,7 @@ test("descriptors and memory do not grow with what was printed", async () => {
     for (let n = 0; n < times; n++) await api.exec("seq -f 'a line that is long enough %.0f' 1 60000");
     return fs.readdirSync(`/proc/${pid}/fd`).length;
   };
-  const open = await print(5);
+  const open = await print(3);
   expect(spoolsOf(instance, pid).length).toBeGreaterThan(0);
-  expect(await print(5)).toBeLessThanOrEqual(open + 1);
+  expect(await print(3)).toBeLessThanOrEqual(open + 1);
 });

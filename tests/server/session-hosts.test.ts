@@ -19,7 +19,7 @@ import { hostOf, Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed to see whether anything is left of them. */
-const CYCLES = full ? 1_000 : 30;
+const CYCLES = full ? 1_000 : 12;
 
 interface Served {
   readonly wsh: Wsh;
@@ -100,7 +100,8 @@ describe("many at once", () => {
 
 describe("a host that is killed", () => {
   test("takes its own session along, is reported, and leaves no files", async () => {
-    await using wsh = new Wsh();
+    // Of what is kept, a lost session would be shown.
+    await using wsh = new Wsh({ config: 'checkpoint = "off"\n' });
     const child = wsh.spawn(["server", "--bind", "none"]);
     const http = new Http({ unix: wsh.instance.httpSocket });
     await until("the server", async () => (await http.get("/health").catch(() => null))?.status === 200);
@@ -128,7 +129,7 @@ describe("a host that is killed", () => {
   });
 
   test("while there is no server, is cleaned away by whoever comes next", async () => {
-    await using wsh = new Wsh();
+    await using wsh = new Wsh({ config: 'checkpoint = "off"\n' });
     const victim = await wsh.session("victim");
     process.kill(hostOf(victim.pid), "SIGKILL");
     await until("its host to end", () => wsh.hosts().length === 0);

@@ -121,9 +121,13 @@ export class Wsh implements AsyncDisposable {
 
   /** Waits until a session shows what is wanted; returns the screen. */
   shows(name: string, wanted: string | RegExp): Promise<string> {
-    return until(`session ${name} to show ${wanted}`, async () => {
-      const screen = await this.screen(name);
+    let screen = "";
+    const found = until(`session ${name} to show ${wanted}`, async () => {
+      screen = await this.screen(name);
       return (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen)) ? screen : null;
+    });
+    return found.catch((error) => {
+      throw new Error(`${error.message}; it shows:\n${screen.trimEnd()}`);
     });
   }
 
