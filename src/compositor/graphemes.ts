@@ -2,10 +2,10 @@
  * Makes the text of elements harmless and measures it: lines of graphemes with their widths in cells.
  *
  * Pure. What must stay true: no control character, escape sequence or bidirectional override of an element's text
- * gets past `cleanText`; widths and joining are those of the emulator, since they come from the very provider that
- * the emulator is given (the graphemes addon registers it; nothing else of the addon is used here).
+ * gets past `cleanText`; widths and joining are those of the emulator for a program that asks for clusters, since they
+ * come from the very provider that it has then (the graphemes addon registers it; nothing else of it is used here).
  */
-import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
+import { clusterWidths } from "../terminal/widths.ts";
 
 /** A grapheme and its width in cells. */
 export interface Cluster {
@@ -13,34 +13,7 @@ export interface Cluster {
   readonly width: 1 | 2;
 }
 
-/** The version with graphemes, which the addon activates. */
-const PROVIDER = "15-graphemes";
 const TAB_STOP = 8;
-
-/** xterm's IUnicodeVersionProvider as far as used: bit 0 joins, bits 1 and 2 are the width, the rest is its own. */
-interface WidthProvider {
-  readonly version: string;
-  charProperties(codepoint: number, preceding: number): number;
-}
-
-function isWidthProvider(value: unknown): value is WidthProvider {
-  return typeof value === "object" && value !== null && "version" in value && "charProperties" in value;
-}
-
-let loaded: WidthProvider | undefined;
-
-/** The addon passes its providers to whatever it is activated on; this receives them without an emulator. */
-function widthProvider(): WidthProvider {
-  if (loaded !== undefined) return loaded;
-  const registered: unknown[] = [];
-  const unicode = { register: (provider: unknown) => registered.push(provider), versions: [], activeVersion: "" };
-  const addon: { activate(terminal: { readonly unicode: object }): void } = new UnicodeGraphemesAddon();
-  addon.activate({ unicode });
-  const found = registered.filter(isWidthProvider).find((provider) => provider.version === PROVIDER);
-  if (found === undefined) throw new Error(`the graphemes addon registers no provider ${PROVIDER}`);
-  loaded = found;
-  return found;
-}
 
 /** Escape sequences, whole, with the strings of OSC, DCS, SOS, PM and APC, in their 7-bit and 8-bit forms. */
 const sequences = new RegExp(
@@ -63,7 +36,7 @@ export function cleanText(text: string): string {
 
 /** The graphemes of one clean line, as the emulator would put them into cells; tab stops are every eight cells. */
 export function clusters(line: string): Cluster[] {
-  const provider = widthProvider();
+  const provider = clusterWidths();
   const result: { text: string; width: 1 | 2 }[] = [];
   let column = 0;
   let preceding = 0;

@@ -5,7 +5,6 @@
  * read from there. xterm can throw on odd input; a fresh one of the same size then replaces it. History and the
  * line count continue, the screen's contents with them, and the sink is notified.
  */
-import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
 import { type AnnouncementSink, Announcements } from "./announcements.ts";
 import { PassingLines } from "./bypass/bypass.ts";
@@ -20,6 +19,7 @@ import type { TerminalProfile } from "./profile.ts";
 import { PromptRows } from "./prompt-rows.ts";
 import { QueryResponder } from "./queries.ts";
 import { LinkTable } from "./rows/hyperlinks.ts";
+import { addWidths } from "./widths.ts";
 
 export type ResetReason =
   | "alternate_screen_enter"
@@ -235,8 +235,7 @@ export class Emulator {
         popTitle: true,
       },
     });
-    // Switches to Unicode 15 with grapheme clusters by itself.
-    terminal.loadAddon(new UnicodeGraphemesAddon());
+    addWidths(terminal);
     const { historyLines, historyBytes } = this.options;
     const limits = { lines: historyLines, bytes: historyBytes };
     const hot = new HotWindow(terminal, this.packed, this.links, limits, lastLine);

@@ -7,6 +7,7 @@
 import type { IDisposable, Terminal } from "@xterm/headless";
 import type { CursorShape } from "../protocol/grid.ts";
 import { type Pen, penOf } from "./rows/xterm-row.ts";
+import { countClusters } from "./widths.ts";
 
 export type MouseTracking = "none" | "x10" | "vt200" | "drag" | "any";
 export type MouseEncoding = "default" | "utf8" | "sgr" | "urxvt" | "sgr-pixels";
@@ -68,6 +69,10 @@ const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 103
 const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
 /** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
+/** The program counts graphemes. Person's terminals keep their own way, which they may have without being asked. */
+const CLUSTERS = 2027;
+/** Colour scheme changes are reported by us where a terminal is there to say them. */
+const SCHEME_UPDATES = 2031;
 const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 
 type Param = number | number[];
@@ -88,6 +93,7 @@ export class ModeTracker {
   /** Extra modes by number, as last set. */
   readonly extra = new Map<number, boolean>();
   private readonly inert = new Set<number>();
+  private clusters = false;
   /** Final characters of the designations of G0–G3. */
   readonly charsets: string[] = ["B", "B", "B", "B"];
   /** The set in use. */
@@ -145,6 +151,8 @@ export class ModeTracker {
 
   /** The same for DECRQM. Modes whose reports come from the person's own terminal are not claimed: it may be away. */
   reportedMode(mode: number): boolean | null {
+    if (mode === CLUSTERS) return this.clusters;
+    if (mode === SCHEME_UPDATES) return this.modes.schemeUpdates;
     return EXTRA_OFF.has(mode) || INERT_MODES.has(mode) ? this.extraMode(mode) : null;
   }
 
@@ -307,6 +315,7 @@ export class ModeTracker {
     for (const mode of params) {
       if (typeof mode !== "number") continue;
       if (mode === 25) this.visible = on;
+      else if (mode === CLUSTERS) this.setClusters(on);
       else if (mode === 1006) this.encoding = on ? "sgr" : "default";
       else if (mode === 1016) this.encoding = on ? "sgr-pixels" : "default";
       else if (mode === 2 && on) this.charsets.fill("B");
@@ -341,6 +350,11 @@ export class ModeTracker {
     };
   }
 
+  private setClusters(on: boolean): void {
+    this.clusters = on;
+    countClusters(this.terminal, on);
+  }
+
   private softReset(): void {
     this.visible = true;
     this.style = 0;
@@ -359,6 +373,7 @@ export class ModeTracker {
     this.encoding = "default";
     this.otherKeys = 0;
     this.extra.clear();
+    this.setClusters(false);
     this.inert.clear();
     this.charsets.fill("B");
     this.shift = 0;

@@ -15,8 +15,9 @@ export const explained: Readonly<Record<string, readonly Explained[]>> = {
   ],
   emoji: [
     {
-      pattern: /row 6 col [0156]: /,
-      reason: "Devanagari conjuncts take a cell for each consonant in both; capture-pane prints text, read here as one",
+      pattern: /row 6 col \d: /,
+      reason:
+        "consonants and spacing marks of Devanagari take a cell each, as wcwidth says; capture-pane prints text, read as one",
     },
   ],
 };

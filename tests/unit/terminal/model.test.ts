@@ -88,6 +88,16 @@ describe("a screen", () => {
 });
 
 describe("queries", () => {
+  test("DECRQM says what is true of synchronized output, clusters and colour schemes, and knows no size reports", async () => {
+    const { seen, print } = open(2, 20);
+    const asked = "\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b[?2048$p";
+    await print(asked);
+    await print(`\x1b[?2026h\x1b[?2027h\x1b[?2031h\x1b[?2048h${asked}\x1b[?2026l`);
+    const answer = (values: readonly number[]) =>
+      [2026, 2027, 2031, 2048].map((mode, at) => `\x1b[?${mode};${values[at]}$y`).join("");
+    expect(seen.replies).toBe(answer([2, 2, 2, 0]) + answer([1, 1, 1, 0]));
+  });
+
   test("are answered once, in order, and are not passed on", async () => {
     const { seen, print } = open(24, 80);
     await print(

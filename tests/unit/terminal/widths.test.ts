@@ -1,104 +1,93 @@
-/** History is counted in logical lines: no width, however narrow and for however short a time, drops one. */
-import { describe, expect, test } from "bun:test";
-import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
-import { defaultProfile } from "../../../src/terminal/profile.ts";
-import { seededRandom } from "../../support/terminals/outer-screen.ts";
+/**
+ * Cells of every code point of Unicode, compared with the `wcwidth` of the machine's C library, where that is the glibc
+ * whose table ours is; and clusters for the programs that ask for them.
+ */
+import { dlopen } from "bun:ffi";
+import { expect, test } from "bun:test";
+import { Terminal } from "@xterm/headless";
+import { addWidths, countClusters } from "../../../src/terminal/widths.ts";
 
-const SEEDS = process.env.WSH_TEST_FULL === "1" ? 300 : 10;
+const GLIBC = "2.36";
+const LC_ALL = 6;
 
-function open(rows: number, cols: number, historyLines: number) {
-  const retired = new Set<number>();
-  const quiet = (): void => {};
-  const sink: TerminalSink = {
-    reply: quiet,
-    chunk: quiet,
-    mark: quiet,
-    bell: quiet,
-    title: quiet,
-    cwd: quiet,
-    alternate: quiet,
-    clipboard: quiet,
-    reset: quiet,
-    crashed: (error) => {
-      throw error;
-    },
-    retired: (lines) => {
-      for (let at = 0; at < lines.count; at++) retired.add(lines.id(at));
-    },
+/** Where we differ from it, and why: code points, their cells here, those there. */
+const differences: readonly (readonly [from: number, to: number, ours: number, theirs: number])[] = [
+  // NUL and controls are never printed as characters.
+  [0x00, 0x00, 1, 0],
+  [0x01, 0x1f, 1, -1],
+  [0x7f, 0x9f, 1, -1],
+];
+
+/** The C library's own answer; null where it is another library. */
+function cLibrary(): ((codepoint: number) => number) | null {
+  if (process.platform !== "linux") return null;
+  try {
+    const { symbols } = dlopen("libc.so.6", {
+      gnu_get_libc_version: { args: [], returns: "cstring" },
+      setlocale: { args: ["int", "cstring"], returns: "cstring" },
+      wcwidth: { args: ["u32"], returns: "int" },
+    });
+    if (String(symbols.gnu_get_libc_version()) !== GLIBC) return null;
+    symbols.setlocale(LC_ALL, Buffer.from("C.UTF-8\0"));
+    return symbols.wcwidth;
+  } catch {
+    return null;
+  }
+}
+
+function emulator(): Terminal {
+  const terminal = new Terminal({ rows: 4, cols: 40, allowProposedApi: true });
+  addWidths(terminal);
+  return terminal;
+}
+
+/** Columns after a text at the start of a row. */
+function columns(terminal: Terminal, text: string): number {
+  terminal.input("", true);
+  terminal.write(`\r${text}`);
+  return terminal.buffer.active.cursorX;
+}
+
+test("every code point takes the cells that the C library gives it; what it does not know takes one", () => {
+  const theirs = cLibrary();
+  if (theirs === null) {
+    console.error(`SKIPPED: the C library is not glibc ${GLIBC}`);
+    return;
+  }
+  const terminal = emulator();
+  const service: unknown = Reflect.get(Reflect.get(terminal, "_core"), "unicodeService");
+  const ours = (codepoint: number): number => (service as { wcwidth(codepoint: number): number }).wcwidth(codepoint);
+  const found: [number, number, number, number][] = [];
+  for (let codepoint = 0; codepoint < 0x11_0000; codepoint++) {
+    const [own, other] = [ours(codepoint), theirs(codepoint)];
+    // Unassigned, or surrogates: no program knows a width.
+    if (own === other || (codepoint >= 0xa0 && other === -1 && own === 1)) continue;
+    const last = found.at(-1);
+    if (last?.[1] === codepoint - 1 && last[2] === own && last[3] === other) last[1] = codepoint;
+    else found.push([codepoint, codepoint, own, other]);
+  }
+  expect(found).toEqual(differences.map((each) => [...each]));
+});
+
+test("text moves the cursor by its code points, but for emoji of several; by clusters where a program asked for them", () => {
+  const terminal = emulator();
+  const zero = [0x200b, 0x200e, 0x200f, 0x202a, 0x202e, 0x2060, 0x2066, 0x2069, 0x061c, 0xfff9, 0x301];
+  for (const codepoint of zero) expect(columns(terminal, `a${String.fromCodePoint(codepoint)}b`)).toBe(2);
+  // Differences by design: skin tones, joined emoji, emoji style and flags are one character of two cells, as in terminals
+  // and in tmux; `wcwidth` of their parts would be 4, 4, 1 and 2.
+  const texts = {
+    "👍🏽": [2, 2],
+    "❤️": [2, 2],
+    กำ: [2, 1],
+    हिन्दी: [5, 3],
+    "👩\u200d👧": [2, 2],
+    "🇩🇪": [2, 2],
+    漢字: [4, 4],
   };
-  const limits = { historyLines, historyBytes: 64e6 };
-  const terminal = new TerminalModel({ rows, cols, ...limits, nonce: null, profile: defaultProfile }, sink);
-  return { terminal, retired };
-}
-
-/** Everything that is kept, by lines. */
-function kept(terminal: TerminalModel): string[] {
-  const { lines } = terminal.text({ line: terminal.firstLine, col: 0 });
-  return lines.map(({ line }) => (typeof line === "string" ? line : ""));
-}
-
-describe("a narrower terminal", () => {
-  test.each([
-    ["plain", "x".repeat(170)],
-    ["wide", "漢".repeat(85)],
-    ["coloured", `\x1b[31m${"y".repeat(100)}\x1b[m${"z".repeat(70)}`],
-  ])("keeps 9,000 lines of %s text, and shows them all", async (_, text) => {
-    const { terminal, retired } = open(24, 200, 10_000);
-    const count = 9_000;
-    for (let n = 0; n < count; n += 100) {
-      const lines = Array.from({ length: 100 }, (_, k) => `${n + k} ${text}\r\n`);
-      await terminal.write(Buffer.from(lines.join("")));
-    }
-    const before = kept(terminal);
-    expect(before.length).toBe(count + 1);
-    for (const cols of [80, 40, 3, 200, 2, 199, 200]) {
-      await terminal.resize(24, cols);
-      // What comes after it is held to the limits anew.
-      await terminal.write(Buffer.from("\x1b[m"));
-      expect(terminal.firstLine).toBe(0);
-      expect(retired.size).toBe(0);
-    }
-    expect(kept(terminal)).toEqual(before);
-    const { lines } = terminal.scrollback({ offset: 0, limit: 3, format: "plain" });
-    expect(lines[0]).toStartWith("0 ");
-  });
-
-  test("has as many logical lines above its screen as the limit says, at every width", async () => {
-    for (let seed = 1; seed <= SEEDS; seed++) {
-      const random = seededRandom(seed);
-      const limit = [0, 1, 20, 300, 2_000][Math.floor(random() * 5)] ?? 0;
-      const rows = 2 + Math.floor(random() * 12);
-      const { terminal } = open(rows, 60, limit);
-      const printed: string[] = [];
-      let first = 0;
-      for (let step = 0; step < 12; step++) {
-        let text = "";
-        for (let n = Math.floor(random() * 600); n > 0; n--) {
-          const length = random() < 0.8 ? Math.floor(random() * 40) : Math.floor(random() * 500);
-          const line = `${printed.length}:${(random() < 0.3 ? "漢" : "a").repeat(length)}`;
-          printed.push(line);
-          text += `${random() < 0.2 ? `\x1b[1m${line}\x1b[m` : line}\r\n`;
-        }
-        await terminal.write(Buffer.from(text));
-        first = Math.max(first, terminal.top.line + (terminal.top.col > 0 ? 1 : 0) - limit);
-        if (random() < 0.6) await terminal.resize(rows, 2 + Math.floor(random() * 90));
-        await terminal.write(Buffer.from("\x1b[m"));
-        const lines = kept(terminal);
-        // The cursor's line is empty.
-        expect(lines.pop()).toBe("");
-        const wanted = lines.length === 0 ? [] : printed.slice(-lines.length);
-        expect([seed, lines.slice(1)]).toEqual([seed, wanted.slice(1)]);
-        // Of a line beyond the limit the emulator may still hold the end.
-        expect([seed, wanted[0]?.endsWith(lines[0] ?? "") ?? true]).toEqual([seed, true]);
-        const { top, firstLine } = terminal;
-        // A wider or emptier screen takes lines from above it, and those that are gone do not come back.
-        const begun = top.line + (top.col > 0 ? 1 : 0);
-        first = Math.max(first, begun - limit);
-        // A line that the screen's edge cuts is kept whole, and the emulator may still hold one that was beyond.
-        const held = { lost: Math.max(0, firstLine - first), tooMany: Math.max(0, begun - firstLine - limit - 1) };
-        expect({ seed, step, ...held }).toEqual({ seed, step, lost: 0, tooMany: 0 });
-        first = firstLine;
-      }
-    }
-  });
+  for (const [text, [apart, joined]] of Object.entries(texts)) {
+    countClusters(terminal, false);
+    expect([text, columns(terminal, text)]).toEqual([text, apart ?? 0]);
+    countClusters(terminal, true);
+    expect([text, columns(terminal, text)]).toEqual([text, joined ?? 0]);
+  }
 });
