@@ -9,6 +9,7 @@ import type { OperationOutput } from "../../src/operations/table.ts";
 import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
 
@@ -206,6 +207,25 @@ describe("a session made for it", () => {
     expect(again).toMatchObject({ output: "here", exit_code: 0 });
     expect(again).not.toHaveProperty("created");
     await http.kill("web");
+  });
+
+  test("stays for the call that did not make it, when one that did is refused", async () => {
+    const ask = (body: object, headers: Readonly<Record<string, string>> = {}) =>
+      wsh.fetch("/sessions/both/run", {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...headers },
+        body: JSON.stringify({ create: true, max_wait_ms: 5_000, ...body }),
+      });
+    const [wrong, right] = await Promise.all([
+      ask({ keys: ["NoSuchKey"] }),
+      ask({ input: "echo $((40+2))", submit: true }),
+    ]);
+    expect([wrong.status, right.status]).toEqual([400, 200]);
+    expect(((await right.json()) as { output: string }).output).toContain("42");
+    expect((await http.list()).map(({ name }) => name)).toContain("both");
+    await http.kill("both");
+    expect((await ask({ keys: ["NoSuchKey"] }, { "Wsh-Request": "refused" })).status).toBe(400);
+    await until("no session", async () => !(await http.list()).some(({ name }) => name === "both"));
   });
 
   test("is not made for a request that is refused, nor under a name that is none", async () => {

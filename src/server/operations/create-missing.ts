@@ -19,16 +19,27 @@ const FIRST_PROMPT_MS = 10_000;
 /** The call itself is wrong, and nothing has run. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(["invalid_request", "unknown_key", "payload_too_large"]);
 
-type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<unknown>;
+type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<{ readonly id: string }>;
 
-/** @returns what is left of the input for a session that was made; null when there was one, or none is wanted */
+/** A session that is as new as the call that uses it. */
+export interface Made {
+  /** What is left of the call's input. */
+  readonly rest: object;
+  /** The session's id, when this call made it; null: another call did at the same time. */
+  readonly id: string | null;
+}
+
+/** Sessions that several calls wanted to make at once. */
+const shared = new WeakSet<Host>();
+
+/** @returns null when there was a session, or none is wanted */
 export async function createMissing(
   hosts: Hosts,
   create: Create,
   context: CallContext & { readonly session: string },
   name: OperationName,
   input: unknown,
-): Promise<object | null> {
+): Promise<Made | null> {
   if ((name !== "exec" && name !== "run") || context.caller.only !== undefined || !wantsSession(input)) return null;
   const { session } = context;
   const { cwd, env } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
@@ -41,9 +52,14 @@ export async function createMissing(
   const place = { cwd: cwd ?? null, env: env ?? null };
   const { once, ...asked } = context;
   const own = once === undefined ? asked : { ...asked, once: partOf(once, "create") };
-  await create(parse(inputSchema("sessions.create"), { name: session, if_exists: "attach", ...place }), own);
   const { cwd: _cwd, env: _env, ...rest } = input;
-  return rest;
+  try {
+    const { id } = await create(parse(inputSchema("sessions.create"), { name: session, ...place }), own);
+    return { rest, id };
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "session_name_conflict") throw thrown;
+    return { rest, id: null };
+  }
 }
 
 function wantsSession(input: unknown): input is { readonly cwd?: unknown; readonly env?: unknown } {
@@ -56,17 +72,20 @@ async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
   return exec;
 }
 
-/** Carries the call out in the session that was made for it; one that it refuses as wrong leaves no session. */
-export async function inMade(host: Host, name: OperationName, input: object, from: RequestContext): Promise<object> {
+/** Carries the call out in the new session. One that is refused as wrong leaves no session that it alone has made. */
+export async function inMade(host: Host, name: OperationName, made: Made, from: RequestContext): Promise<object> {
+  const isOwn = made.id === host.info.id;
+  if (!isOwn) shared.add(host);
+  const { access, caller } = from;
   try {
     // What is typed before the shell reads is echoed twice.
     const wait = { any_of: ["prompt", "waiting_for_input", "exited"], max_wait_ms: FIRST_PROMPT_MS };
-    const { once: _, deadline: __, ...caller } = from;
-    await host.request("wait", wait, caller);
-    return { ...((await host.request(name, input, from)) as object), created: true };
+    await host.request("wait", wait, { access, caller, ...(from.signal === undefined ? {} : { signal: from.signal }) });
+    return { ...((await host.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    if (WRONG.has(code)) await host.request("session.kill", {}, from).catch(() => {});
+    if (WRONG.has(code) && isOwn && !shared.has(host))
+      await host.request("session.kill", {}, { access, caller }).catch(() => {});
     throw thrown;
   }
 }
