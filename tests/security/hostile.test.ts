@@ -85,8 +85,8 @@ describe("bodies", () => {
     ["a number", "/sessions", "1e999", 422, "invalid_request"],
     ["bytes that are no UTF-8", "/sessions", new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]), 400, "invalid_request"],
     ["a lone surrogate", "/sessions", '{"name":"\\ud800"}', 400, "invalid_session_name"],
-    ["100 000 brackets", "/sessions", deep(100_000), 422, "invalid_request"],
-    ["brackets in a field", "/sessions", `{"env":${deep(50_000)}}`, 422, "invalid_request"],
+    ["100 000 brackets", "/sessions", deep(100_000), 400, "invalid_request"],
+    ["brackets in a field", "/sessions", `{"env":${deep(50_000)}}`, 400, "invalid_request"],
     ["500 KB of open brackets", "/sessions", "[".repeat(500_000), 400, "invalid_request"],
     ["a prototype", "/sessions", '{"__proto__":{"name":"x"},"constructor":1,"rows":"x"}', 422, "invalid_request"],
     ["a path as name", "/sessions", '{"name":"../../etc/passwd"}', 400, "invalid_session_name"],
@@ -186,6 +186,40 @@ describe("bodies", () => {
       expect(untold.status, `${path} chunked`).toBe(413);
       expect((await untold.json()).error.code).toBe("payload_too_large");
     }
+  });
+
+  test("of 200,000 levels is refused by every way in, also with an id", async () => {
+    const headers = { "Content-Type": "application/json", "Wsh-Request": "deep", Accept: "application/json" };
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"x":${deep(200_000)}}}}`;
+    for (const [path, body] of [
+      ["/exec", `{"command":"true","env":${deep(200_000)}}`],
+      ["/sessions/s/exec", `{"command":${deep(200_000)}}`],
+      ["/link/call", `{"op":"exec.fresh","input":${deep(200_000)},"caller":{"kind":"cli","id":"x"}}`],
+      ["/mcp", call],
+    ] as const) {
+      const response = await gateway.tcp(path, { method: "POST", body, headers });
+      expect([path, response.status]).toEqual([path, 400]);
+      expect(await response.text()).not.toContain("internal");
+    }
+    expect(await gateway.log()).not.toContain("internal error");
+  });
+
+  test("that breaks off, or has wrong chunks, writes nothing into the log", async () => {
+    const { host, port } = new URL(gateway.origin);
+    const before = (await gateway.log()).length;
+    for (const path of ["/auth/challenge", "/auth/session", "/auth/device", "/sessions"]) {
+      const head = [
+        `POST ${path} HTTP/1.1`,
+        `Host: ${host}`,
+        `Origin: ${gateway.origin}`,
+        `Authorization: Bearer ${TOKEN}`,
+      ];
+      const chunked = [...head, "Transfer-Encoding: chunked", "", "ZZ", "abc", ""].join("\r\n");
+      await exchange({ port: Number(port), host: "127.0.0.1" }, chunked);
+      const short = [...head, "Content-Length: 100", "", "{"].join("\r\n");
+      await exchange({ port: Number(port), host: "127.0.0.1" }, short, undefined, 50);
+    }
+    expect((await gateway.log()).slice(before)).toBe("");
   });
 
   test("1 MiB exactly is typed, or refused when the program does not read", async () => {

@@ -106,6 +106,11 @@ test("five wrong tries a minute; each is recorded, and none of the secrets is", 
   for (let i = 0; i < 7; i++) statuses.push((await browser.register("a-guess-of-somebody")).status);
   expect(statuses.slice(0, 5)).toEqual([403, 403, 403, 403, 403]);
   expect(statuses.slice(5)).toEqual([429, 429]);
+  // Neither wrong tries nor logins that nobody goes on with keep out who has a right code.
+  for (let i = 0; i < 300; i++) expect((await browser.post("/auth/challenge", { device: "any" })).status).toBe(200);
+  const minted: { code: string } = await (await other.unix("/auth/code", { method: "POST" })).json();
+  expect((await browser.register(minted.code)).status).toBe(201);
+  expect((await browser.session()).status).toBe(200);
   const audit = async (): Promise<string> => Bun.file(`${other.instance.stateDir}/t.audit.log`).text();
   await until(
     "the records",

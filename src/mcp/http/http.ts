@@ -6,6 +6,7 @@
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
 import { WshError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf } from "../../wire/lines.ts";
 import { createMcpServer, type McpCaller } from "../caller-server.ts";
@@ -79,7 +80,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     const text = await request.text();
     let body: unknown;
     try {
-      body = JSON.parse(text);
+      body = parseJson(text);
     } catch {
       return jsonRpcError(400, -32700, "Parse error: the body is not JSON");
     }

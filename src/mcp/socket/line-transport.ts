@@ -6,6 +6,7 @@
 
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/server";
+import { parseJson } from "../../protocol/json.ts";
 import { idOf, LineSplitter } from "../../wire/lines.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import { MAX_LINE_BYTES } from "./hello.ts";
@@ -80,7 +81,7 @@ export class LineTransport implements Transport {
   private receive(line: string): void {
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = parseJson(line);
     } catch {
       this.refuse(-32700, "a line is not JSON", null);
       return;

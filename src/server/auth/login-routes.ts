@@ -4,13 +4,13 @@
  * how often that address was wrong.
  */
 import type { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import * as v from "valibot";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { parse } from "../../protocol/parse.ts";
 import { isLoopback } from "../http/address.ts";
-import { BODY_MS, readBody } from "../http/body.ts";
+import { BODY_MS, limitBody, readBody } from "../http/body.ts";
 import type { AppContext, AppEnv, Refused } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import { checkOrigin, type GuardPolicy } from "./guard.ts";
@@ -51,33 +51,25 @@ export interface LoginRoutesOptions {
 export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
   const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
   const step = (path: string, act: (c: AppContext, login: Login | null) => Promise<Response>): void => {
-    app.post(
-      path,
-      bodyLimit({
-        maxSize: MAX_BODY_BYTES,
-        onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 8 KiB"), c.req.path),
-      }),
-      readBody(BODY_MS, errorResponse),
-      async (c) => {
-        c.header("Cache-Control", "no-store");
-        try {
-          return await act(c, options.login());
-        } catch (thrown) {
-          const { code } = WshError.from(thrown);
-          options.refused?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
-          throw thrown;
-        }
-      },
-    );
+    app.post(path, limitBody(MAX_BODY_BYTES, errorResponse), readBody(BODY_MS, errorResponse), async (c) => {
+      c.header("Cache-Control", "no-store");
+      try {
+        return await act(c, options.login());
+      } catch (thrown) {
+        const { code } = WshError.from(thrown);
+        options.refused?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
+        throw thrown;
+      }
+    });
   };
+  // What is right always counts: others may share the address, and codes and signatures are not to be guessed.
   const attempt = async <T>(c: AppContext, act: () => Promise<T>): Promise<T> => {
-    const address = c.env.peer ?? "unknown";
-    const wait = wrong.wait(address);
-    if (wait !== null) throw new WshError("rate_limited", "too many wrong tries", { retry_after_s: wait });
     try {
       return await act();
     } catch (thrown) {
-      if (WshError.from(thrown).code === "auth_invalid") wrong.take(address);
+      const isWrong = WshError.from(thrown).code === "auth_invalid";
+      const wait = isWrong ? wrong.take(c.env.peer ?? "unknown") : null;
+      if (wait !== null) throw new WshError("rate_limited", "too many wrong tries", { retry_after_s: wait });
       throw thrown;
     }
   };
@@ -163,7 +155,7 @@ function requireOwnUser(c: AppContext): void {
 
 async function jsonOf(c: AppContext): Promise<unknown> {
   try {
-    return await c.req.json();
+    return parseJson(await c.req.text());
   } catch {
     throw new WshError("invalid_request", "the body is not JSON");
   }

@@ -18,8 +18,10 @@ const CHALLENGE_MS = 60_000;
 export const BEARER_MS = 600_000;
 /** Limits of each at one time: many browsers at once, and little memory. */
 const MAX_CODES = 16;
-const MAX_CHALLENGES = 256;
 const MAX_BEARERS = 1_000;
+/** Characters of what makes a challenge another than the one before, and hexadecimal digits of its seal. */
+const NONCE_LENGTH = 16;
+const SEAL_LENGTH = 32;
 /** Bytes of a signature as WebCrypto makes it. */
 const SIGNATURE_BYTES = 64;
 
@@ -36,9 +38,11 @@ export interface LoginPort {
 }
 
 export class Login {
-  /** By code and challenge: when it ends. Oldest first. */
+  /** By code, and by challenge that was answered rightly: when it ends. Oldest first. */
   private readonly codes = new Map<string, number>();
-  private readonly challenges = new Map<string, { readonly device: string; readonly expires: number }>();
+  private readonly used = new Map<string, number>();
+  /** Seals challenges, so that those of this server are known again. */
+  private readonly secret = randomToken();
   private bearers: Bearer[] = [];
 
   constructor(
@@ -77,16 +81,10 @@ export class Login {
     return addDevice(this.port.instance, { kind, origin, key });
   }
 
-  /** What a browser is to sign next. @throws WshError resource_limit_reached */
+  /** What a browser is to sign next. Nothing is kept of it: who never answers costs this server nothing. */
   challenge(device: string): string {
-    const now = this.now();
-    for (const [nonce, { expires }] of this.challenges) if (expires <= now) this.challenges.delete(nonce);
-    if (this.challenges.size >= MAX_CHALLENGES) {
-      throw new WshError("resource_limit_reached", `${MAX_CHALLENGES} logins have begun and not ended`);
-    }
-    const nonce = randomToken();
-    this.challenges.set(nonce, { device, expires: now + CHALLENGE_MS });
-    return nonce;
+    const rest = `${Math.ceil(this.now() + CHALLENGE_MS).toString(36)}.${randomToken(NONCE_LENGTH)}`;
+    return `${rest}.${this.sealOf(device, rest)}`;
   }
 
   /**
@@ -100,12 +98,10 @@ export class Login {
     readonly origin: string;
   }): Promise<{ readonly token: string; readonly device: Device }> {
     const { nonce, signature, origin } = given;
-    const asked = this.challenges.get(nonce);
-    this.challenges.delete(nonce);
     const isOwn = ({ id }: Device): boolean => id === given.device;
     // A list that cannot be trusted has nobody in it, which says nothing about this one.
     const device = this.port.devices().find(isOwn) ?? devices.read(this.port.instance).find(isOwn);
-    if (device?.origin === origin && (asked?.device !== given.device || asked.expires <= this.now())) {
+    if (device?.origin === origin && !this.isOpen(given.device, nonce)) {
       throw new WshError("request_conflict", "the challenge is unknown, used or too old", {
         hint: "Ask for another one: a server that was started anew knows none of the one before.",
       });
@@ -115,12 +111,28 @@ export class Login {
         hint: "`wsh open` logs it in.",
       });
     }
+    // Of two that answer the same, one is first.
+    if (!this.isOpen(given.device, nonce)) throw new WshError("request_conflict", "the challenge was used meanwhile");
+    this.used.set(nonce, this.now() + CHALLENGE_MS);
     await noteUse(this.port.instance, device);
     const token = randomToken();
     const now = this.now();
     this.bearers = this.bearers.filter(({ expires }) => expires > now).slice(1 - MAX_BEARERS);
     this.bearers.push({ device: device.id, digest: digestToken(token), expires: now + BEARER_MS });
     return { token, device };
+  }
+
+  /** Whether the challenge is one of this server's for the device, whose time is not over, and that nobody has answered. */
+  private isOpen(device: string, nonce: string): boolean {
+    const now = this.now();
+    for (const [each, expires] of this.used) if (expires <= now) this.used.delete(each);
+    const [until = "", random = "", seal = ""] = nonce.split(".");
+    if (seal !== this.sealOf(device, `${until}.${random}`) || this.used.has(nonce)) return false;
+    return Number.parseInt(until, 36) > now;
+  }
+
+  private sealOf(device: string, rest: string): string {
+    return new Bun.CryptoHasher("sha256", this.secret).update(`${device} ${rest}`).digest("hex").slice(0, SEAL_LENGTH);
   }
 
   /** Tokens of browsers that are valid now. Runs once a request. */

@@ -9,6 +9,7 @@ import { findOperation } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { headerNames, MAX_PARTS, PART_BYTES } from "../../protocol/fleet-messages.ts";
 import { isInbox, parseRequestSubject, type RequestSubject } from "../../protocol/fleet-subjects.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { askedBy } from "../../protocol/requests.ts";
 import type { AskedOf } from "../machines/link-end.ts";
 
@@ -140,7 +141,7 @@ function requireAllowed({ operation: name, access }: RequestSubject): void {
 function bodyOf(text: string, op: string): unknown {
   let body: unknown = null;
   try {
-    body = JSON.parse(text);
+    body = parseJson(text);
   } catch {
     // What is no JSON is refused as what has another form.
   }

@@ -175,6 +175,11 @@ export class Hosts {
     await Promise.all(ids.filter((id) => this.isNew(id)).map((id) => this.open(id)));
   }
 
+  /** Nobody waits for it: where it cannot be done now (no descriptors are left), it is done later. */
+  private scanUnasked(): void {
+    this.scan().catch(() => setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref());
+  }
+
   /** Reads the registry for session processes that do not report themselves. */
   private nameByRegistry(host: Host): void {
     const entry = this.registry.entries().find(({ id }) => id === host.entry.id);
@@ -185,7 +190,7 @@ export class Hosts {
   private noticed(): void {
     this.reading ??= setTimeout(() => {
       this.reading = null;
-      void this.scan();
+      this.scanUnasked();
     }, NOTICE_MS);
     this.reading.unref();
   }
@@ -270,7 +275,7 @@ export class Hosts {
       // Of a process that is dying, the kernel still has the lock: no session has its name because of it.
       if (errorCode(error.cause) === "ECONNREFUSED") {
         this.hosts.delete(id);
-        setTimeout(() => void this.scan(), LIST_PATIENCE_MS).unref();
+        setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref();
         return;
       }
       this.nameByRegistry(host);
@@ -294,7 +299,7 @@ export class Hosts {
    */
   private retryLater(id: number): void {
     const timer = setTimeout(() => {
-      if (this.hosts.get(id)?.connection === null) void this.open(id);
+      if (this.hosts.get(id)?.connection === null) this.open(id).catch(() => this.retryLater(id));
     }, HELLO_PATIENCE_MS);
     timer.unref();
   }
@@ -305,7 +310,7 @@ export class Hosts {
     if (event.event === "moved") {
       // The process that serves the session from now on is found in the registry.
       host.isMember = true;
-      void this.scan();
+      this.scanUnasked();
       return;
     }
     if (event.event === "stale") {

@@ -4,14 +4,12 @@
  * operations (request.ts) and what `extend` mounts, all of which only admitted requests reach.
  */
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
 import type { Call } from "../../operations/call.ts";
 import { operations } from "../../operations/table.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { mountPage } from "../page/routes.ts";
 import { type AdmissionOptions, admission, allowOrigins } from "./admission.ts";
-import { BODY_MS, readBody } from "./body.ts";
+import { BODY_MS, limitBody, readBody } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { callFromHttp, errorResponse, reply } from "./request.ts";
 
@@ -70,12 +68,7 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
   if (options.guard.corsOrigins.size > 0) app.use(allowOrigins(options.guard.corsOrigins));
   options.before?.(app);
   app.use(admission(options));
-  app.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 1 MiB"), c.req.path),
-    }),
-  );
+  app.use(limitBody(MAX_BODY_BYTES, errorResponse));
   app.use(readBody(BODY_MS, errorResponse));
   for (const operation of operations) {
     for (const binding of operation.http) {

@@ -3,10 +3,37 @@
  * that sends a byte now and then would hold a request, its memory and its connection forever.
  */
 import type { Context, MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { WshError } from "../../protocol/errors.ts";
 
 /** Longest time for a body to arrive, in ms: a megabyte at 300 kbit/s. */
 export const BODY_MS = 30_000;
+
+/**
+ * Refuses a longer body.
+ * @param answer makes the response for one that is refused, or broken off
+ */
+export function limitBody(maxSize: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
+  const refuse = (c: Context): Response =>
+    answer(new WshError("payload_too_large", `the body is over ${maxSize / 1024} KiB`), c.req.path);
+  const limited = bodyLimit({ maxSize, onError: refuse });
+  return async (c, next) => {
+    let isWhole = false;
+    try {
+      return await limited(c, () => {
+        isWhole = true;
+        return next();
+      });
+    } catch (thrown) {
+      if (isWhole) throw thrown;
+      return answer(brokenBody(), c.req.path);
+    }
+  };
+}
+
+function brokenBody(): WshError {
+  return new WshError("invalid_request", "the body is broken off, or its chunks are wrong");
+}
 
 /**
  * Reads the body; later readers (`c.req.text()`, `c.req.arrayBuffer()`) get what was read here.
@@ -14,13 +41,17 @@ export const BODY_MS = 30_000;
  */
 export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   return async (c, next) => {
-    if (c.req.raw.body === null || (await comesWithin(patienceMs, c))) return next();
-    const error = new WshError(
-      "invalid_request",
-      `the body did not come within ${patienceMs} ms`,
-      { hint: "Send the whole body at once." },
-      { status: 408 },
-    );
+    const came = c.req.raw.body === null ? "whole" : await comesWithin(patienceMs, c);
+    if (came === "whole") return next();
+    const error =
+      came === "broken"
+        ? brokenBody()
+        : new WshError(
+            "invalid_request",
+            `the body did not come within ${patienceMs} ms`,
+            { hint: "Send the whole body at once." },
+            { status: 408 },
+          );
     const response = answer(error, c.req.path);
     // Later bytes belong to no request: Bun closes the connection once the answer is sent.
     response.headers.set("Connection", "close");
@@ -28,11 +59,15 @@ export function readBody(patienceMs: number, answer: (error: WshError, path: str
   };
 }
 
-async function comesWithin(patienceMs: number, c: Context): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), patienceMs);
+async function comesWithin(patienceMs: number, c: Context): Promise<"whole" | "broken" | "late"> {
+  const late = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => late.resolve("late"), patienceMs);
+  const read = c.req.arrayBuffer().then(
+    () => "whole" as const,
+    () => "broken" as const,
+  );
   try {
-    return await Promise.race([c.req.arrayBuffer().then(() => true), late.promise]);
+    return await Promise.race([read, late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -8,9 +8,16 @@ import { queryInput } from "../../operations/query-string.ts";
 import type { OperationName } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { askedBy } from "../../protocol/requests.ts";
 import { visibleLines } from "../../protocol/visible.ts";
+import { RateLimit } from "../auth/rate-limit.ts";
 import { type AppContext, actingFor } from "./context.ts";
+
+/** Lines a second on errors of our own, and characters of one: whoever finds such an error fills no disk with it. */
+const REPORTS_PER_SECOND = 1;
+const REPORT_LENGTH = 2_000;
+const reports = new RateLimit(REPORTS_PER_SECOND);
 
 /** A result that came as JSON. */
 class ResultJson {
@@ -124,7 +131,7 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
   }
   let body: unknown;
   try {
-    body = text === "" ? {} : JSON.parse(text);
+    body = text === "" ? {} : parseJson(text);
   } catch (error) {
     throw new WshError("invalid_request", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
   }
@@ -160,7 +167,10 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
  */
 export function errorResponse(thrown: unknown, path: string, isPassedOn = false): Response {
   const error = WshError.from(thrown);
-  if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));
+  if (error.code === "internal_error" && reports.take("all") === null) {
+    const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : Bun.inspect(thrown);
+    console.error(visibleLines(`internal error on ${path}: ${text}`.slice(0, REPORT_LENGTH)).replaceAll("\n", " | "));
+  }
   const { code, message, hint, ...details } = isPassedOn ? error.toBody() : error.bodyAt("http");
   const { schema, ...shown } = details;
   const body =

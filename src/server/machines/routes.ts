@@ -7,6 +7,7 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { type Asked, askedBy } from "../../protocol/requests.ts";
@@ -53,7 +54,7 @@ export class LinkRoutes {
 
   private async called(c: AppContext): Promise<Response> {
     c.env.server.timeout(c.req.raw, 0);
-    const body: unknown = await c.req.json().catch(() => null);
+    const body = jsonOf(await c.req.text());
     const machine = c.req.query("machine");
     const { end } = this.options;
     const context = contextOf(c);
@@ -89,6 +90,15 @@ export class LinkRoutes {
         return new FailedStream(WshError.from(thrown));
       }
     });
+  }
+}
+
+/** What is no JSON is refused as what has another form. */
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
   }
 }
 

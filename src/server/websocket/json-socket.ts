@@ -13,6 +13,7 @@ import { type OperationName, operations } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { parse } from "../../protocol/parse.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import type { StreamedHosts } from "../hosts/streamed-host.ts";
@@ -68,7 +69,7 @@ export function operationOf(method: string): Operation<OperationName> | undefine
 export function parseRequest(text: string): JsonRequest {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new WshError("invalid_request", `not JSON: ${error instanceof Error ? error.message : error}`);
   }

@@ -6,6 +6,7 @@ import type * as v from "valibot";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VIEW_CREDIT, type ViewMessage, ViewRequestSchema } from "../../protocol/view.ts";
@@ -205,7 +206,7 @@ function requestOf(data: string | Uint8Array): v.InferOutput<typeof ViewRequestS
   if (typeof data !== "string") throw new WshError("invalid_request", "input came before the view was opened");
   let value: unknown;
   try {
-    value = JSON.parse(data);
+    value = parseJson(data);
   } catch {
     throw new WshError("invalid_request", "a message is not JSON");
   }

@@ -1,0 +1,30 @@
+/** JSON from outside. What is nested deeper than anything here would overflow the stack of whoever walks through it later. */
+
+/** Levels of arrays and objects: an operation's input takes a few, and its envelopes a few more. */
+const MAX_DEPTH = 128;
+
+/** @throws Error when the text is not JSON, or nested too deep */
+export function parseJson(text: string): unknown {
+  if (isDeep(text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`);
+  return JSON.parse(text);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    // [ and {, ] and }
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return false;
+}
