@@ -36,7 +36,14 @@ const overlay = (spans: readonly { text: string }[] = []) => ({ x: 0, y: 0, widt
 
 describe("past the limit", () => {
   test("of sessions", async () => {
-    for (const name of ["a", "b", "c"]) await gateway.create({ name, command: "sleep 60" });
+    for (const name of ["a", "b"]) await gateway.create({ name, command: "sleep 60" });
+    // One of two finds room, and what it did is told.
+    const steps = [{ command: "sleep 0.5; echo ran" }, { command: "sleep 0.5; echo ran" }];
+    const both = await (await post("/exec", { mode: "parallel", steps })).json();
+    expect(both.steps.map(({ state }: { state: string }) => state).sort()).toEqual(["finished", "skipped"]);
+    expect(JSON.stringify(both.steps)).toContain("(max_sessions_reached)");
+    await until("its end", async () => (await (await gateway.tcp("/sessions")).json()).length === 3);
+    await gateway.create({ name: "c", command: "sleep 60" });
     const response = await post("/sessions", {});
     expect(response.status).toBe(503);
     expect(await code(response)).toBe("max_sessions_reached");

@@ -38,7 +38,8 @@ function nameOf(step: Step | undefined): string | undefined {
 function shownStep({ name, session, ...step }: StepResult, cwd: string | undefined): object {
   const named = { ...(name === undefined ? {} : { name }), ...(session === undefined ? {} : { session }) };
   if (step.state !== "skipped") return { ...named, ...withoutNothing(step, cwd) };
-  return { ...(name === undefined ? {} : { name }), state: step.state, exit_code: step.exit_code };
+  const { state, exit_code, warnings } = step;
+  return { ...(name === undefined ? {} : { name }), state, exit_code, ...(warnings === undefined ? {} : { warnings }) };
 }
 
 /** Where the output of a step is, how long it took and how much it is. */

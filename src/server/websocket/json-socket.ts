@@ -13,7 +13,6 @@ import { type OperationName, operations } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
-import { parseJson } from "../../protocol/json.ts";
 import { parse } from "../../protocol/parse.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import type { StreamedHosts } from "../hosts/streamed-host.ts";
@@ -69,11 +68,12 @@ export function operationOf(method: string): Operation<OperationName> | undefine
 export function parseRequest(text: string): JsonRequest {
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw new WshError("invalid_request", `not JSON: ${error instanceof Error ? error.message : error}`);
   }
   const { id, method, params, session } = parse(RequestSchema, value);
+  requireUsable(id);
   return { ...(id == null ? {} : { id }), method, params: params ?? {}, session: session ?? undefined };
 }
 
@@ -192,6 +192,8 @@ export abstract class JsonSocket implements WebSocketEndpoint {
         continue;
       }
       try {
+        // Before anything walks through it.
+        requireUsable(request.params);
         const special = this.special(request);
         await (special === undefined ? this.operate(request) : this.recorded(request, special));
       } catch (thrown) {

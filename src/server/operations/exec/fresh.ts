@@ -38,10 +38,30 @@ export async function execFresh(
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
   const leftMs = (): number => Math.max(0, deadline - performance.now());
-  const runStep = (step: Step, index: number, files?: StepFiles): Promise<Result> =>
-    runInOwnSession(hosts, create, input, step, leftMs(), { ...context, ...askedForStep(context, index) }, files);
+  /** Of a step's own failure; what ran before it or beside it is told as well. */
+  const failures = new Map<Result, unknown>();
+  const runStep = async (step: Step, index: number, files?: StepFiles): Promise<Result> => {
+    const asked = { ...context, ...askedForStep(context, index) };
+    try {
+      return await runInOwnSession(hosts, create, input, step, leftMs(), asked, files);
+    } catch (thrown) {
+      const { code, message } = WshError.from(thrown);
+      const isLost = lostCodes.has(code);
+      const result: Result = {
+        ...skippedStep(step, 0),
+        state: isLost ? "lost" : "skipped",
+        warnings: [`${isLost ? "whether it ran is not known" : "not run"}: ${message} (${code})`],
+      };
+      failures.set(result, thrown);
+      return result;
+    }
+  };
   const place = input.show ? await placeToShow(hosts, input, context) : null;
   const results = await runAll();
+  const [first] = results;
+  const isAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
+  // Nothing ran, or nobody waits any more.
+  if (first !== undefined && failures.has(first) && (isAllFailed || context.signal.aborted)) throw failures.get(first);
   if (input.show && place === null) warn(results, "nobody is attached to a terminal: it ran without a pane to watch");
   const last = results.at(-1);
   if (last === undefined) throw new WshError("internal_error", "exec ran no step");
@@ -95,6 +115,9 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
   return steps;
 }
 
+/** The command may have run. */
+const lostCodes: ReadonlySet<string> = new Set(["host_unavailable", "host_crashed", "outcome_unknown"]);
+
 async function inSequence(
   steps: readonly Step[],
   input: Input,
@@ -117,7 +140,8 @@ async function inSequence(
 }
 
 function skipped(step: Step, before: Result): Result {
-  return { ...skippedStep(step, before.output_cursor), session: before.session };
+  const { output_cursor, session } = before;
+  return { ...skippedStep(step, output_cursor), ...(session === undefined ? {} : { session }) };
 }
 
 async function runInOwnSession(

@@ -12,7 +12,7 @@ import { ExtendedResults } from "./extended.ts";
 const extended = new ExtendedResults();
 
 export type Input = ParsedInput<"exec.fresh">;
-export type Result = OperationOutput<"process.wait"> & { readonly session: string };
+export type Result = OperationOutput<"process.wait"> & { readonly session?: string };
 
 /**
  * Waits for the end of the step's program, or of the time.
