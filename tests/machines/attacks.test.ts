@@ -184,7 +184,7 @@ withSsh(
     const asked = exec("cut-1", 6_000);
     await cut.runsNow();
     await sshd.stop();
-    if (machines.masterPid() !== null) machines.killMaster();
+    machines.endMaster();
     expect(await asked).toMatchObject({ status: 504, body: { error: { code: "outcome_unknown", request: "cut-1" } } });
     cut.letEnd();
     await sshd.again();

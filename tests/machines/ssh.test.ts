@@ -68,7 +68,7 @@ withSsh("attach is carried on after the way was lost, and shows the screen as it
   });
 
   await sshd.stop();
-  if (machines.masterPid() !== null) machines.killMaster();
+  machines.endMaster();
   await person.sees(/m1 unreachable, \d+ s/);
   person.type("echo dropped\r");
   await far.ok("send", "dev", "--enter", "echo meanwhile");
@@ -96,7 +96,7 @@ withSsh(
     await far.shows("dev", far.env.XDG_RUNTIME_DIR ?? "");
     await near.shows(pane, far.env.XDG_RUNTIME_DIR ?? "");
     await sshd.stop();
-    if (machines.masterPid() !== null) machines.killMaster();
+    machines.endMaster();
     await near.shows(pane, "m1 unreachable");
     expect((await near.run("exec", "dev:0.0", "--", "echo still here")).stdout).toContain("still here");
     await sshd.again();
@@ -189,13 +189,13 @@ describe("what is in the way on the far machine", () => {
     expect(added.code).toBe(1);
     expect(added.stderr).toContain("there is no wsh on m1 (");
     const home = far.env.HOME ?? "";
-    expect(fs.existsSync(join(home, ".local"))).toBe(false);
+    expect(fs.existsSync(join(home, ".local/bin"))).toBe(false);
     const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);
     expect(findings.map(({ subject, state }: Record<string, string>) => [subject, state])).toEqual([
       ["ssh", "ok"],
       ["binary", "wrong"],
     ]);
-    if (machines.masterPid() !== null) machines.killMaster();
+    machines.endMaster();
     await sshd.stop();
     expect(JSON.parse((await near.run("doctor", "m1", "--json")).stdout)).toEqual([
       expect.objectContaining({
@@ -237,7 +237,7 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   await until("the session at its prompt", async () => (await listed())[0]?.state === "prompt");
   expect(await listed()).toEqual([expect.objectContaining({ name: "m1/dev", state: "prompt", server: "m1" })]);
   await sshd.stop();
-  if (machines.masterPid() !== null) machines.killMaster();
+  machines.endMaster();
   const lost = await until("the machine to be lost", async () => {
     const [session] = await listed();
     return session?.as_of === undefined ? null : session;

@@ -68,15 +68,20 @@ export class TwoMachines implements AsyncDisposable {
     return null;
   }
 
-  /** Kills the ssh master. */
+  /** Kills the ssh master, which there is. */
   killMaster(): void {
+    if (!this.endMaster()) throw new Error("there is no ssh master");
+  }
+
+  /** @returns whether there was one to kill: one may have ended by itself */
+  endMaster(): boolean {
     const pid = this.masterPid();
-    if (pid === null) throw new Error("there is no ssh master");
-    process.kill(pid, "SIGKILL");
+    if (pid !== null) process.kill(pid, "SIGKILL");
+    return pid !== null;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.masterPid() !== null) this.killMaster();
+    this.endMaster();
     await this.near[Symbol.asyncDispose]();
     await this.far[Symbol.asyncDispose]();
     await this.sshd[Symbol.asyncDispose]();
