@@ -35,7 +35,7 @@ export function absolute(path: string): string {
 /** For durations given in seconds; returns ms. */
 export function seconds(text: string): number {
   const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);
   throw new UsageError(`'${text}' is not a number of seconds`);
 }
 

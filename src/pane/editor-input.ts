@@ -33,6 +33,7 @@ export class EditorInput {
   private tail = "";
   private untouched = true;
   private lineOpen = false;
+  private entered = false;
   private at = Number.NEGATIVE_INFINITY;
 
   /** A paste has started; its end was not written, and the editor has not dropped it. */
@@ -43,6 +44,11 @@ export class EditorInput {
   /** Nothing was typed since the last command started: an empty line is then not a command's second line. */
   get isUntouched(): boolean {
     return this.untouched;
+  }
+
+  /** Enter was pressed, and neither has a command begun since nor a prompt been shown. */
+  get isEntered(): boolean {
+    return this.entered;
   }
 
   /** Something was typed since the last key that ends a line, or recalls one. For shells that report no prompts. */
@@ -76,6 +82,7 @@ export class EditorInput {
   prompt(dropsPaste: boolean): void {
     this.prompts++;
     this.atPrompt = true;
+    this.entered = false;
     if (dropsPaste && this.pasteOf !== null && this.pasteOf < this.prompts) this.pasteOf = null;
   }
 
@@ -107,12 +114,14 @@ export class EditorInput {
   private noteLine(typed: string): void {
     const last = Math.max(...LINE_ENDS.map((key) => typed.lastIndexOf(key)));
     if (last >= 0) this.lineOpen = false;
+    if (/[\r\n]/.test(typed)) this.entered = true;
     const rest = typed.slice(last + 1).replace(ANSWERS, "");
     if (/[^\x00-\x1f\x7f]|[\x10\x0e\x12\x19]/.test(rest)) this.lineOpen = true;
   }
 
   private restart(): void {
     this.lineOpen = false;
+    this.entered = false;
     this.untouched = true;
     this.tail = "";
   }

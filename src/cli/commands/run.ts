@@ -1,16 +1,33 @@
 /** `wsh run`: types a line and prints its result, when that has an end. */
 import type { Command } from "commander";
+import * as v from "valibot";
+import { codeOf } from "../../attach/outcome.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { seconds } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
+import { UNKNOWN } from "../session/exec-answers.ts";
 
 interface RunOptions {
   readonly keys?: readonly string[];
   readonly idle?: number;
   readonly timeout?: number;
+  readonly exitCode?: boolean;
   readonly json?: boolean;
 }
+
+const EndSchema = v.object({
+  exit_code: v.optional(v.nullable(v.number())),
+  signal: v.optional(v.nullable(v.string())),
+});
+
+/** What the time was over for, as far as the error holds it. */
+const SoFarSchema = v.looseObject({
+  output: v.optional(v.string()),
+  prompt: v.optional(v.string()),
+  warnings: v.optional(v.array(v.string())),
+});
 
 export function register(program: Command): void {
   program
@@ -22,10 +39,11 @@ export function register(program: Command): void {
     .option("--keys <key...>", "press keys after the text, and no Enter")
     .option("--idle <seconds>", "silence that counts as the end where nothing else tells", seconds)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
+    .option("--exit-code", "exit with the code of the shell command that ended: 125 when none did or it is not known")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, words: string[], options: RunOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
-      const result = await session.call("run", {
+      const call = session.call("run", {
         input: words.join(" "),
         submit: options.keys === undefined,
         format: "plain",
@@ -33,10 +51,28 @@ export function register(program: Command): void {
         ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),
         ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
       });
+      let late: WshError | null = null;
+      const result = await call.catch((error: unknown) => {
+        if (!(error instanceof WshError) || error.code !== "idle_timeout") throw error;
+        late = error;
+        const { hint, ...soFar } = error.details;
+        return v.parse(SoFarSchema, soFar);
+      });
       for (const warning of result.warnings ?? []) complain(warning);
-      if (options.json === true) return printJson(result);
-      const { output = "", prompt = "" } = result;
-      const lines = output === "" || output.endsWith("\n") ? output : `${output}\n`;
-      return printRendered(prompt === "" ? lines : `${lines}${prompt}\n`);
+      if (options.json === true) await printJson(result);
+      else await printRendered(textOf(result));
+      // What was printed until then, and why no more.
+      if (late !== null) throw late;
+      if (options.exitCode === true) process.exitCode = codeOfRun(result);
     });
+}
+
+function textOf({ output = "", prompt = "" }: v.InferInput<typeof SoFarSchema>): string {
+  const lines = output === "" || output.endsWith("\n") ? output : `${output}\n`;
+  return prompt === "" ? lines : `${lines}${prompt}\n`;
+}
+
+function codeOfRun(result: object): number {
+  const { exit_code = null, signal = null } = v.parse(EndSchema, result);
+  return exit_code === null && signal === null ? UNKNOWN : codeOf(exit_code, signal);
 }

@@ -173,8 +173,8 @@ export class CommandEnds {
 function outputEnd(text: TerminalText, { position, params }: ShellMark): TextPosition {
   const { line, index } = position;
   if (params?.eol === undefined) {
-    const last = text.lines(line + 1, text.lastLine()).findLast((below) => below.text !== "");
-    return { line: last?.id ?? line, index: Number.POSITIVE_INFINITY };
+    const last = text.lines(line, text.lastLine()).findLast((standing) => standing.text !== "");
+    return last === undefined ? position : { line: last.id, index: Number.POSITIVE_INFINITY };
   }
   if (index === 0) return position;
   const shown = (text.line(line) ?? "").slice(0, index).trimEnd();

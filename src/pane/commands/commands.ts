@@ -183,7 +183,8 @@ export class Commands {
     const unread = (): number | null =>
       this.shellPid === null ? null : (readTerminalReader(this.shellPid)?.unread ?? null);
     this.submits = new Submits({ clock, flags, unread, isAtPrompt: () => this.isAtPrompt });
-    this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags });
+    const isLineEntered = (): boolean => target.typed.isEntered;
+    this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags, isLineEntered });
   }
 
   /** The shell's own editor has the terminal. */

@@ -61,12 +61,27 @@ export interface RunPort extends OutputPort {
   readonly observer: StateObserver;
   /** Writes what the caller types. */
   type(input: TypedInput): Promise<void>;
+  /** A line was entered at the prompt, and nothing has begun. */
+  isLineEntered(): boolean;
 }
 
 /** Lines of an input that a shell would take as commands. */
 function commandLines(input: Uint8Array): number {
   const lines = new TextDecoder().decode(input).split(/[\r\n]/);
   return lines.slice(0, -1).filter((line) => line.trim() !== "").length;
+}
+
+/** The only line of an input; null where it has several, or none. */
+function onlyLine(input: Uint8Array): string | null {
+  const [line = "", rest] = new TextDecoder()
+    .decode(input)
+    .trim()
+    .split(/[\r\n]+/);
+  return rest === undefined && line !== "" ? line : null;
+}
+
+function squeezed(line: string): string {
+  return line.replace(/\s+/g, "");
 }
 
 /** Pending runs in one session; `chunk` notifies them of output. */
@@ -113,11 +128,12 @@ export class Runs {
     }
   }
 
-  /** A prompt that is about to be shown belongs to the command before. */
+  /** A prompt that is about to be shown, or a command that was entered, belongs to the input before. */
   private async promptShown(signal: AbortSignal | undefined): Promise<void> {
     const { log, clock } = this.port;
-    if (log.phase !== "ended" && log.phase !== "drawing") return;
-    const wait = new Wait<void>({ clock, ms: SOON_MS, signal }, () => {});
+    const isComing = log.phase === "prompt" && log.verified && this.port.isLineEntered();
+    if (!isComing && log.phase !== "ended" && log.phase !== "drawing") return;
+    const wait = new Wait<void>({ clock, ms: isComing ? COMMAND_MS : SOON_MS, signal }, () => {});
     const come = (): void => wait.end();
     wait.own(log.on({ prompt: come, started: come, exited: come }));
     await wait.promise;
@@ -140,8 +156,8 @@ class Run implements Disposable {
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
-  /** Ids of the commands that have started. */
-  private readonly started: number[] = [];
+  /** Ids of the commands that have started: of a single line, the newest, since others may have entered theirs before. */
+  private started: number[] = [];
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
   /** Since when the foreground program has been at rest without waiting for input. */
@@ -160,16 +176,20 @@ class Run implements Disposable {
     this.done = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
     this.listener = log.on({
-      started: ({ id }) => void this.started.push(id),
+      started: ({ id }) => {
+        this.started = this.lines > 1 ? [...this.started, id] : [id];
+        this.endedAt = null;
+      },
       finished: (record) => {
         this.command = record;
-        // Several lines are several commands: the end is the last one's, when the shell is at rest.
-        if (this.lines > 1) return;
+        // Several lines are several commands: the end is the last one's, when the shell is at rest. So it is where the
+        // command is, or may be, one that was entered before.
+        if (this.lines > 1 || !this.isOwn(record)) return;
         this.endedAt = clock.now();
         this.alarm.set(this.endedAt + PROMPT_MS);
       },
       prompt: () => {
-        if (this.command !== null && this.lines <= 1) this.finish("command_finished", null);
+        if (this.endedAt !== null) this.finish("command_finished", null);
       },
       exited: () => this.finish("exited", null),
     });
@@ -212,6 +232,13 @@ class Run implements Disposable {
     this.done[Symbol.dispose]();
     this.listener[Symbol.dispose]();
     this.watch?.[Symbol.dispose]();
+  }
+
+  /** Whether the input has certainly started it. */
+  private isOwn({ id, command }: CommandRecord): boolean {
+    if (!this.started.includes(id)) return false;
+    const line = onlyLine(this.request.input);
+    return line === null || command === null || squeezed(command) === squeezed(line);
   }
 
   /** Text without Enter or any other key. */

@@ -1,0 +1,38 @@
+/** `wsh run`: its own command's end and code, whatever was entered before; what came until its time was over. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { isMissing } from "../support/programs.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+let wsh: Wsh;
+beforeAll(() => {
+  wsh = new Wsh();
+  fs.writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='%% '\n");
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+describe.each(["bash", "zsh", "fish"])("in %s", (shell) => {
+  test.skipIf(isMissing(shell))("a command that was entered before is not its own", async () => {
+    await wsh.session(shell, "--shell", shell);
+    for (const before of [["sleep 0.3; sh -c 'exit 7'"], ["sleep 0.3; sh -c 'exit 7'", "sh -c 'exit 8'"]]) {
+      for (const line of before) await wsh.ok("send", shell, line, "--enter");
+      const ran = JSON.parse(await wsh.ok("run", shell, "echo MINE", "--json"));
+      expect(ran).toMatchObject({ exit_code: 0, output: "MINE", decided_by: "command_finished" });
+    }
+  });
+});
+
+test("what came until the time was over is printed; the command's code is there for who asks", async () => {
+  await wsh.session("time");
+  const late = await wsh.run("run", "time", "echo began; sleep 1.5", "--timeout", "0.5");
+  expect(late).toMatchObject({ code: 1, stdout: "began\n" });
+  const json = await wsh.run("run", "time", "--keys", "C-c", "--timeout", "5", "--json", "--idle", ".5");
+  expect(JSON.parse(json.stdout)).toMatchObject({ state: "prompt" });
+  expect((await wsh.run("run", "time", "(exit 5)", "--exit-code")).code).toBe(5);
+  expect((await wsh.run("run", "time", "(exit 5)")).code).toBe(0);
+});
