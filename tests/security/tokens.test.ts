@@ -247,6 +247,8 @@ describe("a token for one session", () => {
       return (await gateway.tcp("/mcp", { token, headers, json })).text();
     };
     const uri = (name: string): string => `wsh://sessions/${name}/screen`;
+    const listed = await ask("", "resources/list");
+    expect([listed.includes(uri("one")), listed.includes("sessions/two")]).toEqual([true, false]);
     for (const method of ["resources/subscribe", "resources/read"]) {
       const said = await ask(uri("two"), method);
       expect(said).toContain("-32602");
