@@ -385,7 +385,8 @@ async function watch(
   const stopped = !stop ? undefined : onTimeout === "kill" ? "killed" : "interrupted";
   const result = await resultOf(session, record, stopped, options);
   process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfResult(result);
-  if (json || options.report !== undefined) return await (options.report ?? printJson)(result);
+  options.report?.(result);
+  if (json) return options.report === undefined ? await printJson(result) : undefined;
   for (const warning of result.warnings ?? []) if (!said.includes(warning)) complain(warning);
   if (options.isFiltered !== true) return;
   if (result.incomplete === true) complain(incompleteText(result));
