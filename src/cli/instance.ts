@@ -24,10 +24,17 @@ export function instanceOf(command: Command): Instance {
   }
 }
 
-/** @throws WshError invalid_setting */
-export async function settingsOf(instance: Instance, flags: SettingSources["flags"] = {}): Promise<LoadedSettings> {
+/**
+ * What is wrong in the file is said, and the default used: whoever wants to get to a session that runs gets there.
+ * @throws WshError invalid_setting for a flag, and for the file where it is not `tolerant`: what starts anew
+ */
+export async function settingsOf(
+  instance: Instance,
+  flags: SettingSources["flags"] = {},
+  tolerant = true,
+): Promise<LoadedSettings> {
   const { loadSettings } = await import("../instance/settings/settings.ts");
-  const settings = loadSettings(instance, { flags, env: process.env });
+  const settings = loadSettings(instance, { flags, env: process.env, tolerant });
   settings.warnings.forEach(warn);
   return settings;
 }

@@ -107,7 +107,9 @@ async function begin(): Promise<{
   if (text === "") process.exit(0);
   const spec = v.parse(HostSpecSchema, JSON.parse(text));
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
-  const settings = loadSettings(instance, { env: process.env });
+  // A session that somebody starts here and now is refused; panes of a running one come all the same.
+  const isOfRunning = spec.starter === "server" || spec.member !== undefined || spec.restored !== undefined;
+  const settings = loadSettings(instance, { env: process.env, tolerant: isOfRunning });
   useTheme(changedLooks(settings.theme));
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
   const audit = directAudit(instance, settings.values);

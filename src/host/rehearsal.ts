@@ -39,7 +39,7 @@ const nowhere: Carrier = { write: (bytes) => bytes.length, pause() {}, resume() 
 
 export async function rehearse(): Promise<void> {
   const instance = resolveInstance({ flags: {}, env: process.env });
-  const { values: settings } = loadSettings(instance, { env: process.env });
+  const { values: settings } = loadSettings(instance, { env: process.env, tolerant: true });
   const [{ TerminalStream }] = await Promise.all([
     import("../endpoint/attach/attached-terminal.ts"),
     import("../endpoint/window-stream.ts"),

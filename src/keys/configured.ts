@@ -25,6 +25,10 @@ export type Call = Pick<Binding, "operation" | "input" | "target">;
 export interface OperationReader {
   line(line: CommandLine): Call;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
+  /** The prefix key's name, as events have it. */
+  readonly prefix?: string | undefined;
+  /** Takes what is wrong with an entry, in place of an error: the key then does what it did. */
+  fault?(message: string): void;
 }
 
 /**
@@ -40,6 +44,7 @@ export function configuredBindings(
   for (const { key, value, path, line } of entries) {
     try {
       const name = nameOf(key);
+      if (name === reader.prefix) throw new WshError("invalid_setting", "is the prefix key, which twice detaches");
       const before = lines.get(name);
       if (before !== undefined) throw new WshError("invalid_setting", `is the key of line ${before}`);
       lines.set(name, line);
@@ -47,6 +52,10 @@ export function configuredBindings(
     } catch (thrown) {
       const error = WshError.from(thrown);
       const message = `${path}:${line}: [keys] ${JSON.stringify(key)}: ${error.message}`;
+      if (reader.fault !== undefined) {
+        reader.fault(`${message}: it has no effect`);
+        continue;
+      }
       const hint = "`wsh keys` shows what keys do; docs/keys.md what can be bound.";
       throw new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
     }

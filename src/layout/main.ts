@@ -102,7 +102,7 @@ export async function runLayout(): Promise<void> {
 async function begin() {
   const spec = v.parse(LayoutSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
-  const { values: settings, ...loaded } = loadSettings(instance, { env: process.env });
+  const { values: settings, ...loaded } = loadSettings(instance, { env: process.env, tolerant: true });
   useTheme(changedLooks(loaded.theme));
   const logger = createLogger({
     level: logLevelFor("host", { values: settings, ...loaded }),

@@ -22,6 +22,7 @@ export function register(program: Command): void {
     .action(async ({ json, changed }: ConfigOptions, command: Command) => {
       const instance = instanceOf(command);
       const settings = await settingsOf(instance);
+      if (settings.isWrong) process.exitCode = 1;
       const rows = settingNames
         .map((name) => ({ name, value: settings.values[name], origin: settings.originOf(name) }))
         .filter(({ origin }) => changed !== true || origin.from !== "default");

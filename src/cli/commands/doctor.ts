@@ -58,7 +58,7 @@ async function fleetOf(instance: Instance): Promise<Finding[]> {
     import("../../cluster/fleet/creds-file.ts"),
   ]);
   // What is wrong with the settings is said by their own check.
-  const settings = await settingsOf(instance).catch(() => null);
+  const settings = await settingsOf(instance, {}, false).catch(() => null);
   if (settings === null) return [];
   const { values } = settings;
   const path = values.fleet === "" ? joinedFile(instance) : values.fleet;

@@ -207,7 +207,7 @@ function machineIn(instance: Instance, options: HistoryOptions): string | null {
     throw new UsageError(`'${session}' is on '${before}', and --server is '${server}'`);
   }
   if (named !== null && allMachines === true) throw new UsageError("give either a machine or --all-machines");
-  const { values } = loadSettings(instance, { env: process.env });
+  const { values } = loadSettings(instance, { env: process.env, tolerant: true });
   return named === localMachine || named === hostname(values.hostname) ? null : named;
 }
 
@@ -315,7 +315,7 @@ interface Places extends HistoryPlaces {
 }
 
 function placesOf(instance: Instance): Places {
-  const { values } = loadSettings(instance, { env: process.env });
+  const { values } = loadSettings(instance, { env: process.env, tolerant: true });
   const places = historyPlaces(instance);
   if (values.history === "off" && !fs.existsSync(places.journals)) {
     complain("the history is off (setting history): nothing is kept");

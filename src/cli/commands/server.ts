@@ -11,7 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import type { ViewKeys } from "../../server/options.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
-import { instanceOf, settingsOf } from "../instance.ts";
+import { instanceOf, settingsOf, warn } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` shows it. */
@@ -94,7 +94,7 @@ async function serve(
   flags: ServerFlags,
   ready: (info: Readonly<Record<string, unknown>>) => void,
 ): Promise<void> {
-  const settings = await settingsOf(instance, {
+  const given = {
     bind: flags.bind,
     max_sessions: flags.maxSessions,
     cors_origins: flags.corsOrigin,
@@ -107,7 +107,8 @@ async function serve(
     fleet: flags.fleet === undefined ? undefined : resolve(flags.fleet),
     audit: flags.audit,
     log_format: flags.logFormat,
-  });
+  };
+  const settings = await settingsOf(instance, given, false);
   const { values } = settings;
   const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
@@ -165,7 +166,7 @@ async function viewKeys(instance: Instance): Promise<ViewKeys> {
     import("../../keys/prefix.ts"),
   ]);
   const { prefix_key, mode_keys } = settings.values;
-  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings: await bindingsOf(settings) };
+  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings: await bindingsOf(settings, warn) };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

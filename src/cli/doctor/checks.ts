@@ -19,6 +19,7 @@ import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { oldBash } from "../../shell/plan.ts";
+import { bindingsOf } from "../session/bindings.ts";
 import type { Finding } from "./finding.ts";
 import { agentHooks } from "./hooks.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
@@ -127,9 +128,11 @@ function files(instance: Instance): Finding[] {
   });
 }
 
-function settings(instance: Instance): Finding[] {
+async function settings(instance: Instance): Promise<Finding[]> {
   try {
-    const { warnings } = loadSettings(instance, { env: process.env });
+    const loaded = loadSettings(instance, { env: process.env });
+    const { warnings } = loaded;
+    await bindingsOf(loaded);
     const stat = lstat(instance.configFile);
     const where = stat === null ? `no ${instance.configFile}; all defaults` : instance.configFile;
     return [ok("settings", where), ...warnings.map((text) => note("settings", text, "It has no effect."))];
@@ -178,7 +181,7 @@ function browsers(instance: Instance): Finding[] {
   const findings = [
     ok("browsers", `logged in: ${devices.read(instance).length}; links that count: ${links.length}${may}`),
   ];
-  const { public_url } = loadSettings(instance, { env: process.env }).values;
+  const { public_url } = loadSettings(instance, { env: process.env, tolerant: true }).values;
   const info = isServerAlive(instance) ? readServerInfo(instance) : null;
   if (public_url !== "" && info !== null && info.public_url !== new URL(public_url).origin) {
     const text = `the running server does not answer to public_url (${public_url})`;

@@ -7,8 +7,9 @@ import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
+import { complain } from "../print.ts";
 import { paneAround } from "./around.ts";
-import { bindingsOf } from "./bindings.ts";
+import { bindingsOf, prefixOf } from "./bindings.ts";
 
 export interface Ended {
   readonly outcome: Outcome;
@@ -39,7 +40,11 @@ export async function attachHere(
   const { there } = options;
   const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
   const { prefix_key, colours: colors, underlines, title, clipboard_command } = settings.values;
-  const prefix = parsePrefix(prefix_key);
+  const faults = [...settings.warnings];
+  const prefix =
+    settings.originOf("prefix_key").from === "flag"
+      ? parsePrefix(prefix_key)
+      : prefixOf(prefix_key, (fault) => faults.push(fault));
   const { outcome, name, terminalTakes } = await attach({
     ...options,
     ...(there === undefined ? {} : { far: { machine: there.machine, leave: leaveBy(prefix) } }),
@@ -48,13 +53,15 @@ export async function attachHere(
     around,
     prefix,
     modeKeys: settings.values.mode_keys,
-    bindings: await bindingsOf(settings),
+    bindings: await bindingsOf(settings, (fault) => faults.push(fault)),
     colors,
     underlines,
     titles: title === "on",
     copies: clipboard_command === "auto",
   });
   const called = name === null ? options.name : formatPlace({ machine: there?.machine ?? null, target: name });
+  // Behind the session's pictures, where they can be read.
+  if (terminalTakes) faults.forEach(complain);
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
 }

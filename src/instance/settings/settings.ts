@@ -1,7 +1,8 @@
 /**
  * Where a setting's value comes from: flag, else environment, else config.toml, else the table's default. Each value
  * keeps its origin, for `wsh config` and for code that treats "asked for" and "default" differently (bind). A value
- * that is wrong stops the start and says what, where and what would be right; it is never replaced by a default.
+ * that is wrong stops the start and says what, where and what would be right. Only for what runs already, and people who
+ * want to get to it, the default stands for a wrong value of the file (`tolerant`), and a warning says so.
  */
 
 import fs from "node:fs";
@@ -70,12 +71,16 @@ export interface LoadedSettings {
   readonly theme: readonly ThemeEntry[];
   /** What has no effect: the file, or what is allowed in it; one sentence each. */
   readonly warnings: readonly string[];
+  /** A default stands for what is wrong in the file. */
+  readonly isWrong: boolean;
 }
 
 export interface SettingSources {
   /** Values of command line flags by setting; undefined where the flag was not given. Text is read as the setting's. */
   readonly flags?: { readonly [K in SettingName]?: string | number | boolean | readonly string[] | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What is wrong in the file is a warning, and the default is used. */
+  readonly tolerant?: boolean;
 }
 
 /**
@@ -84,24 +89,41 @@ export interface SettingSources {
  */
 export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
   const path = instance.configFile;
-  const read = readConfig(path, instance.configNamed);
+  const faults: string[] = [];
+  const orElse: OrElse = (attempt, fallback) => {
+    try {
+      return attempt();
+    } catch (thrown) {
+      if (sources.tolerant !== true || !(thrown instanceof WshError) || thrown.details.file === undefined) throw thrown;
+      faults.push(`${thrown.message}: the default is used`);
+      return fallback;
+    }
+  };
+  const read = orElse<ReadConfig>(() => readConfig(path, instance.configNamed), { kind: "absent" });
   const config = read.kind === "text" ? read.config : null;
-  const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path);
+  const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
   const given: Partial<Record<SettingName, unknown>> = {};
   const origins = new Map<SettingName, SettingOrigin>();
   for (const name of settingNames) {
     const source = pick(name, sources, config, path);
+    if (source.origin.from === "default") continue;
+    const value = orElse(() => checkValue(name, source.value, source.origin), undefined);
+    if (value === undefined) continue;
     origins.set(name, source.origin);
-    if (source.origin.from !== "default") given[name] = checkValue(name, source.value, source.origin);
+    given[name] = value;
   }
   return {
     values: v.parse(settingsSchema, given),
     originOf: (name) => origins.get(name) ?? { from: "default" },
     keys: boundKeys(config, path),
-    theme: themeEntries(config, path),
-    warnings,
+    theme: themeEntries(config, path, orElse),
+    warnings: [...warnings, ...faults],
+    isWrong: faults.length > 0,
   };
 }
+
+/** The value of an attempt; where what is wrong is only to be said, the fallback. */
+type OrElse = <T>(attempt: () => T, fallback: T) => T;
 
 /** The looks by their roles. */
 export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, Look>> {
@@ -218,10 +240,10 @@ function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
 }
 
 /** @throws WshError invalid_setting for a role or a look that there is not */
-function themeEntries(config: ConfigText | null, path: string): ThemeEntry[] {
+function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): ThemeEntry[] {
   const table = config?.values[THEME];
   if (!isTable(table)) return [];
-  return Object.entries(table).map(([role, text]) => {
+  const entryOf = (role: string, text: unknown): ThemeEntry => {
     const line = config?.lineIn(THEME, role) ?? 1;
     const refuse = (message: string, hint: string): WshError =>
       new WshError("invalid_setting", `${path}:${line}: [theme] ${message}`, { key: role, file: path, line, hint });
@@ -230,27 +252,28 @@ function themeEntries(config: ConfigText | null, path: string): ThemeEntry[] {
     if (look === null || typeof text !== "string")
       throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists what there is.");
     return { role, text, look, origin: { from: "file", path, line } };
-  });
+  };
+  return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));
 }
 
 /** WshError for the first key that is no setting; warnings for those that have no effect yet. */
-function checkKeys(config: ConfigText | null, path: string): string[] {
-  const warnings: string[] = [];
-  for (const key of Object.keys(config?.values ?? {})) {
-    const line = config?.lineOf(key) ?? 1;
-    if (isSettingName(key)) continue;
-    if ((key === KEYS || key === THEME) && isTable(config?.values[key])) continue;
-    if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
-    const stray = strayIn(config?.values[key]);
-    if (stray !== undefined) {
-      const place = config?.lineOf(stray) ?? line;
-      const message = `${path}:${place}: ${stray} stands in the table [${key}]`;
-      const hint = "Settings stand before the first table.";
-      throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
-    }
-    if (key !== "server") warnings.push(`${path}:${line}: ${key} has no effect: there is no federation yet`);
+function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): string[] {
+  return Object.keys(config?.values ?? {}).flatMap((key) => orElse(() => checkKey(key, config, path), []));
+}
+
+function checkKey(key: string, config: ConfigText | null, path: string): string[] {
+  const line = config?.lineOf(key) ?? 1;
+  if (isSettingName(key)) return [];
+  if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
+  if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
+  const stray = strayIn(config?.values[key]);
+  if (stray !== undefined) {
+    const place = config?.lineOf(stray) ?? line;
+    const message = `${path}:${place}: ${stray} stands in the table [${key}]`;
+    const hint = "Settings stand before the first table.";
+    throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
   }
-  return warnings;
+  return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: there is no federation yet`];
 }
 
 /** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */
