@@ -8,6 +8,7 @@ import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { HostSpec, RestoredSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
+import { selfCommand } from "../instance/launch/launch.ts";
 import { installScripts, restoreScripts } from "../instance/launch/script-files.ts";
 import { writeStdinFile } from "../instance/launch/stdin-file.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
@@ -78,6 +79,8 @@ export function planOf(spec: HostSpec, instance: Instance, settings: Settings) {
   const cwd = checkRequest(request);
   prepareRuntimeDir(instance);
   const nonce = randomToken(NONCE_LENGTH);
+  const [program = null, ...fromSource] = selfCommand([]);
+  const executable = fromSource.length === 0 ? program : null;
   const environmentFor = (session: string, pane: string): Record<string, string> =>
     childEnvironment(spec.env, {
       session,
@@ -85,6 +88,7 @@ export function planOf(spec: HostSpec, instance: Instance, settings: Settings) {
       instance: instance.name,
       socket: instance.httpSocket,
       version: VERSION,
+      executable,
       overrides: create.env ?? {},
     });
   const integration = wantsIntegration(settings.shell_integration, spec.env);

@@ -12,6 +12,8 @@ export interface SessionIdentity {
   /** Path of the instance's HTTP socket. */
   readonly socket: string;
   readonly version: string;
+  /** Path of the executable `wsh`; null where it is run from its source. */
+  readonly executable: string | null;
   /** The `env` of the request. */
   readonly overrides: Readonly<Record<string, string>>;
 }
@@ -75,6 +77,8 @@ export function childEnvironment(
   env.WSH_PANE = identity.pane;
   env.WSH_SERVER_NAME = identity.instance;
   env.WSH_SOCKET = identity.socket;
+  if (identity.executable === null) delete env.WSH_BIN;
+  else env.WSH_BIN = identity.executable;
   return env;
 }
 

@@ -81,7 +81,9 @@ function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
 function noPromptDrawn(shell: ExecTarget["shell"]): WshError {
   const isFish = shell === "fish";
   const interrupted = isFish ? ", or Ctrl+C has ended its drawing" : "";
-  const message = `the shell reads its input and has drawn no prompt: the terminal may have no room for it${interrupted}`;
+  const elsewhere = shell === "bash" ? ", or its error output leads elsewhere (exec 2>FILE)" : "";
+  const why = `the terminal may have no room for it${interrupted}${elsewhere}`;
+  const message = `the shell reads its input and has drawn no prompt: ${why}`;
   const enter = isFish ? "Press Enter, make" : "Make";
   return new WshError("not_at_prompt", message, {
     hint: `${enter} the terminal larger with {resize}, or type into the shell with {run}.`,

@@ -375,6 +375,10 @@ __wsh_install() {
 }
 
 __wsh_set_up() {
+  # Startup files, a login shell's above all, may have made PATH anew.
+  if [[ ${WSH_BIN-} == */wsh ]] && ! builtin type -P wsh; then
+    PATH=${PATH:+$PATH:}${WSH_BIN%/*}
+  fi
   __wsh[number]=${HISTCMD-0}
   __wsh_wrap
   __wsh_keys
@@ -452,13 +456,17 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
   fi
   builtin set -- "$WSH_SHELL_INJECT"
   builtin unset -v WSH_SHELL_INJECT WSH_SHELL_KEY WSH_SHELL_ENV
+  # Ctrl+C leaves the user's files, as it would without us, and not this one.
+  builtin trap '__wsh[interrupted]=1; builtin return 130' INT
   # `!` keeps a failing last line from ending a shell whose own files have set errexit; PIPESTATUS has the true status.
   if [[ $1 == *login* ]]; then
     builtin set --
     if [[ -e /etc/profile ]]; then
       ! . /etc/profile
     fi
-    if [[ -e ~/.bash_profile ]]; then
+    if [[ -n ${__wsh[interrupted]-} ]]; then
+      :
+    elif [[ -e ~/.bash_profile ]]; then
       ! . ~/.bash_profile
     elif [[ -e ~/.bash_login ]]; then
       ! . ~/.bash_login
@@ -473,8 +481,11 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
   fi
   {
     __wsh[status]=${PIPESTATUS[0]}
+    builtin set -- "$(builtin trap -p INT DEBUG)"
+    [[ $1 != *__wsh* ]] || builtin trap - INT
+    [[ $1 != *DEBUG* ]] || __wsh[traced]=1
+    builtin set --
     if [[ ${__wsh_ps[0]+set} == set ]]; then
-      [[ -z $(builtin trap -p DEBUG) ]] || __wsh[traced]=1
       __wsh_install
     fi
   } >/dev/null 2>&1

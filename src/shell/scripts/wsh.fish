@@ -21,6 +21,11 @@ if status is-interactive; and not set -q __wsh_id
     end
     set -e WSH_SHELL_KEY
 
+    # Startup files, a login shell's above all, may have made PATH anew.
+    if string match -q '*/wsh' -- "$WSH_BIN"; and not command -q wsh
+        set -gx PATH $PATH (string replace -r '/[^/]*$' '' -- $WSH_BIN)
+    end
+
     function __wsh_escape --description 'Text of OSC 633;E'
         set -l text (string replace -a '\\' '\\\\' -- $argv[1] | string replace -a ';' '\\x3b' | string collect)
         set text (string replace -a \n '\\x0a' -- $text | string replace -a \t '\\x09' | string collect)

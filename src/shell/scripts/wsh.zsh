@@ -291,6 +291,10 @@ __wsh_boot() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    # Startup files, a login shell's above all, may have made PATH anew.
+    if [[ ${WSH_BIN-} == */wsh ]] && ! builtin whence -p wsh; then
+      PATH=${PATH:+$PATH:}${WSH_BIN:h}
+    fi
     __wsh_follow
     __wsh_prompt
     builtin unset -f __wsh_boot

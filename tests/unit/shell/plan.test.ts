@@ -175,6 +175,7 @@ describe("the environment of a session's program", () => {
     instance: "default",
     socket: "/s",
     version: "1.2.3",
+    executable: null,
     overrides: {},
   };
 

@@ -1,0 +1,49 @@
+/** Shells whose start went another way: Ctrl+C during their files, a PATH made anew, descriptors that lead elsewhere. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { isMissing } from "../support/programs.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+async function exec(wsh: Wsh, command: string) {
+  return JSON.parse((await wsh.run("exec", "s", "--json", "--timeout", "20", "--", command)).stdout);
+}
+
+describe.each([
+  ["bash", ".bashrc", true],
+  ["bash", ".bashrc", false],
+  ["zsh", ".zshrc", true],
+  ["fish", ".config/fish/config.fish", true],
+] as const)("%s", (shell, file, isLogin) => {
+  test.skipIf(isMissing(shell))(`is exact after Ctrl+C during its files (login: ${isLogin})`, async () => {
+    await using wsh = new Wsh({ config: `login_shell = ${isLogin}\n` });
+    const path = join(wsh.dir, "home", file);
+    fs.mkdirSync(join(path, ".."), { recursive: true });
+    fs.writeFileSync(
+      path,
+      "echo star''ting\nPATH=/usr/bin:/bin\nsleep 60\n".replace("PATH=", shell === "fish" ? "set x " : "PATH="),
+    );
+    await wsh.session("s", "--shell", shell);
+    await wsh.shows("s", "starting");
+    await wsh.ok("send", "s", "--keys", "C-c");
+    const result = await exec(wsh, "echo hi");
+    expect(result).toMatchObject({ state: "finished", exit_code: 0, output: "hi" });
+    expect(result).not.toHaveProperty("verified");
+    if (shell !== "fish") expect((await exec(wsh, "trap")).output).not.toContain("wsh");
+    const program = (await exec(wsh, "echo $WSH_BIN")).output;
+    if (program.endsWith("/wsh")) expect((await exec(wsh, "command -v wsh")).output).toEndWith("/wsh");
+  });
+});
+
+test("bash: no record is another's where its prompts go to a file, and all is exact when they are back", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  expect(await exec(wsh, "exec 2>errors")).toMatchObject({ verified: false });
+  await wsh.ok("send", "s", "echo one''more; (exit 3)", "--enter");
+  await wsh.shows("s", "onemore");
+  expect(JSON.parse(await wsh.ok("commands", "s", "--json"))).toHaveLength(1);
+  await wsh.ok("send", "s", "exec 2>/dev/tty", "--enter");
+  expect(await exec(wsh, "echo back; (exit 4)")).toMatchObject({ exit_code: 4, output: "back" });
+});
