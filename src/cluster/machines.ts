@@ -122,16 +122,28 @@ export class Machines {
     return this.link(called);
   }
 
-  /** Forgets a machine; what runs there goes on. @throws WshError machine_not_found */
+  /** Forgets a machine, and ends the ssh connection to it; what runs there goes on. @throws WshError machine_not_found */
   async remove(name: string): Promise<void> {
     if (this.isOfFleet(name)) {
       this.requireGone(name);
       this.fleet?.forget(name);
       return;
     }
+    const address = this.all.find((each) => each.name === name)?.address;
     await forgetMachine(this.options.instance, name);
     forgetKnown(this.options.instance, name);
-    void this.all;
+    if (this.all.every((each) => each.address !== address)) await this.endConnection(address);
+  }
+
+  /** Ends what a login by ssh left open to any machine that was added. */
+  async endConnections(): Promise<void> {
+    await Promise.all([...new Set(this.all.map(({ address }) => address))].map((each) => this.endConnection(each)));
+  }
+
+  private async endConnection(address: string | undefined): Promise<void> {
+    const parsed = address === undefined ? null : parseAddress(address);
+    const { instance, ssh } = this.options;
+    if (parsed?.kind === "ssh") await new SshWay(parsed, { instance, program: { ...ssh, batch: true } }).end();
   }
 
   /** Closes every link, so that the next request connects anew. */

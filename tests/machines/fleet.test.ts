@@ -123,9 +123,9 @@ test("nobody gets in without credentials or without TLS, by either port", async 
 test("invite prints one line for a shell, join writes the credentials for their owner alone", async () => {
   await using wsh = new Wsh();
   const line = await fleet.invite("observe", "bob");
-  expect(line).toMatch(/^wsh fleet join wsh-fleet-1\.[A-Za-z0-9_-]+$/);
+  expect(line).toMatch(/^PATH="\$PATH:\$HOME\/\.local\/bin" wsh fleet join wsh-fleet-1\.[A-Za-z0-9_-]+$/);
   expect(line.length).toBeLessThan(2_000);
-  const [, , , word = ""] = line.split(" ");
+  const word = line.split(" ").at(-1) ?? "";
   const joined = await wsh.runWith({ input: line }, "fleet", "join", "--file", "own.creds");
   expect(joined).toMatchObject({ code: 0 });
   expect(fs.statSync(join(wsh.dir, "own.creds")).mode & 0o777).toBe(0o600);
@@ -133,7 +133,7 @@ test("invite prints one line for a shell, join writes the credentials for their 
   expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
   expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
 
-  const [, , , other = ""] = (await fleet.invite("observe", "carol")).split(" ");
+  const other = (await fleet.invite("observe", "carol")).split(" ").at(-1) ?? "";
   expect((await wsh.run("fleet", "join", other)).stderr).toContain("is 'bob' of fleet already");
   await wsh.ok("fleet", "leave");
   expect((await wsh.run("fleet", "leave")).stderr).toContain("in no fleet");

@@ -261,6 +261,20 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   expect(await near.ok("screen", "m1/dev")).not.toContain("late");
 });
 
+withSsh("the login that stays open ends when the machine is removed, and with wsh stop", async () => {
+  await using machines = await (await TwoMachines.start()).add();
+  const { near } = machines;
+  await near.ok("new", "m1/dev");
+  expect(machines.masterPid()).not.toBeNull();
+  await near.ok("stop");
+  await until("the login to end", () => machines.masterPid() === null);
+  await near.server();
+  expect((await near.fetch("/sessions/m1%2Fdev")).status).toBe(200);
+  expect(machines.masterPid()).not.toBeNull();
+  await near.ok("servers", "remove", "m1");
+  await until("the login to end", () => machines.masterPid() === null);
+});
+
 withSsh(
   "what was sent to a server that is killed meanwhile is done once, and the next server gives its answer",
   async () => {

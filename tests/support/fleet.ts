@@ -69,7 +69,7 @@ export class TestFleet implements AsyncDisposable {
   /** An instance that has joined. */
   async join(role: FleetRole, name: string, ...more: readonly string[]): Promise<Wsh> {
     const instance = new Wsh();
-    const [, , , word = ""] = (await this.invite(role, name, ...more)).split(" ");
+    const word = (await this.invite(role, name, ...more)).split(" ").at(-1) ?? "";
     await instance.ok("fleet", "join", word);
     return instance;
   }

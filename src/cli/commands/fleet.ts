@@ -163,7 +163,8 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
   const wanted = { name, role, tags, expiresAt, wssOnly: options.wss === true };
   const credentials = await recorded(instance, "fleet.invite", wanted, () => invite(dir, wanted));
-  await print(`wsh fleet join ${packInvitation(credentials)}\n`);
+  // A login by ssh that runs one command often looks in no directory of the user's own.
+  await print(`PATH="$PATH:$HOME/.local/bin" wsh fleet join ${packInvitation(credentials)}\n`);
   const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();
   const may = role === "machine" ? `is machine '${name}'` : `may ${words[role]} as '${name}'`;
   complain(`this line is a secret: who runs it ${may}, until ${end}`);

@@ -193,7 +193,13 @@ async function restoreAll(instance: Instance): Promise<void> {
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
   const { startServer } = await import("../../instance/launch/server.ts");
   const { readServerInfo } = await import("../../instance/server-info.ts");
-  await startServer(instance, { bind: flags.bind, token: flags.token });
+  const args = flags.fleet === undefined ? [] : ["--fleet", resolve(flags.fleet)];
+  const { started } = await startServer(instance, { bind: flags.bind, token: flags.token, args });
+  if (!started && args.length > 0) {
+    throw new WshError("server_already_running", "a server runs here already: --fleet would not count", {
+      hint: "`wsh server --force --fleet FILE` takes its place.",
+    });
+  }
   const info = readServerInfo(instance);
   if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} says nothing of the server`);
   const found = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };

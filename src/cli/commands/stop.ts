@@ -19,7 +19,7 @@ const GONE_POLL_MS = 20;
 export function register(program: Command): void {
   program
     .command("stop")
-    .description("End all sessions of the instance, and its server.")
+    .description("End all sessions of the instance, its server, and its connections by ssh.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       if (isServerAlive(instance)) {
@@ -66,8 +66,17 @@ async function endSessions(instance: Instance): Promise<number> {
   await endProcesses(memberSockets(instance, null), { reason: "server_stopped" });
   await cleanStale(instance);
   await clearDeadServer(instance);
+  await endConnections(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");
   if (trouble !== undefined) throw trouble;
   return ends.length - refused.length;
+}
+
+/** Logins by ssh that stay open for the next command. */
+async function endConnections(instance: Instance): Promise<void> {
+  const { machinesStamp } = await import("../../cluster/remembered.ts");
+  if (machinesStamp(instance) === "") return;
+  const { machinesOf } = await import("../session/machines.ts");
+  await (await machinesOf(instance)).endConnections();
 }

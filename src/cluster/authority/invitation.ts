@@ -14,7 +14,7 @@ export function packInvitation(credentials: string): string {
 /** The credentials' text. @throws WshError invalid_credentials */
 export function unpackInvitation(text: string): string {
   // Mail and chat break long lines; who copies a whole command has its words, too.
-  const word = text.replace(/\s+/g, "").replace(/^wshfleetjoin/, "");
+  const word = text.replace(/\s+/g, "").replace(/^.*wshfleetjoin/, "");
   const packed = /^wsh-fleet-1\.([A-Za-z0-9_-]+)$/.exec(word)?.[1];
   if (packed === undefined) {
     throw new WshError("invalid_credentials", `this is no invitation: it would begin with ${PREFIX}`);

@@ -14,11 +14,15 @@ const MISSED_PINGS = 2;
 /** Pause before the client connects again, in ms, and what is added at random: a fleet does not come back at once. */
 const RECONNECT_MS = 250;
 const RECONNECT_JITTER_MS = 500;
-/** Pauses between tries while no server admits us, in ms. */
+/** Pauses between tries while no server is reached, in ms; the longest while none admits us: a revoked member is not back. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
+const LONGEST_REFUSED_MS = 5 * 60_000;
 /** Longest wait for a server's handshake, in ms. */
 const CONNECT_MS = 5_000;
+
+/** Most refusals that are told of while there is no connection. */
+const MAX_TOLD = 16;
 
 const encoder = new TextEncoder();
 
@@ -77,6 +81,8 @@ export class FleetConnection {
   private trouble: Error | null = null;
   /** Why the servers do not admit us; null: they did, or none was asked. */
   private refusal: Error | null = null;
+  /** What was told to be refused since there was a connection: the same is told once. */
+  private readonly told = new Set<string>();
   private readonly subscribed: { readonly subject: string; readonly handler: Handler }[] = [];
   private readonly pause = new AbortController();
 
@@ -167,23 +173,24 @@ export class FleetConnection {
       try {
         this.client ??= await import("@nats-io/transport-node");
         const nats = await connectAs(this.client, this.identity);
-        pauseMs = FIRST_PAUSE_MS;
         if (this.isOver) {
           await nats.close();
           return;
         }
+        pauseMs = FIRST_PAUSE_MS;
         this.begin(nats);
         const watching = this.watch(nats);
         const why = await nats.closed();
         this.lost(why instanceof Error ? why : new Error("the connection was closed"));
+        this.keepRefusal(why);
         await watching;
       } catch (thrown) {
         this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
         this.keepRefusal(thrown);
-        this.events.refused(this.trouble ?? new Error("no server admits us"), null);
+        this.tell(this.trouble ?? new Error("no server admits us"));
       }
       if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+      pauseMs = Math.min(this.refusal === null ? LONGEST_PAUSE_MS : LONGEST_REFUSED_MS, pauseMs * 2);
     }
   }
 
@@ -197,14 +204,21 @@ export class FleetConnection {
     this.isOpen = true;
     this.trouble = null;
     this.refusal = null;
+    this.told.clear();
     this.events.up();
+  }
+
+  private tell(error: Error): void {
+    if (this.told.has(error.message) || this.told.size === MAX_TOLD) return;
+    this.told.add(error.message);
+    this.events.refused(error, null);
   }
 
   private attach(subject: string, handler: Handler): void {
     this.nats?.subscribe(subject, {
       callback: (error, message) => {
         if (error === null) handler(incoming(message));
-        else this.events.refused(error, null);
+        else this.tell(error);
       },
     });
   }
@@ -218,7 +232,9 @@ export class FleetConnection {
       this.lost(new Error("the connection is lost"));
     else if (status.type === "error") {
       this.keepRefusal(status.error);
-      this.events.refused(status.error, unsentSubject(this.client, status.error));
+      const subject = unsentSubject(this.client, status.error);
+      if (subject === null) this.tell(status.error);
+      else this.events.refused(status.error, subject);
     } else if (status.type === "reconnect" && !this.isOpen && !this.isOver) this.opened();
   }
 
@@ -256,7 +272,8 @@ export async function connectAs(client: Client, identity: FleetIdentity): Promis
     reconnectJitter: RECONNECT_JITTER_MS,
     reconnectJitterTLS: RECONNECT_JITTER_MS,
     maxReconnectAttempts: -1,
-    ignoreAuthErrorAbort: true,
+    // Refused twice, it ends: tries go on with our own pauses, and not four times a second.
+    ignoreAuthErrorAbort: false,
     noAsyncTraces: true,
     timeout: CONNECT_MS,
   };

@@ -1,5 +1,6 @@
 /** Where a link over ssh keeps its sockets and its lock: in the instance's runtime directory, by a digest of the address. */
-import { join } from "node:path";
+import fs from "node:fs";
+import { dirname, join } from "node:path";
 import { ensureOwnDir, ownUid } from "../../instance/owned-files.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 
@@ -29,4 +30,11 @@ export function sshPlaces({ runtimeDir }: Instance, key: string): SshPlaces {
   ensureOwnDir(dir);
   const of = (end: string): string => join(dir, `${digest}.${end}`);
   return { control: of("c"), forwarded: of("s"), lock: of("lock"), relay: of(`${process.pid}.p`) };
+}
+
+/** Sockets of the stdio fallback to the same machine, of any process. */
+export function relaysOf(control: string): string[] {
+  const stem = control.slice(0, -"c".length);
+  const all = fs.readdirSync(dirname(control)).map((name) => join(dirname(control), name));
+  return all.filter((path) => path.startsWith(stem) && path.endsWith(".p"));
 }

@@ -15,7 +15,7 @@ import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Way } from "../way.ts";
 import { ensureScript, forwardArgs, masterArgs, runArgs, type SshProgram, said } from "./command.ts";
-import { type SshPlaces, sshPlaces } from "./places.ts";
+import { relaysOf, type SshPlaces, sshPlaces } from "./places.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 
@@ -79,11 +79,12 @@ export class SshWay implements Way {
     this.base = null;
   }
 
-  /** Ends the master, and with it everything over it. */
+  /** Ends the master, and with it everything over it. What cannot be ended ends by itself, hours later. */
   async end(): Promise<void> {
     await this.close();
-    await runSsh(this.masterArgs("exit"), { timeoutMs: MASTER_MS });
-    fs.rmSync(this.places.forwarded, { force: true });
+    const { control, forwarded } = this.places;
+    if (fs.existsSync(control)) await runSsh(this.masterArgs("exit"), { timeoutMs: MASTER_MS }).catch(() => {});
+    for (const path of [control, forwarded, ...relaysOf(control)]) fs.rmSync(path, { force: true });
   }
 
   /** Runs a script there. @throws WshError machine_unreachable with what ssh said */
