@@ -174,10 +174,11 @@ export class HotWindow {
     const { buffer } = this;
     let end = buffer.length;
     while (end > buffer.baseY && usedCells(storedRow(buffer, end - 1)) === 0) end--;
-    this.pack(end);
+    this.move(end);
     this.boundary = buffer.baseY;
     this.stale = buffer.baseY;
     this.seen.row = -1;
+    this.trim();
   }
 
   /** Moves the rows above the cursor to history: lines not shown yet will push them out and follow them there. */
@@ -353,8 +354,15 @@ export class HotWindow {
     this.markerRow = buffer.baseY - 1;
   }
 
-  /** Moves the rows up to `until` into history. Runs once per row of a flood. */
+  /** Moves the rows up to `until` into history. */
   private pack(until: number): void {
+    if (this.boundary >= until) return;
+    this.move(until);
+    this.trim();
+  }
+
+  /** Runs once per row of a flood. */
+  private move(until: number): void {
     const { buffer, builder, history } = this;
     if (this.boundary >= until) return;
     let row = storedRow(buffer, this.boundary);
@@ -377,7 +385,6 @@ export class HotWindow {
       }
       row = next ?? row;
     }
-    this.trim();
   }
 
   /** Takes the rows that the emulator still holds back out of history. */
