@@ -77,6 +77,8 @@ test(
     /** A round of everything that a session does. */
     const round = async (): Promise<void> => {
       rounds++;
+      // What was typed in the round before has printed its line, and the prompt comes behind it.
+      await until("the prompt", async () => (await (await wsh.fetch("/sessions/s/status")).json()).state === "prompt");
       expect(await wsh.run("exec", "s", "--", "seq 1 20000; (exit 6)")).toMatchObject({ code: 6 });
       expect((await wsh.fetch("/sessions/s/screen?format=styled")).status).toBe(200);
       expect((await wsh.fetch("/sessions/s/scrollback?limit=1000")).status).toBe(200);

@@ -30,11 +30,11 @@ for (const isSplit of [false, true]) {
     await http.post("/sessions/dev/panel", {
       position: "bottom",
       height: 2,
-      spans: [{ text: "panel" }],
+      spans: [{ text: "remains" }],
       persist: true,
     });
     await http.post("/sessions/dev/panel", { position: "top", height: 1, spans: [{ text: "goes" }] });
-    await until("them to be written", () => ["stays", "panel"].every((text) => keptOf(wsh, isSplit).includes(text)));
+    await until("them to be written", () => ["stays", "remains"].every((text) => keptOf(wsh, isSplit).includes(text)));
     expect(keptOf(wsh, isSplit)).not.toContain("goes");
     await until("a pane to be written", () => stored(wsh) !== null);
     const { body: overlay } = await http.get(`/sessions/dev/overlay/${(made.body as { id: string }).id}`);
@@ -44,7 +44,7 @@ for (const isSplit of [false, true]) {
     await wsh.ok("restore", "dev");
     expect((await http.get("/sessions/dev/overlay")).body).toEqual([overlay]);
     expect((await http.get("/sessions/dev/panel")).body).toMatchObject([
-      { position: "bottom", height: 2, persist: true, visible: true, spans: [{ text: "panel" }] },
+      { position: "bottom", height: 2, persist: true, visible: true, spans: [{ text: "remains" }] },
     ]);
     // The panel has its rows again.
     const [info] = (await http.get("/sessions")).body as { windows: { panes: { rows: number }[] }[] }[];
@@ -56,7 +56,7 @@ for (const isSplit of [false, true]) {
     });
     await until(
       "it to be forgotten",
-      () => keptOf(wsh, isSplit).includes("panel") && !keptOf(wsh, isSplit).includes("stays"),
+      () => keptOf(wsh, isSplit).includes("remains") && !keptOf(wsh, isSplit).includes("stays"),
     );
   });
 }
