@@ -1,5 +1,6 @@
 /** One result, with the same doubts, whatever a command is run over: the command line, HTTP, WebSocket and MCP. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fs from "node:fs";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
@@ -185,7 +186,8 @@ describe.each(cases.map((each) => [each.name, each] as const))(
       const waits: Fields[] = [];
       for (const [n, way] of ways.entries()) {
         const session = `s${n}`;
-        await mcp.ok("exec", session, "--", `rm -f begun typed; printf '\\033[?1049l'; cd ${mcp.dir}`);
+        for (const sign of ["begun", "typed"]) fs.rmSync(`${mcp.dir}/${sign}`, { force: true });
+        await mcp.ok("exec", session, "--", `printf '\\033[?1049l'; cd ${mcp.dir}`);
         const running = way.exec(session, command, more);
         if (typed !== undefined) {
           await until("it to begin", () => Bun.file(`${mcp.dir}/begun`).exists());
