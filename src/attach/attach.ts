@@ -332,9 +332,10 @@ class Client {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private learned({ colors, depth, widths, keyboardFlags = 0 }: Answers): void {
-    this.terminal.keyboardFlags = keyboardFlags;
-    if (colors !== undefined) this.tell("host.colors", colors);
+  private learned({ colors, depth, widths, keyboardFlags }: Answers): void {
+    this.terminal.keyboardFlags = keyboardFlags ?? 0;
+    const kitty = keyboardFlags !== undefined;
+    if (colors !== undefined || kitty) this.tell("host.colors", { ...colors, kitty });
     const auto = this.options.colors === "auto" && depth !== undefined;
     this.view.learn({ ...(auto ? { colors: depth } : {}), ...(widths === undefined ? {} : { widths }) });
   }

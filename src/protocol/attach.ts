@@ -167,10 +167,14 @@ export const FocusSchema = v.object({ on: v.boolean() });
 export const HelpSchema = v.object({ shown: v.boolean() });
 
 const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
-const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
+export const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
 
-/** The terminal's answer about its colours, passed on to programs that ask the session. */
-export const TerminalColorsSchema = v.object({ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema });
+/** The terminal's answers about its colours and keyboard, passed on to programs that ask the session. */
+export const TerminalColorsSchema = v.object({
+  ...{ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema },
+  /** It has kitty's keyboard protocol. */
+  kitty: v.optional(v.boolean()),
+});
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 
 /**

@@ -4,6 +4,7 @@
  * session has taken from this client is never typed again, over whichever connection it comes.
  */
 import * as v from "valibot";
+import { RgbSchema } from "./attach.ts";
 import { FrameUpdateSchema } from "./frame-codec.ts";
 import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
 import { SideSchema } from "./size.ts";
@@ -39,6 +40,7 @@ export const ViewRequestSchema = v.variant("type", [
   v.object({ type: v.literal("focus"), on: v.boolean() }),
   v.object({ type: v.literal("release") }),
   v.object({ type: v.literal("ping") }),
+  v.object({ type: v.literal("colors"), foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema }),
 ]);
 export type ViewRequest = v.InferInput<typeof ViewRequestSchema>;
 

@@ -17,7 +17,7 @@ import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { PromptRows } from "./prompt-rows.ts";
-import { QueryResponder } from "./queries.ts";
+import { QueryResponder, schemeReport } from "./queries.ts";
 import { LinkTable } from "./rows/hyperlinks.ts";
 import { addWidths } from "./widths.ts";
 
@@ -111,6 +111,13 @@ export class Emulator {
 
   get cols(): number {
     return this.parts.terminal.cols;
+  }
+
+  /** Programs that asked for it (mode 2031) are told of another colour scheme. */
+  setProfile(profile: TerminalProfile): void {
+    const isOther = profile.scheme !== this.profile.scheme;
+    this.profile = profile;
+    if (isOther && this.modes.modes.schemeUpdates) this.sink.reply(encoder.encode(schemeReport(profile)));
   }
 
   get modes(): ModeTracker {

@@ -163,7 +163,7 @@ export class TerminalModel {
 
   /** From now on answers describe another client's terminal. */
   setProfile(profile: TerminalProfile): void {
-    this.emulator.profile = profile;
+    this.emulator.setProfile(profile);
   }
 
   /**

@@ -11,8 +11,10 @@ export interface TerminalProfile {
   readonly cursor: Rgb;
   /** Known colours of the palette; xterm's replace the rest. */
   readonly palette?: readonly (Rgb | undefined)[];
-  /** Pixels of one cell; absent means that pixel sizes are not reported. */
+  /** Pixels of one cell. */
   readonly cell?: { readonly width: number; readonly height: number };
+  /** The person's terminal has kitty's keyboard protocol. */
+  readonly kitty?: boolean;
 }
 
 export const defaultProfile: TerminalProfile = {
@@ -21,16 +23,21 @@ export const defaultProfile: TerminalProfile = {
   foreground: { r: 0xd0, g: 0xd0, b: 0xd0 },
   background: { r: 0x10, g: 0x10, b: 0x10 },
   cursor: { r: 0xd0, g: 0xd0, b: 0xd0 },
+  // Nobody's in particular: programs use them for the ratio of rows to columns.
+  cell: { width: 8, height: 16 },
 };
 
 /** The profile with colours that a terminal reported; a light background makes the scheme light. */
 export function withColors(
   profile: TerminalProfile,
-  told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined },
+  told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined } & {
+    readonly kitty?: boolean | undefined;
+  },
 ): TerminalProfile {
   const background = told.background ?? profile.background;
   return {
     ...profile,
+    kitty: told.kitty ?? false,
     scheme: isLight(background) ? "light" : "dark",
     foreground: told.foreground ?? profile.foreground,
     background,

@@ -4,7 +4,7 @@
  * xterm answers DA1, DA2, DSR and DECRQM itself; this adds the rest from the profile, and reports the cursor's place as
  * a program counts it: from the margin in origin mode, in the last column while a wrap is pending. An answer never
  * carries text that the program chose: titles, answerback and the clipboard stay unread (they would be typed). The kitty
- * keyboard query and unknown capabilities stay unanswered or are denied.
+ * keyboard query is answered where the person's terminal has that protocol; unknown capabilities are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";
@@ -43,6 +43,11 @@ const RESET = 2;
 const NEVER = 4;
 /** The number of a macro whose checksum is requested is repeated: more digits are no such number. */
 const MAX_MACRO = 999;
+
+/** DSR 997: the colour scheme. */
+export function schemeReport({ scheme }: TerminalProfile): string {
+  return `\x1b[?997;${scheme === "dark" ? 1 : 2}n`;
+}
 
 export class QueryResponder {
   private readonly hooks: IDisposable[] = [];
@@ -89,9 +94,13 @@ export class QueryResponder {
       parser.registerCsiHandler({ final: "n" }, (params) => params[0] === 6 && say(`\x1b[${this.place()}R`)),
       parser.registerCsiHandler({ prefix: "?", final: "n" }, (params) => {
         if (params[0] === 6) return say(`\x1b[?${this.place()}R`);
-        if (params[0] === 996) return say(`\x1b[?997;${this.profile().scheme === "dark" ? 1 : 2}n`);
+        if (params[0] === 996) return say(schemeReport(this.profile()));
         return this.deviceStatus(params);
       }),
+      parser.registerCsiHandler(
+        { prefix: "?", final: "u" },
+        () => this.profile().kitty === true && say(`\x1b[?${this.modes.modes.kittyFlags}u`),
+      ),
       parser.registerCsiHandler({ intermediates: '"', final: "p" }, ([level]) => {
         if (typeof level === "number" && level >= LOWEST_LEVEL && level <= HIGHEST_LEVEL) this.level = level;
         return true;

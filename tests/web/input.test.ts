@@ -274,3 +274,29 @@ browserTest("a dialog has the keys as soon as it is there: what is typed then is
   await page.waitForSelector("body[data-dialog]");
   expect(await page.evaluate(() => document.body.dataset.dialog)).toBe("true true");
 });
+
+browserTest("programs are told the page's own background, and that it has kitty's keyboard protocol", async () => {
+  const file = `${gateway.dir}/told.bytes`;
+  const ask = String.raw`printf "\033]11;?\033\\\\\033[?996n\033[?u"`;
+  await gateway.create({
+    name: "told",
+    command: `/bin/sh -c 'stty raw -echo; printf ready; head -c 1 >/dev/null; ${ask}; exec cat > ${file}'`,
+  });
+  const { page, shows } = await open(browser, gateway, "told");
+  await shows("ready");
+  const ground = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--ground"));
+  const [r, g, b] = [1, 3, 5].map((at) =>
+    ground
+      .trim()
+      .slice(at, at + 2)
+      .repeat(2),
+  );
+  await page.keyboard.press("a");
+  const wanted = `\x1b]11;rgb:${r}/${g}/${b}\x1b\\\x1b[?997;2n\x1b[?0u`;
+  const read = (): Promise<string> =>
+    Bun.file(file)
+      .text()
+      .catch(() => "");
+  await until("the answers", async () => (await read()).endsWith("u"));
+  expect(await read()).toBe(wanted);
+});

@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
-import { type Attach, type AttachEvent, AttachEventSchema } from "../../protocol/attach.ts";
+import { type Attach, type AttachEvent, AttachEventSchema, type TerminalColors } from "../../protocol/attach.ts";
 import { REPLACED_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -98,6 +98,11 @@ export class ViewFeed {
 
   focus(on: boolean): void {
     this.tell("host.focus", { on });
+  }
+
+  /** What programs are told of the page, which encodes keys in kitty's protocol too. */
+  colors(colors: TerminalColors): void {
+    this.tell("host.colors", { ...colors, kitty: true });
   }
 
   /** The person takes the keyboard back. */

@@ -162,6 +162,11 @@ export class ViewSocket implements WebSocketEndpoint {
       case "focus":
         feed.focus(request.on);
         return;
+      case "colors": {
+        const { type, ...colors } = request;
+        feed.colors(colors);
+        return;
+      }
       case "ping":
         this.tell({ type: "pong" });
         return;

@@ -122,6 +122,11 @@ export class ViewSocket {
     if (this.isOpen) this.tell({ type: "focus", on });
   }
 
+  /** What programs that ask for the terminal's colours are told. */
+  colors(colors: Omit<Extract<ViewRequest, { type: "colors" }>, "type">): void {
+    if (this.isOpen) this.tell({ type: "colors", ...colors });
+  }
+
   /** Takes the keyboard back from who holds it. */
   release(): void {
     if (this.isOpen) this.tell({ type: "release" });

@@ -1,9 +1,10 @@
 /** Everything that the palette offers: sessions, windows, what the page does, and every operation of the server. */
 
+import type { Open } from "./open.ts";
 import { stateOf } from "./session-words.ts";
 import { sessions } from "./sessions.ts";
 import { change, changeFontSize, settings } from "./settings.ts";
-import type { Open, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 export interface Action {
   readonly name: string;

@@ -3,11 +3,12 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import type { Open } from "./open.ts";
 import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 import { tellError } from "./toasts.ts";
-import type { Open, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;

@@ -33,6 +33,8 @@ export interface TilePort {
   /** A key of the page itself. */
   pageKey(event: KeyboardEvent, tile: Tile): boolean;
   focused(tile: Tile): void;
+  /** Whether it is shown elsewhere, too. */
+  isShared(session: string): boolean;
   /** Whether the person gets notices while the page is out of sight. */
   isReachable(): boolean;
 }
@@ -69,6 +71,7 @@ export class Tile {
       size: (rows, cols) => this.sized(rows, cols),
       focus: (on) => {
         this.view?.focus(on);
+        if (on) this.tellColors();
         if (on) port.focused(this);
       },
       mayPaste: (text) => port.mayPaste(text),
@@ -127,6 +130,14 @@ export class Tile {
     this.view?.after(call);
   }
 
+  /** Programs are told the page's colours, unless a terminal or another page shows the session, too. */
+  tellColors(): void {
+    if (this.port.isShared(this.session)) return;
+    const [background, foreground] = ["--ground", "--text"].map(themeColor);
+    if (background === undefined || foreground === undefined) return;
+    this.view?.colors({ background, foreground, cursor: foreground });
+  }
+
   dropHeld(): void {
     this.view?.dropHeld();
   }
@@ -144,7 +155,10 @@ export class Tile {
       state: (state, why) => {
         this.state.value = state;
         this.why.value = why;
-        if (state === "live") void this.follow(this.terminal.panes);
+        if (state === "live") {
+          this.tellColors();
+          void this.follow(this.terminal.panes);
+        }
       },
       held: (bytes) => {
         this.held.value = bytes;
@@ -240,6 +254,14 @@ export class Tile {
       }),
     );
   }
+}
+
+/** A colour of the page's theme, written `#rrggbb`. */
+function themeColor(name: string): { r: number; g: number; b: number } | undefined {
+  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  if (!/^#[0-9a-f]{6}$/i.test(value)) return undefined;
+  const at = (from: number): number => Number.parseInt(value.slice(from, from + 2), 16);
+  return { r: at(1), g: at(3), b: at(5) };
 }
 
 function markOf(record: CommandRecord): CommandMark {

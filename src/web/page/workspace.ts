@@ -11,6 +11,7 @@ import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
+import type { Open } from "./open.ts";
 import { needing, SessionList, sessions, type Told } from "./sessions.ts";
 import { settings } from "./settings.ts";
 import { Tile } from "./tile.ts";
@@ -20,24 +21,6 @@ import { tellError, toast } from "./toasts.ts";
 const UNDO_MS = 5_000;
 /** Most terminals side by side: more cannot be read. */
 export const MAX_TILES = 6;
-
-/** What is open above the terminals. */
-export type Open =
-  | { readonly kind: "palette"; readonly query: string }
-  | { readonly kind: "settings" }
-  | { readonly kind: "keys" }
-  | { readonly kind: "new" }
-  | { readonly kind: "rename"; readonly session: SessionInfo }
-  | { readonly kind: "tags"; readonly session: SessionInfo }
-  | { readonly kind: "paste"; readonly text: string; readonly decide: (yes: boolean) => void }
-  | {
-      readonly kind: "confirm";
-      readonly question: string;
-      readonly detail: string;
-      readonly action: string;
-      readonly run: () => void;
-    }
-  | { readonly kind: "operation"; readonly name: string };
 
 export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
@@ -91,6 +74,14 @@ export class Workspace {
       document.title = waiting === 0 ? "wsh" : `(${waiting}) wsh`;
     });
     void document.fonts.ready.then(() => this.restyle());
+    const recolored = (): void => {
+      for (const tile of this.tiles.peek()) tile.tellColors();
+    };
+    effect(() => {
+      void settings.value.theme;
+      requestAnimationFrame(recolored);
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolored);
     addEventListener("hashchange", () => this.goToAddress());
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());
@@ -243,6 +234,8 @@ export class Workspace {
         }),
       copied: (text) => void this.copy(text),
       pageKey: (event, tile) => this.pageKey(event, tile),
+      isShared: (session) =>
+        (sessions.peek().find(({ id, name }) => id === session || name === session)?.attached ?? 0) > 1,
       isReachable: () => this.notices.isOn,
       focused: (tile) => {
         if (this.active.peek() !== tile) {

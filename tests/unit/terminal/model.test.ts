@@ -1,7 +1,7 @@
 /** The terminal model: what a program prints, as everything else in wsh sees it. */
 import { describe, expect, test } from "bun:test";
 import { type Chunk, type Mark, TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
-import { defaultProfile } from "../../../src/terminal/profile.ts";
+import { defaultProfile, withColors } from "../../../src/terminal/profile.ts";
 
 interface Recorded {
   replies: string;
@@ -88,6 +88,18 @@ describe("a screen", () => {
 });
 
 describe("queries", () => {
+  test("kitty's keyboard protocol is there where the person's terminal has it; another colour scheme is told", async () => {
+    const { terminal, seen, print } = open(2, 20);
+    await print("\x1b[?u\x1b[>5u");
+    expect(seen.replies).toBe("");
+    const colors = { background: { r: 250, g: 250, b: 250 }, kitty: true };
+    terminal.setProfile(withColors(terminal.profile, colors));
+    expect(seen.replies).toBe("");
+    await print("\x1b[?u\x1b[?2031h\x1b[16t");
+    terminal.setProfile(withColors(terminal.profile, { background: { r: 0, g: 0, b: 0 } }));
+    expect(seen.replies).toBe("\x1b[?5u\x1b[6;16;8t\x1b[?997;1n");
+  });
+
   test("DECRQM says what is true of synchronized output, clusters and colour schemes, and knows no size reports", async () => {
     const { seen, print } = open(2, 20);
     const asked = "\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b[?2048$p";

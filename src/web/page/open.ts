@@ -1,0 +1,19 @@
+import type { SessionInfo } from "../../protocol/session.ts";
+
+/** What is open above the terminals. */
+export type Open =
+  | { readonly kind: "palette"; readonly query: string }
+  | { readonly kind: "settings" }
+  | { readonly kind: "keys" }
+  | { readonly kind: "new" }
+  | { readonly kind: "rename"; readonly session: SessionInfo }
+  | { readonly kind: "tags"; readonly session: SessionInfo }
+  | { readonly kind: "paste"; readonly text: string; readonly decide: (yes: boolean) => void }
+  | {
+      readonly kind: "confirm";
+      readonly question: string;
+      readonly detail: string;
+      readonly action: string;
+      readonly run: () => void;
+    }
+  | { readonly kind: "operation"; readonly name: string };
