@@ -90,7 +90,7 @@ export class PaneView {
     const shift = isOther ? 0 : this.shiftOf(lines, cells);
     if (shift !== 0) {
       const selected = selectionIn(this.element);
-      if (shift === "jump") this.jumped(selected !== null);
+      if (shift === "jump" || shift > this.lastUsed()) this.jumped(selected !== null);
       else this.moveUp(shift);
       selected?.restore();
     }
@@ -206,6 +206,14 @@ export class PaneView {
   /** The rows of a logical line that are mounted. */
   rowsOf(line: number): ShownRow[] {
     return [...this.history.rowsOf(line), ...this.rows.filter((row) => row.line === line)];
+  }
+
+  /**
+   * Index of the last row with text, where the program writes as a rule: once it has left the screen, what it has become
+   * meanwhile was in no picture.
+   */
+  private lastUsed(): number {
+    return this.rows.findLastIndex(({ element }) => element.textContent?.trim() !== "");
   }
 
   private moveUp(count: number): void {
