@@ -346,6 +346,7 @@ test("every message of every stream, by who only looks, changes nothing", async 
     open: { client: "looker-one", rows: 7, cols: 30, size: "fit" },
     size: { rows: 5, cols: 20, size: "fit" },
     ...{ shown: { n: 9 }, focus: { on: true }, release: {}, ping: {} },
+    colors: { background: { r: 1, g: 2, b: 3 } },
   };
   const names = ViewRequestSchema.options.map(({ entries }) => entries.type.literal);
   expect(Object.keys(views)).toEqual(names);
