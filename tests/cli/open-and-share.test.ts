@@ -81,9 +81,9 @@ describe("wsh share", () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  async function share(...args: readonly string[]): Promise<{ id: string; address: string; token: string }> {
+  async function share(...args: readonly string[]): Promise<{ id: string; address: string; code: string }> {
     const { id, address } = JSON.parse(await gateway.ok("share", ...args, "--json"));
-    return { id, address, token: new URLSearchParams(new URL(address).hash.slice(1)).get("s") ?? "" };
+    return { id, address, code: new URLSearchParams(new URL(address).hash.slice(1)).get("s") ?? "" };
   }
 
   async function view(session: string, token: string, open: object = {}): Promise<TestView> {
@@ -94,8 +94,10 @@ describe("wsh share", () => {
     await gateway.create({ name: "shared" });
     await gateway.create({ name: "mine" });
     await gateway.shows("shared", "$");
-    const { id, address, token } = await share("shared");
+    const { id, address, code } = await share("shared");
     expect(address).toStartWith("https://box.example.net/#s=");
+    expect(await gateway.ok("share", "--list")).toContain("not opened yet");
+    const token = await Browser.guest(gateway, code);
     const guest = await view("shared", token, { rows: 9, cols: 30, name: "Anna" });
     await guest.shows("$");
     expect(guest.opened.access).toBe("observe");
@@ -123,12 +125,40 @@ describe("wsh share", () => {
     expect((await gateway.run("share", "--revoke", id)).stderr).toContain("no link");
   });
 
+  test("carries a code that registers one browser, and opens nothing itself", async () => {
+    await gateway.create({ name: "once" });
+    const { id, code } = await share("once");
+    const asBearer = async (): Promise<number> => (await gateway.tcp("/sessions/once", { token: code })).status;
+    expect(await asBearer()).toBe(403);
+    const first = await Browser.create(gateway);
+    expect((await first.register(code)).status).toBe(201);
+    const { device } = first;
+    const second = await (await Browser.create(gateway)).register(code);
+    expect([second.status, (await second.json()).error.message]).toEqual([403, expect.stringContaining("one")]);
+    // The browser that was first goes on, also with the link; on another origin its key counts for nothing.
+    expect((await first.register(code)).status).toBe(201);
+    expect(first.device).toBe(device);
+    expect((await first.at(gateway.origin).register(code)).status).toBe(403);
+    expect((await first.at(gateway.origin).session()).status).toBe(403);
+    const token = await first.login();
+    const me = await (await gateway.tcp("/auth/me", { token })).json();
+    expect(me).toMatchObject({ name: id, access: "observe", session: expect.stringMatching(/^@s/) });
+    expect(await asBearer()).toBe(403);
+    expect(await gateway.ok("token", "list", "--json")).not.toContain('"key"');
+    // A guest that logs in again and again ends its own bearers.
+    for (let count = 0; count < 16; count++) await first.login();
+    expect((await gateway.tcp("/sessions/once", { token })).status).toBe(403);
+    await gateway.ok("share", "--revoke", id);
+    expect((await first.session()).status).toBe(403);
+    expect((await first.register(code)).status).toBe(403);
+  });
+
   test("lets who has the link type, with --write, and says what that means", async () => {
     await gateway.create({ name: "together" });
     await gateway.shows("together", "$");
     const { stdout, stderr } = await gateway.run("share", "together", "--write");
     expect(stderr).toContain("types as you");
-    const token = stdout.trim().split("#s=")[1] ?? "";
+    const token = await Browser.guest(gateway, stdout.trim().split("#s=")[1] ?? "");
     const guest = await view("together", token, { rows: 9, cols: 30 });
     guest.type("stty size\r");
     await guest.shows("\n24 80\n");
@@ -141,7 +171,8 @@ describe("wsh share", () => {
   test("ends by itself, and what was opened with it", async () => {
     await gateway.create({ name: "brief" });
     const { token, guest, expires_at } = await givenTime("the guest", async (ms) => {
-      const { token } = await share("brief", "--expires", `${Math.ceil(ms / 1_000) + 1}s`);
+      const { code } = await share("brief", "--expires", `${Math.ceil(ms / 1_000) + 1}s`);
+      const token = await Browser.guest(gateway, code).catch(() => "none");
       const guest = await view("brief", token).catch(() => null);
       const { expires_at } = await (await gateway.tcp("/auth/me", { token })).json();
       return guest === null || expires_at === undefined ? null : { token, guest, expires_at };

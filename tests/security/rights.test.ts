@@ -17,7 +17,8 @@ import { parseAddress } from "../../src/protocol/machines.ts";
 import { messageTypes } from "../../src/protocol/messages.ts";
 import { ViewRequestSchema } from "../../src/protocol/view.ts";
 import { Connection } from "../../src/wire/connection.ts";
-import { Gateway } from "../support/server.ts";
+import { Browser } from "../support/login.ts";
+import { Gateway, lastingPort } from "../support/server.ts";
 import { attachment, personContext } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
 import type { TestSocket } from "../support/websocket.ts";
@@ -84,6 +85,15 @@ interface Kind {
 
 let gateway: Gateway;
 const kinds = new Map<string, Kind>();
+/** Browsers that have used a link, by its access. */
+const guests = new Map<Access, Browser>();
+
+/** Guests' bearers end with their server. */
+async function logIn(): Promise<void> {
+  for (const [access, browser] of guests) {
+    kinds.set(`guest ${access}`, { access, one: true, token: await browser.login() });
+  }
+}
 /** Ids of the sessions: of the callers' own, and of the others'. */
 const ids = { own: "", other: "", ownPane: "", otherPane: "" };
 
@@ -108,7 +118,8 @@ async function spellings(id: string, pane: string): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  gateway = await Gateway.start();
+  // A key belongs to a port: another server has the same one.
+  gateway = await Gateway.start({ args: ["--bind", `127.0.0.1:${lastingPort()}`] });
   for (const [which, name] of [
     ["own", "pub"],
     ["other", "hidden"],
@@ -125,9 +136,12 @@ beforeAll(async () => {
   }
   for (const access of ["observe", "operate"] as const) {
     const lasts = { session: ids.own, expiresAt: Date.now() + 3_600_000, share: true } as const;
-    const token = createToken(gateway.instance, { name: `share-${access}`, access, ...lasts });
-    kinds.set(`guest ${access}`, { access, one: true, token: await token });
+    const code = await createToken(gateway.instance, { name: `share-${access}`, access, ...lasts });
+    const browser = await Browser.create(gateway);
+    await browser.register(code);
+    guests.set(access, browser);
   }
+  await logIn();
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -438,6 +452,7 @@ test("after a rename, a pane that moved, a restart and a kill, what is somewhere
       async () => {
         await gateway.end();
         await gateway.serve();
+        await logIn();
       },
     ],
     [

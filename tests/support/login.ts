@@ -37,6 +37,13 @@ export class Browser {
     return response;
   }
 
+  /** Uses a link as a guest's browser does. @returns its bearer token */
+  static async guest(gateway: Gateway, code: string): Promise<string> {
+    const browser = await Browser.create(gateway);
+    await browser.register(code);
+    return browser.login();
+  }
+
   /** The answer to a new challenge. */
   async signed(): Promise<{ device: string; nonce: string; signature: string }> {
     const { device, origin } = this;

@@ -94,10 +94,10 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
   await gateway.create({ name: "shared" });
   await gateway.create({ name: "private" });
   await gateway.type("shared", "echo for-all\r");
-  const created = await gateway.ok("token", "create", "guest", "--access", "observe", "--session", "shared");
-  const token = created.trim().split("\n").at(-1)?.trim() ?? "";
+  const { id, address } = JSON.parse(await gateway.ok("share", "shared", "--local", "--json"));
+  const code = address.split("#s=")[1] ?? "-";
   const { page, faults } = await browser.page();
-  await page.goto(`${gateway.origin}/#s=${token}`);
+  await page.goto(address);
   await page.waitForSelector(".tile .dot.live");
   const text = () => page.evaluate(() => document.querySelector(".screen")?.textContent ?? "");
   await until("the session", async () => (await text()).includes("for-all"));
@@ -106,7 +106,7 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
       Array.from(document.querySelectorAll<HTMLElement>("[data-session]"), ({ dataset }) => dataset.session),
     ),
   ).toEqual(["shared"]);
-  expect(page.url()).not.toContain(token);
+  expect(page.url()).not.toContain(code);
   await page.waitForSelector(".badge");
   const before = await text();
   await page.click(".pane");
@@ -117,7 +117,24 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
   await until("the session to go on", async () => (await text()).includes("still-here"));
   expect(await text()).not.toContain("typed-by-guest");
   expect(before).not.toContain("typed-by-guest");
-  await gateway.ok("token", "revoke", "guest");
-  await page.waitForSelector(".tile .dot:not(.live)");
+
+  // The link has let this browser in, and lets no other in; this one goes on by its key, and by the link.
+  const other = await browser.page();
+  await other.page.goto(address);
+  await other.page.waitForFunction(() => document.querySelector(".empty")?.textContent?.includes("another browser"));
+  // What is left in the history leads nobody else in.
+  await other.page.goto("about:blank");
+  await other.page.goto(page.url());
+  await other.page.waitForFunction(() => document.querySelector(".empty")?.textContent?.includes("This link does not"));
+  await page.reload();
+  await until("the session after a reload", async () => (await text()).includes("still-here"));
+  await page.goto("about:blank");
+  await page.goto(address);
+  await until("the session by the link", async () => (await text()).includes("still-here"));
+  expect(page.url()).not.toContain(code);
+  expect(await page.evaluate(() => history.state)).toBeNull();
+
+  await gateway.ok("token", "revoke", id);
+  await page.waitForSelector(".connection.refused");
   expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
  * `wsh share`: links by which others see one session in their browsers, and perhaps type there (docs/security.md,
- * Sharing). A link is a token for that session alone, which ends by itself. It stands behind `#` in the address, so that
- * no server and no log gets it.
+ * Sharing). A link carries a code, by which the first browser that opens it registers a key, which opens the
+ * session until the link ends. The code stands behind `#` in the address, so that no log gets it.
  */
 import os from "node:os";
 import type { Command } from "commander";
@@ -43,11 +43,12 @@ export function register(program: Command): void {
     .command("share [session]")
     .usage("SESSION [options] | --list | --revoke ID")
     .description(
-      "Make a link by which others see a session in a browser, for a while; with --write they type there, too. It opens " +
-        "that session alone. It takes an address that others reach: TLS (wsh server --bind 0.0.0.0:8443 --tls-cert …), or a " +
-        "service that passes requests on (tailscale serve 8080) and its address in public_url.",
+      "Make a link by which somebody sees a session in a browser, for a while; with --write they type there, too. It opens " +
+        "that session alone, and admits the browser that opens it first: make a link for each viewer. It takes an address " +
+        "that others reach: TLS (wsh server --bind 0.0.0.0:8443 --tls-cert …), or a service that passes requests on (tailscale " +
+        "serve 8080) and its address in public_url.",
     )
-    .option("--write", "others may type: as you, with all that your account may do")
+    .option("--write", "the viewer may type: as you, with all that your account may do")
     .option("--expires <duration>", `how long the link counts: 30m, 1h, 2d (default: ${USUAL_LIFE})`)
     .option("--qr", "show the link as a code for a phone's camera, too")
     .option("--local", "an address of this machine, for who reaches it by ssh -L")
@@ -69,14 +70,16 @@ async function share(instance: Instance, session: string, options: Options): Pro
   const access = options.write === true ? "operate" : "observe";
   const name = nextName(readTokens(instance));
   const wanted = { name, access, session, expiresAt, share: true } as const;
-  const token = await recorded(instance, "share.create", wanted, () => createToken(instance, wanted));
-  const address = `${page}/#s=${token}`;
+  const code = await recorded(instance, "share.create", wanted, () => createToken(instance, wanted));
+  const address = `${page}/#s=${code}`;
   const until = new Date(expiresAt).toISOString();
   if (options.json === true) return printJson({ id: name, address, access, expires_at: expiresAt });
   await print(`${address}\n`);
   if (options.qr === true) await print(await picture(address));
-  if (access === "operate") complain(`who has this link types as you, until ${until}: it is as good as your keyboard`);
-  else complain(`who has this link sees the session, until ${until}`);
+  if (access === "operate")
+    complain(`who opens this link first types as you, until ${until}: it is as good as your keyboard`);
+  else complain(`who opens this link first sees the session, until ${until}`);
+  complain("it admits one browser: make another link for another viewer");
   if (options.local === true) {
     const { port } = new URL(page);
     complain(`on the other machine, first: ${tunnelLine(port)}`);
@@ -149,10 +152,20 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   const now = Date.now();
   const links = readTokens(instance).filter((token) => token.share === true && !hasExpired(token, now));
   const infos = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
-  const rows = links.map(({ name: id, access, session, created_at, expires_at }) => {
+  const rows = links.map(({ name: id, access, session, created_at, expires_at, browser }) => {
     const info = infos.find((each) => each.id === session);
     const viewers = (info?.viewers ?? []).filter(({ name }) => name === id || name.startsWith(`${id} `));
-    return { id, session: info?.name ?? null, session_id: session ?? null, access, created_at, expires_at, viewers };
+    const used = browser !== undefined;
+    return {
+      id,
+      session: info?.name ?? null,
+      session_id: session ?? null,
+      access,
+      created_at,
+      expires_at,
+      used,
+      viewers,
+    };
   });
   if (json) return printJson(rows);
   if (rows.length === 0) return say("No links.\n");
@@ -160,9 +173,15 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   await print(
     table([
       ["ID", "SESSION", "ACCESS", "ENDS", "VIEWERS"],
-      ...rows.map(({ id, session, session_id, access, expires_at, viewers }) => {
+      ...rows.map(({ id, session, session_id, access, expires_at, used, viewers }) => {
         const people = viewers.map(({ name }) => name.slice(id.length).trim() || "a page");
-        return [id, session ?? `gone (${session_id})`, access, ends(expires_at), viewersCell(people)];
+        return [
+          id,
+          session ?? `gone (${session_id})`,
+          access,
+          ends(expires_at),
+          used ? viewersCell(people) : "not opened yet",
+        ];
       }),
     ]),
   );

@@ -93,7 +93,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   ]);
   const tokens = readTokens(instance)
     .filter((token) => !hasExpired(token, Date.now()))
-    .map(({ digest: _, share, ...token }) => ({ ...token, kind: share === true ? "share" : "token" }));
+    .map(({ digest: _, share, browser: __, ...token }) => ({ ...token, kind: share === true ? "share" : "token" }));
   const browsers = devices.read(instance).map(({ name, origin, created_at, used_at }) => {
     return { name, kind: "browser", access: "admin" as const, created_at, used_at, origin };
   });

@@ -60,9 +60,10 @@ export async function addDevice(
 }
 
 /** Notes that a device was used, if the last note is old. */
-export async function noteUse(instance: Instance, { id, used_at }: Device): Promise<void> {
+export async function noteUse(instance: Instance, id: string): Promise<void> {
   const now = Date.now();
-  if (now - used_at < NOTE_MS) return;
+  const device = devices.read(instance).find((each) => each.id === id);
+  if (device === undefined || now - device.used_at < NOTE_MS) return;
   await devices.change(instance, (known) => known.map((each) => (each.id === id ? { ...each, used_at: now } : each)));
 }
 

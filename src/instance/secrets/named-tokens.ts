@@ -28,8 +28,10 @@ const StoredTokenSchema = v.object({
   created_at: v.number(),
   /** When it ends, in the same; absent: it lasts. */
   expires_at: v.optional(v.number()),
-  /** A link to a session that others were given (`wsh share`). */
+  /** A link to a session that others were given (`wsh share`): the token is a code, which registers one browser. */
   share: v.optional(v.literal(true)),
+  /** The browser that has used the link: its public key (P-256, the point in base64), and the origin of its page. */
+  browser: v.optional(v.object({ key: v.string(), origin: v.string() })),
 });
 export type StoredToken = v.InferOutput<typeof StoredTokenSchema>;
 
@@ -89,6 +91,36 @@ export async function createToken(
     return [...living, { name, digest, access, ...only, created_at: now, ...rest }];
   });
   return token;
+}
+
+/**
+ * Registers the browser that uses a link.
+ * @param digest SHA-256 of the link's code, in hex
+ * @throws WshError auth_invalid: another browser has used it, or the link has ended meanwhile
+ */
+export async function bindLink(
+  instance: Instance,
+  digest: string,
+  browser: NonNullable<StoredToken["browser"]>,
+): Promise<void> {
+  await tokens.change(instance, (all) => {
+    const link = all.find((each) => each.share === true && each.digest === digest);
+    if (link === undefined) throw new WshError("auth_invalid", "the link was revoked, or its time is over");
+    checkBrowser(link, browser);
+    return all.map((each) => (each === link ? { ...each, browser } : each));
+  });
+}
+
+/** @throws WshError auth_invalid when another browser has used the link */
+export function checkBrowser(
+  link: Pick<StoredToken, "browser">,
+  { key, origin }: { key: string; origin: string },
+): void {
+  const { browser } = link;
+  if (browser === undefined || (browser.key === key && browser.origin === origin)) return;
+  throw new WshError("auth_invalid", "another browser has used this link: a link admits one", {
+    hint: "`wsh share` makes a link for each viewer.",
+  });
 }
 
 export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now: number): boolean {

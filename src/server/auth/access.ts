@@ -46,7 +46,7 @@ export function createAccess(options: AccessOptions): Access {
   let tokens = tokensOf(options);
   const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
   const loginBy = (store: TokenStore): Login => {
-    return new Login({ instance: options.instance, devices: () => store.devices });
+    return new Login({ instance: options.instance, store });
   };
   let login = tokens instanceof TokenStore ? loginBy(tokens) : null;
   const names = hostNamesOf(options);

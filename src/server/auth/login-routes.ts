@@ -16,7 +16,6 @@ import { errorResponse } from "../http/request.ts";
 import { checkOrigin, type GuardPolicy } from "./guard.ts";
 import { BEARER_MS, type Login } from "./login.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { deviceToken } from "./token-store.ts";
 
 /** Wrong tries of an address: at most this many at once, and as many in a minute. */
 const WRONG_TRIES = 5;
@@ -85,11 +84,14 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
   step("/auth/device", async (c, login) => {
     const origin = ownOrigin(options.guard, c);
     const given = parse(DeviceSchema, await jsonOf(c));
-    requireOwnUser(c);
     const kind = browserKind(c.req.header("user-agent") ?? "");
-    const device = await attempt(c, () => required(login).register({ ...given, kind, origin }));
-    options.happened({ operation: "login.device", token: deviceToken(device), peer: c.env.peer, result: "ok" });
-    return c.json({ device: device.id, name: device.name }, 201);
+    const { id, name, token } = await attempt(c, () => {
+      const own = required(login);
+      if (own.linkOf(given.code) === undefined) requireOwnUser(c);
+      return own.register({ ...given, kind, origin });
+    });
+    options.happened({ operation: "login.device", token, peer: c.env.peer, result: "ok" });
+    return c.json({ device: id, name }, 201);
   });
   step("/auth/challenge", async (c, login) => {
     ownOrigin(options.guard, c);
@@ -99,8 +101,8 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     const origin = ownOrigin(options.guard, c);
     const given = parse(AnswerSchema, await jsonOf(c));
     const { token, device } = await attempt(c, () => required(login).answer({ ...given, origin }));
-    options.happened({ operation: "login.session", token: deviceToken(device), peer: c.env.peer, result: "ok" });
-    return c.json({ token, expires_in_s: BEARER_MS / 1000, access: "admin", name: device.name });
+    options.happened({ operation: "login.session", token: device.token.name, peer: c.env.peer, result: "ok" });
+    return c.json({ token, expires_in_s: BEARER_MS / 1000, access: device.token.access, name: device.name });
   });
 }
 
@@ -138,9 +140,13 @@ function ownOrigin(guard: GuardPolicy, c: AppContext): string {
 function requireOwnUser(c: AppContext): void {
   const { peer, peerPort } = c.env;
   if (peer === null || peerPort === null || !isLoopback(peer.replace(/^::ffff:/, ""))) {
-    throw new WshError("auth_invalid", `a login code does not count from ${peer ?? "here"}`, {
-      hint: "Log in on this machine, or over ssh -L; `wsh share` lets others in.",
-    });
+    throw new WshError(
+      "auth_invalid",
+      `no link in force has this code, and a login code does not count from ${peer ?? "here"}`,
+      {
+        hint: "Log in on this machine, or over ssh -L; `wsh share` lets others in.",
+      },
+    );
   }
   const { listeners } = platform();
   if (listeners === null) return;

@@ -1,24 +1,26 @@
 /**
- * Browsers log in without a password (docs/security.md, Browsers): a code that this user's command line has minted lets
- * a browser register a key once; with that key it signs a challenge each time, and gets a bearer token for some
- * minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
+ * Browsers log in without a password (docs/security.md, Browsers): a code that this user's command line has minted, or
+ * that a link carries, lets a browser register a key once; with that key it signs a challenge each time, and gets a bearer
+ * token for some minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
  */
+import { timingSafeEqual } from "node:crypto";
 import type { Instance } from "../../instance/paths.ts";
-import { addDevice, type Device, devices, noteUse } from "../../instance/secrets/devices.ts";
+import { addDevice, devices, noteUse } from "../../instance/secrets/devices.ts";
+import { bindLink, checkBrowser, readTokens } from "../../instance/secrets/named-tokens.ts";
 import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { isPublicKey } from "./p256.ts";
-import { deviceToken } from "./token-store.ts";
-import type { Lasting } from "./watched-list.ts";
+import { type Credential, deviceToken, type Link, type TokenStore } from "./token-store.ts";
 
 /** Times for which a code, a challenge and a bearer are valid, in ms. */
 const CODE_MS = 60_000;
 const CHALLENGE_MS = 60_000;
 export const BEARER_MS = 600_000;
-/** Limits of each at one time: many browsers at once, and little memory. */
+/** Codes at one time. */
 const MAX_CODES = 16;
-const MAX_BEARERS = 1_000;
+/** Bearers of one browser, a few more than it has tabs: its newest ends its own oldest, and nobody else's. */
+const MAX_BEARERS = 16;
 /** Characters of what makes a challenge another than the one before, and hexadecimal digits of its seal. */
 const NONCE_LENGTH = 16;
 const SEAL_LENGTH = 32;
@@ -26,6 +28,7 @@ const SEAL_LENGTH = 32;
 const SIGNATURE_BYTES = 64;
 
 interface Bearer {
+  /** Id of its credential. */
   readonly device: string;
   readonly digest: Uint8Array;
   readonly expires: number;
@@ -33,8 +36,7 @@ interface Bearer {
 
 export interface LoginPort {
   readonly instance: Instance;
-  /** Browsers that are let in now. */
-  readonly devices: () => readonly Lasting<Device>[];
+  readonly store: Pick<TokenStore, "links" | "credentials">;
 }
 
 export class Login {
@@ -62,15 +64,28 @@ export class Login {
     return { code, expires_in_s: CODE_MS / 1000 };
   }
 
+  /** The link in force that carries this code. */
+  linkOf(code: string): Link | undefined {
+    const digest = digestToken(code);
+    return this.port.store.links().find((link) => timingSafeEqual(link.digest, digest));
+  }
+
   /** Registers a browser's key. @throws WshError auth_invalid, invalid_request */
   async register(given: {
     readonly code: string;
     readonly key: string;
     readonly kind: string;
     readonly origin: string;
-  }): Promise<Device> {
+  }): Promise<{ readonly id: string; readonly name: string; readonly token: string }> {
     const { code, key, kind, origin } = given;
     await importKey(key);
+    const link = this.linkOf(code);
+    if (link !== undefined) {
+      const { id, name } = link;
+      checkBrowser(link, { key, origin });
+      if (link.browser === undefined) await bindLink(this.port.instance, link.digest.toHex(), { key, origin });
+      return { id, name, token: name };
+    }
     const expires = this.codes.get(code);
     this.codes.delete(code);
     if (expires === undefined || expires <= this.now()) {
@@ -78,7 +93,8 @@ export class Login {
         hint: "`wsh open` makes a new one.",
       });
     }
-    return addDevice(this.port.instance, { kind, origin, key });
+    const device = await addDevice(this.port.instance, { kind, origin, key });
+    return { id: device.id, name: device.name, token: deviceToken(device) };
   }
 
   /** What a browser is to sign next. Nothing is kept of it: who never answers costs this server nothing. */
@@ -96,11 +112,14 @@ export class Login {
     readonly nonce: string;
     readonly signature: string;
     readonly origin: string;
-  }): Promise<{ readonly token: string; readonly device: Device }> {
+  }): Promise<{ readonly token: string; readonly device: Credential }> {
     const { nonce, signature, origin } = given;
-    const isOwn = ({ id }: Device): boolean => id === given.device;
-    // A list that cannot be trusted has nobody in it, which says nothing about this one.
-    const device = this.port.devices().find(isOwn) ?? devices.read(this.port.instance).find(isOwn);
+    const device = this.port.store.credentials().find(({ id }) => id === given.device);
+    if (device === undefined) {
+      // A list that cannot be trusted has nobody in it, which says nothing about this one.
+      devices.read(this.port.instance);
+      readTokens(this.port.instance);
+    }
     if (device?.origin === origin && !this.isOpen(given.device, nonce)) {
       throw new WshError("request_conflict", "the challenge is unknown, used or too old", {
         hint: "Ask for another one: a server that was started anew knows none of the one before.",
@@ -114,11 +133,13 @@ export class Login {
     // Of two that answer the same, one is first.
     if (!this.isOpen(given.device, nonce)) throw new WshError("request_conflict", "the challenge was used meanwhile");
     this.used.set(nonce, this.now() + CHALLENGE_MS);
-    await noteUse(this.port.instance, device);
+    await noteUse(this.port.instance, device.id);
     const token = randomToken();
     const now = this.now();
-    this.bearers = this.bearers.filter(({ expires }) => expires > now).slice(1 - MAX_BEARERS);
-    this.bearers.push({ device: device.id, digest: digestToken(token), expires: now + BEARER_MS });
+    const valid = this.bearers.filter(({ expires }) => expires > now);
+    const own = valid.filter((bearer) => bearer.device === device.id).slice(1 - MAX_BEARERS);
+    const others = valid.filter((bearer) => bearer.device !== device.id);
+    this.bearers = [...others, ...own, { device: device.id, digest: digestToken(token), expires: now + BEARER_MS }];
     return { token, device };
   }
 
@@ -139,11 +160,10 @@ export class Login {
   tokens(): readonly KnownToken[] {
     if (this.bearers.length === 0) return [];
     const now = this.now();
-    const known = new Map(this.port.devices().map((device) => [device.id, device]));
-    return this.bearers.flatMap(({ device: id, digest, expires }) => {
-      const device = expires > now ? known.get(id) : undefined;
-      if (device === undefined) return [];
-      return [{ id: `device:${id}`, name: deviceToken(device), digest, access: "admin" as const, ended: device.ended }];
+    const known = new Map(this.port.store.credentials().map(({ id, token }) => [id, token]));
+    return this.bearers.flatMap(({ device, digest, expires }) => {
+      const token = expires > now ? known.get(device) : undefined;
+      return token === undefined ? [] : [{ ...token, digest }];
     });
   }
 }
@@ -153,7 +173,7 @@ export function loginText(origin: string, device: string, nonce: string): string
   return `wsh login\n${origin}\n${device}\n${nonce}`;
 }
 
-async function signed({ id, key, origin }: Device, nonce: string, signature: string): Promise<boolean> {
+async function signed({ id, key, origin }: Credential, nonce: string, signature: string): Promise<boolean> {
   const bytes = bytesOf(signature);
   if (bytes?.length !== SIGNATURE_BYTES) return false;
   const text = new TextEncoder().encode(loginText(origin, id, nonce));

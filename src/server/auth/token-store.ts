@@ -1,7 +1,7 @@
 /**
- * The tokens in force: the instance's own, or the one given for this run, the named ones of the file, and those of
- * browsers that have logged in (login.ts). Each has a signal that aborts when it is revoked or its time is over: what was
- * opened by it ends then.
+ * The tokens in force: the instance's own, or the one given for this run, the named ones of the file, and the keys of
+ * browsers, which log in for theirs (login.ts). A link's code is no token: it registers one browser, and opens nothing
+ * else. Each has a signal that aborts when it is revoked or its time is over: what was opened by it ends then.
  */
 import type { Logger } from "../../instance/log/log.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
@@ -15,9 +15,19 @@ const DEVICE_PREFIX = "device:";
 /** Hexadecimal digits of a token's digest that distinguish it from others. */
 const TOKEN_ID_LENGTH = 16;
 
+/** A browser's key, where it counts, and the token for which it stands. */
+export interface Credential {
+  readonly id: string;
+  readonly name: string;
+  readonly origin: string;
+  /** P-256, the uncompressed point, in base64. */
+  readonly key: string;
+  readonly token: Omit<KnownToken, "digest">;
+}
+
 export class TokenStore implements Disposable {
   private readonly named: WatchedList<Named>;
-  private readonly browsers: WatchedList<Device>;
+  private readonly devices: WatchedList<Device>;
   private readonly own: KnownToken;
 
   constructor(instance: Instance, token: string, logger: Logger) {
@@ -28,12 +38,13 @@ export class TokenStore implements Disposable {
       path: tokensFile(instance),
       read: () => readTokens(instance).map(known),
       // One that may do something else now is another one.
-      key: ({ id, access, session, expiresAt }) => JSON.stringify([id, access, session, expiresAt]),
+      key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
       endOf: ({ expiresAt }) => expiresAt ?? null,
       failed: (error) => logger.error("the named tokens cannot be used", { error }),
-      ended: ({ name }) => ended(name),
+      // A link that nobody has used yet has opened nothing: it may be used now.
+      ended: ({ name, share, browser }) => (share === undefined || browser !== undefined) && ended(name),
     });
-    this.browsers = new WatchedList<Device>({
+    this.devices = new WatchedList<Device>({
       path: devices.path(instance),
       read: () => devices.read(instance),
       key: ({ id, origin, key }) => JSON.stringify([id, origin, key]),
@@ -45,17 +56,30 @@ export class TokenStore implements Disposable {
 
   /** Every token that is accepted now, but for those of browsers. Runs once a request. */
   all(): readonly KnownToken[] {
-    return [this.own, ...this.named.now];
+    return [this.own, ...this.named.now.filter(({ share }) => share === undefined)];
   }
 
-  /** Browsers that are let in now. */
-  get devices(): readonly Lasting<Device>[] {
-    return this.browsers.now;
+  /** Links in force. */
+  links(): readonly Link[] {
+    return this.named.now.filter(({ share }) => share === true);
+  }
+
+  /** Browsers that are let in now: a person's own, and those that have used a link. */
+  credentials(): readonly Credential[] {
+    const own = this.devices.now.map((device): Credential => {
+      const { id, key, origin, ended } = device;
+      const token = { id: `${DEVICE_PREFIX}${id}`, name: deviceToken(device), access: "admin", ended } as const;
+      return { id, key, origin, name: device.name, token };
+    });
+    const guests = this.links().flatMap(({ browser, digest: _, ...token }): readonly Credential[] =>
+      browser === undefined ? [] : [{ id: token.id, ...browser, name: token.name, token }],
+    );
+    return [...own, ...guests];
   }
 
   [Symbol.dispose](): void {
     this.named[Symbol.dispose]();
-    this.browsers[Symbol.dispose]();
+    this.devices[Symbol.dispose]();
   }
 }
 
@@ -64,13 +88,15 @@ export function deviceToken({ name }: Pick<Device, "name">): string {
   return `${DEVICE_PREFIX}${name}`;
 }
 
-type Named = Omit<KnownToken, "ended">;
+type Named = Omit<KnownToken, "ended"> & Pick<StoredToken, "browser">;
+export type Link = Lasting<Named>;
 
-function known({ name, digest, access, session, expires_at, share }: StoredToken): Named {
+function known({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
   return {
     ...{ id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`, name, digest: Uint8Array.fromHex(digest), access },
     ...(session === undefined ? {} : { session }),
     ...(share === undefined ? {} : { share }),
+    ...(browser === undefined ? {} : { browser }),
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
   };
 }

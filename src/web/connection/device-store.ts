@@ -1,4 +1,4 @@
-/** Where this browser keeps its device key: IndexedDB, which other ports of the same machine cannot open. */
+/** Where this browser keeps its device keys: IndexedDB, which other ports of the same machine cannot open. */
 
 export interface Kept {
   readonly device: string;
@@ -10,7 +10,8 @@ export interface Kept {
 
 const DATABASE = "wsh";
 const STORE = "device";
-const OWN = "own";
+/** For whom a key is: this browser's person, or a guest by links, which have one key together. */
+export type Holder = "own" | "guest";
 
 function opened(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
@@ -34,18 +35,18 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   }
 }
 
-export async function keptDevice(): Promise<Kept | null> {
-  const kept: unknown = await inStore("readonly", (store) => store.get(OWN)).catch(() => null);
+export async function keptDevice(holder: Holder): Promise<Kept | null> {
+  const kept: unknown = await inStore("readonly", (store) => store.get(holder)).catch(() => null);
   if (typeof kept !== "object" || kept === null || !("device" in kept) || !("key" in kept)) return null;
   const { device, key } = kept;
   const publicKey = "publicKey" in kept ? String(kept.publicKey) : "";
   return typeof device === "string" && key instanceof CryptoKey ? { device, key, publicKey } : null;
 }
 
-export async function keep(kept: Kept): Promise<void> {
-  await inStore("readwrite", (store) => store.put(kept, OWN));
+export async function keep(holder: Holder, kept: Kept): Promise<void> {
+  await inStore("readwrite", (store) => store.put(kept, holder));
 }
 
-export async function forget(): Promise<void> {
-  await inStore("readwrite", (store) => store.delete(OWN)).catch(() => undefined);
+export async function forget(holder: Holder): Promise<void> {
+  await inStore("readwrite", (store) => store.delete(holder)).catch(() => undefined);
 }

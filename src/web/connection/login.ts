@@ -1,16 +1,23 @@
 /**
- * How this page gets its bearer (docs/security.md). A link carries a code or a token in the fragment, which no server
- * sees; it is taken out of the address at once, so that neither history nor a copied address has it. A code is exchanged
- * for a device: a key that stays in this browser, cannot be read out of it, and signs what the server asks at each load.
- * The bearer that this gives lives for minutes, in memory.
+ * How this page gets its bearer (docs/security.md). An address carries a code or a token in the fragment, which no server
+ * sees; it is taken out of the address at once, so that a copied address does not have it. A code is exchanged for a device:
+ * a key that stays in this browser, cannot be read out of it, and signs what the server asks at each load. The bearer that
+ * this gives lives for minutes, in memory. A guest's address names the device of its link instead, for a reload.
  */
-import { forget, type Kept, keep, keptDevice } from "./device-store.ts";
+import { forget, type Holder, type Kept, keep, keptDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page is let in. */
 export type Entry = "token" | "share" | "device" | "none";
+/** Field of the fragment with the device that a link has made of this browser: it is no secret. */
+const GUEST = "guest";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
+
+/** The device of a link by which this tab came; null: none. */
+export function guestDevice(): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get(GUEST);
+}
 
 /** Reads a field of the fragment and takes it out of the address. */
 function takeFromAddress(name: string): string | null {
@@ -26,7 +33,7 @@ function takeFromAddress(name: string): string | null {
 /** An address that lets in, opened in a tab that shows the page, changes nothing but the fragment: the page begins anew. */
 export function enterAnew(event: HashChangeEvent): void {
   const fields = new URLSearchParams(location.hash.slice(1));
-  if (!["t", "s", "c"].some((name) => fields.has(name))) return;
+  if (!["t", "s", "c", GUEST].some((name) => fields.has(name))) return;
   // Nobody else may write the address before it is read.
   event.stopImmediatePropagation();
   location.reload();
@@ -37,10 +44,13 @@ export function prepareLogin(server: Server): Entry {
   const token = takeFromAddress("t");
   const shared = takeFromAddress("s");
   const code = takeFromAddress("c");
-  const given = token ?? shared;
-  if (given !== null) {
-    server.login = () => Promise.resolve(given);
-    return shared === null ? "token" : "share";
+  if (token !== null) {
+    server.login = () => Promise.resolve(token);
+    return "token";
+  }
+  if (shared !== null || guestDevice() !== null) {
+    server.login = () => guestSession(server, shared);
+    return "share";
   }
   let unused = code;
   server.login = async () => {
@@ -51,24 +61,50 @@ export function prepareLogin(server: Server): Entry {
       // Two tabs are one browser.
       await navigator.locks.request("wsh login", () => register(server, own));
     }
-    return session(server);
+    const kept = await keptDevice("own");
+    return kept === null ? null : session(server, "own", kept);
   };
   return code === null ? "none" : "device";
 }
 
+/** A bearer for a guest. The code stays good for the browser that has used it: one that asks again registers again. */
+async function guestSession(server: Server, code: string | null): Promise<string | null> {
+  if (globalThis.crypto?.subtle === undefined) throw insecure();
+  const own = await navigator.locks.request("wsh login", async () => {
+    const kept = await keptDevice("guest");
+    if (kept !== null || code === null) return kept;
+    const made = { device: "", ...(await newKey()) };
+    // Before it is registered: an answer that is lost must not cost the link.
+    await keep("guest", made);
+    return made;
+  });
+  if (own === null) return null;
+  if (guestDevice() === null && code !== null) {
+    const { device } = await server.post<{ device: string }>("auth/device", { code, key: own.publicKey });
+    const rest = location.hash.slice(1);
+    history.replaceState(null, "", `#${GUEST}=${device}${rest === "" ? "" : `&${rest}`}`);
+  }
+  return session(server, "guest", { ...own, device: guestDevice() ?? "" });
+}
+
 /** This page may use no keys. */
 function insecure(): Refusal {
-  return new Refusal(0, "insecure", "this address is not secure: no browser makes keys for it", "Use TLS, or ssh -L.");
+  return new Refusal(
+    403,
+    "insecure",
+    "this address is not secure, so browsers make no keys for it: use TLS, or ssh -L",
+    "",
+  );
 }
 
 /** @throws Refusal of the server */
 async function register(server: Server, code: string): Promise<void> {
-  const kept = await keptDevice();
+  const kept = await keptDevice("own");
   const isKnown = kept !== null && kept.publicKey !== "";
   const own = isKnown ? kept : await newKey();
   try {
     const { device } = await server.post<{ device: string }>("auth/device", { code, key: own.publicKey });
-    await keep({ ...own, device });
+    await keep("own", { ...own, device });
   } catch (thrown) {
     // A code that was used already: the key may open all the same.
     if (!isKnown) throw thrown;
@@ -80,11 +116,8 @@ async function newKey(): Promise<Omit<Kept, "device">> {
   return { key: privateKey, publicKey: base64(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey))) };
 }
 
-/** A bearer for this device; null when this browser is none. */
-async function session(server: Server): Promise<string | null> {
-  const kept = await keptDevice();
-  if (kept === null) return null;
-  const { device, key } = kept;
+/** A bearer for a device of this browser. */
+async function session(server: Server, holder: Holder, { device, key }: Kept): Promise<string> {
   try {
     const { nonce } = await server.post<{ nonce: string }>("auth/challenge", { device });
     const text = new TextEncoder().encode(`wsh login\n${location.origin}\n${device}\n${nonce}`);
@@ -92,8 +125,8 @@ async function session(server: Server): Promise<string | null> {
     const { token } = await server.post<{ token: string }>("auth/session", { device, nonce, signature });
     return token;
   } catch (thrown) {
-    // Revoked: a key that opens nothing is not kept.
-    if (thrown instanceof Refusal && thrown.code === "auth_invalid") await forget();
+    // Revoked: a key that opens nothing is not kept. A guest's may open by another link.
+    if (holder === "own" && thrown instanceof Refusal && thrown.code === "auth_invalid") await forget(holder);
     throw thrown;
   }
 }

@@ -59,8 +59,11 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
   if (byLink) {
     return (
       <div class="empty">
-        <p>This link is not valid any more.</p>
-        <p class="quiet">It is past its time, or was ended. Who gave it to you can make another.</p>
+        <p>This link does not let this browser in.</p>
+        <p class="quiet">
+          A link admits the browser that opens it first, until it ends. Who gave it to you can make another.
+        </p>
+        <p class="quiet">{why}</p>
       </div>
     );
   }
@@ -71,7 +74,6 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
         Run <code>wsh open</code> on the machine of the sessions: it opens this page logged in.{" "}
         <code>wsh open --print</code> prints the address, for another browser.
       </p>
-      <p class="quiet">Who came by the link of a shared session opens that link again.</p>
       <p class="quiet">{why}</p>
     </div>
   );

@@ -5,6 +5,7 @@
 import { effect, signal } from "@preact/signals";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { ControlSocket, type ControlState } from "../connection/control-socket.ts";
+import { guestDevice } from "../connection/login.ts";
 import type { Server } from "../connection/server.ts";
 import { BoxGlyphs } from "../terminal/box-glyphs.ts";
 import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
@@ -359,7 +360,12 @@ export class Workspace {
   /** The address names what is shown, so that a reload shows it again. */
   private remember(): void {
     const names = this.tiles.peek().map(nameOf);
-    history.replaceState(null, "", names.length === 0 ? "#" : `#session=${names.map(encodeURIComponent).join(",")}`);
+    const guest = guestDevice();
+    const fields = [
+      ...(guest === null ? [] : [`guest=${guest}`]),
+      ...(names.length === 0 ? [] : [`session=${names.map(encodeURIComponent).join(",")}`]),
+    ];
+    history.replaceState(null, "", `#${fields.join("&")}`);
   }
 
   /** A link, an address that a person wrote, or Back leads to other sessions in this tab. */
