@@ -1,16 +1,34 @@
-/** A question that is answered with y or n, on a terminal; without one the answer is no. */
+/**
+ * Questions to the person at the terminal: one at a time, whoever asks, and what was typed before a question was shown
+ * answers none. One that y or n answers has the answer no where there is no terminal.
+ */
 import { createInterface } from "node:readline/promises";
+import { discardInput } from "../platform/raw-mode.ts";
 import { complain } from "./print.ts";
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Runs `ask`, which shows one question and reads its answer, once every earlier question has its answer. */
+export function inTurn<T>(ask: () => Promise<T>): Promise<T> {
+  const asked = turn.then(() => {
+    discardInput(0);
+    return ask();
+  });
+  turn = asked.catch(() => {});
+  return asked;
+}
 
 export async function confirmed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
     complain(`${question} Nobody can be asked here: give --yes.`);
     return false;
   }
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
-  } finally {
-    lines.close();
-  }
+  return inTurn(async () => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    } finally {
+      lines.close();
+    }
+  });
 }

@@ -19,7 +19,7 @@ import { TcpWay } from "./tcp-way.ts";
 export interface MachinesOptions {
   readonly instance: Instance;
   readonly ssh: SshProgram;
-  readonly install?: SshOptions["install"];
+  readonly person?: SshOptions["person"];
 }
 
 export interface NewMachine {
@@ -143,7 +143,7 @@ export class Machines {
   private async endConnection(address: string | undefined): Promise<void> {
     const parsed = address === undefined ? null : parseAddress(address);
     const { instance, ssh } = this.options;
-    if (parsed?.kind === "ssh") await new SshWay(parsed, { instance, program: { ...ssh, batch: true } }).end();
+    if (parsed?.kind === "ssh") await new SshWay(parsed, { instance, program: ssh }).end();
   }
 
   /** Closes every link, so that the next request connects anew. */
@@ -165,10 +165,10 @@ export class Machines {
 
   private linkTo({ name, address, token, ca }: RememberedMachine): Link {
     const parsed: Address = parseAddress(address);
-    const { instance, ssh, install } = this.options;
+    const { instance, ssh, person } = this.options;
     const way =
       parsed.kind === "ssh"
-        ? new SshWay(parsed, { instance, program: ssh, ...(install === undefined ? {} : { install }) })
+        ? new SshWay(parsed, { instance, program: ssh, ...(person === undefined ? {} : { person }) })
         : new TcpWay(parsed, token ?? null, ca ?? null);
     return new HttpLink(name, way);
   }

@@ -10,12 +10,15 @@ import { system } from "./system.ts";
 import { TERMIOS_BYTES } from "./termios.ts";
 
 const { TCSANOW } = system.constants;
+/** From each system's termios.h. */
+const TCIFLUSH = process.platform === "darwin" ? 1 : 0;
 
 const open = onFirstUse(() =>
   openLibc({
     tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
     tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
     cfmakeraw: { args: ["ptr"], returns: "void" },
+    tcflush: { args: ["i32", "i32"], returns: "i32" },
   }),
 );
 
@@ -38,4 +41,9 @@ export function rawMode(fd: number): RawMode {
     enter: () => void tcsetattr(fd, TCSANOW, ptr(raw)),
     leave: () => void tcsetattr(fd, TCSANOW, ptr(saved)),
   };
+}
+
+/** Discards what was typed at a terminal and not yet read; no effect on anything else. */
+export function discardInput(fd: number): void {
+  open().tcflush(fd, TCIFLUSH);
 }

@@ -82,7 +82,7 @@ export function buildGateway(
     uptimeS: state.uptimeMs() / 1000,
   }));
   const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
-  const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" "), batch: true } });
+  const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" ") } });
   const far = {
     machines,
     sessions: new FarSessions(instance, machines),

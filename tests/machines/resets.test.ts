@@ -168,7 +168,7 @@ for (const [which, script] of Object.entries(proxies)) {
   test(`a proxy on standard input ${which} ends its connection, and not this process`, async () => {
     const path = join(dir, "relay");
     const address = { kind: "ssh", user: null, host: "far", port: null, instance: null } as const;
-    const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"], batch: true }, address, join(dir, "c"));
+    const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"] }, address, join(dir, "c"));
     relay.listen();
     // As much as a socket holds, and more: an error of writing to it comes in several ways.
     for (const bytes of [10, 300_000, 3_000_000]) {

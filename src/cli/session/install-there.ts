@@ -20,11 +20,11 @@ export async function installThere(system: string, way: SshWay): Promise<boolean
   const program = process.execPath;
   const own = `${os.type()} ${machineOf(os.arch())}`;
   if (normal(system) !== own || !isOurs(program)) {
-    complain(`There is no wsh there, and this one (${own}) does not run there (${system}).`);
+    complain(`There is no wsh on ${way.host}, and this one (${own}) does not run there (${system}).`);
     return false;
   }
   const megabytes = Math.round(fs.statSync(program).size / 1_000_000);
-  const question = `There is no wsh on that machine. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
+  const question = `There is no wsh on ${way.host}. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
   if (!(await confirmed(question))) return false;
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const part of Bun.file(program).stream()) hasher.update(part);

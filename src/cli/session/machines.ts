@@ -5,10 +5,12 @@ import { ThroughServer } from "../../cluster/fleet/through-server.ts";
 import { HttpLink } from "../../cluster/http-link.ts";
 import type { Link } from "../../cluster/link.ts";
 import { Machines } from "../../cluster/machines.ts";
+import type { SshWay } from "../../cluster/ssh/ssh-way.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { isMachineName } from "../../protocol/names.ts";
 import { settingsOf } from "../instance.ts";
+import { complain } from "../print.ts";
 
 const known = new Map<string, Machines>();
 
@@ -20,11 +22,23 @@ export async function machinesOf(instance: Instance): Promise<Machines> {
   const asks = process.stdin.isTTY && process.stderr.isTTY;
   const machines = new Machines({
     instance,
-    ssh: { words: values.ssh_command.split(" "), batch: !asks },
-    ...(asks ? { install: async (...missing) => (await import("./install-there.ts")).installThere(...missing) } : {}),
+    ssh: { words: values.ssh_command.split(" ") },
+    ...(asks ? { person: { login, install } } : {}),
   });
   known.set(instance.httpSocket, machines);
   return machines;
+}
+
+/** ssh's own questions need not name the machine as it is named here. */
+async function login<T>(host: string, run: () => Promise<T>): Promise<T> {
+  return (await import("../confirm.ts")).inTurn(() => {
+    complain(`ssh logs in to ${host}`);
+    return run();
+  });
+}
+
+async function install(system: string, way: SshWay): Promise<boolean> {
+  return (await import("./install-there.ts")).installThere(system, way);
 }
 
 const ofFleet = new Map<string, Link>();

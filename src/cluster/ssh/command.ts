@@ -23,13 +23,22 @@ const CONNECT_S = 10;
 export interface SshProgram {
   /** `ssh` and options of the person's own, as the setting ssh_command has them. */
   readonly words: readonly string[];
-  /** Never asks anything: for processes that nobody sits at. */
+}
+
+export interface SshRun {
+  readonly script: string;
+  /** ssh asks nothing. */
   readonly batch: boolean;
 }
 
 /** Runs a script there over the master at the control path; the first one starts the master. */
-export function runArgs(program: SshProgram, address: SshAddress, control: string, script: string): string[] {
-  return [...program.words, ...options(program, control), "-T", ...destination(address), remote(script)];
+export function runArgs(
+  { words }: SshProgram,
+  address: SshAddress,
+  control: string,
+  { script, batch }: SshRun,
+): string[] {
+  return [...words, ...options(batch, control), "-T", ...destination(address), remote(script)];
 }
 
 /** Asks the master at the control path for something: `check`, `exit`. */
@@ -49,7 +58,7 @@ export function forwardArgs(
   return [...program.words, ...path, ...destination(address)];
 }
 
-function options({ batch }: SshProgram, control: string): string[] {
+function options(batch: boolean, control: string): string[] {
   const set = [
     "ControlMaster=auto",
     `ControlPath=${control}`,

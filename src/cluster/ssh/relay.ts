@@ -35,7 +35,9 @@ export class StdioRelay {
       if (this.channels.size >= MAX_CHANNELS) wire.end();
       else {
         this.channels.add(channel);
-        channel.start(runArgs(this.program, this.address, this.control, proxyScript(this.address)));
+        channel.start(
+          runArgs(this.program, this.address, this.control, { script: proxyScript(this.address), batch: true }),
+        );
       }
       return channel.events;
     });

@@ -15,15 +15,25 @@ export interface SshResult {
 
 /**
  * @param timeoutMs longest run, in ms; a person who is asked for a passphrase takes longer than a program
+ * @param asks false: it has no terminal, nor have the ssh of a jump host and what else it runs
  * @throws WshError machine_unreachable when there is no ssh
  */
 export async function runSsh(
   args: readonly string[],
-  { timeoutMs, input }: { readonly timeoutMs: number; readonly input?: Bun.BunFile },
+  {
+    timeoutMs,
+    input,
+    asks = true,
+  }: { readonly timeoutMs: number; readonly input?: Bun.BunFile; readonly asks?: boolean },
 ): Promise<SshResult> {
   let child: Bun.Subprocess<Bun.BunFile | "ignore", "pipe", "pipe">;
   try {
-    child = Bun.spawn([...args], { stdin: input ?? "ignore", stdout: "pipe", stderr: "pipe" });
+    child = Bun.spawn([...args], {
+      stdin: input ?? "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      ...(asks ? {} : noPerson),
+    });
   } catch (cause) {
     throw new WshError("machine_unreachable", `'${args[0]}' cannot be run`, { hint: "Install OpenSSH." }, { cause });
   }
@@ -45,6 +55,8 @@ export async function runSsh(
     stderr.end();
   }
 }
+
+const noPerson = { detached: true, env: { ...process.env, SSH_ASKPASS_REQUIRE: "never" } } as const;
 
 /** Time for what was written before the process ended to be read, in ms. */
 const PIPE_MS = 200;

@@ -32,9 +32,18 @@ const EnsuredSchema = v.looseObject({ socket: v.string(), version: v.optional(v.
 export interface SshOptions {
   readonly instance: Instance;
   readonly program: SshProgram;
-  /** The program is missing there: puts it there. @returns whether it did */
-  readonly install?: (system: string, way: SshWay) => Promise<boolean>;
+  /** The person at the terminal of this process; without one, ssh asks nothing. */
+  readonly person?: {
+    /** Runs a login in which ssh asks, while nothing else asks. */
+    login<T>(host: string, run: () => Promise<T>): Promise<T>;
+    /** The program is missing there: puts it there. @returns whether it did */
+    install(system: string, way: SshWay): Promise<boolean>;
+  };
 }
+
+/** What ssh says of a login that a person's answer could let through. */
+const needsPerson = /permission denied|host key verification failed|no more authentication methods/i;
+const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
 export class SshWay implements Way {
   base: Base | null = null;
@@ -50,9 +59,13 @@ export class SshWay implements Way {
     this.base = fs.existsSync(this.places.forwarded) ? baseAt(this.places.forwarded) : null;
   }
 
+  get host(): string {
+    return this.address.host;
+  }
+
   async open(): Promise<Base> {
     const { places } = this;
-    const timeoutMs = this.options.program.batch ? LOGIN_MS * 2 : ASKED_LOGIN_MS * 2;
+    const timeoutMs = this.options.person === undefined ? LOGIN_MS * 2 : ASKED_LOGIN_MS * 2;
     return withLock(
       places.lock,
       async () => {
@@ -89,18 +102,25 @@ export class SshWay implements Way {
 
   /** Runs a script there. @throws WshError machine_unreachable with what ssh said */
   async run(script: string, { timeoutMs, input }: { timeoutMs?: number; input?: Bun.BunFile } = {}): Promise<string> {
-    const { program } = this.options;
-    const ms = timeoutMs ?? (program.batch ? LOGIN_MS : ASKED_LOGIN_MS);
+    const { person } = this.options;
+    const { host } = this.address;
+    const given = input === undefined ? {} : { input };
     await this.dropDeadMaster();
-    const args = runArgs(program, this.address, this.places.control, script);
-    const { code, stdout, stderr, isEndless } = await runSsh(args, {
-      timeoutMs: ms,
-      ...(input === undefined ? {} : { input }),
-    });
+    let result = await runSsh(this.runArgs(script, true), { timeoutMs: timeoutMs ?? LOGIN_MS, ...given, asks: false });
+    if (
+      person !== undefined &&
+      result.code === 255 &&
+      needsPerson.test(result.stderr) &&
+      !changedKey.test(result.stderr)
+    )
+      result = await person.login(host, () =>
+        runSsh(this.runArgs(script, false), { timeoutMs: timeoutMs ?? ASKED_LOGIN_MS, ...given }),
+      );
+    const { code, stdout, stderr, isEndless } = result;
     if (isEndless) throw this.unreachable("its startup files print without an end, or its wsh does");
     // 255 is ssh's own failure.
     if (code === 0 || (code !== 255 && code !== null && said(stdout) !== null)) return stdout;
-    throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : lastLines(stderr));
+    throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : shown(stderr));
   }
 
   async *examine(): AsyncIterable<LinkStep> {
@@ -109,14 +129,14 @@ export class SshWay implements Way {
     try {
       stdout = await this.run("echo; echo wsh-link-1 here $(uname -s) $(uname -m)");
     } catch (thrown) {
-      const { words, batch } = this.options.program;
+      const { words } = this.options.program;
       const to = user === null ? host : `${user}@${host}`;
       const login = [...words, ...(port === null ? [] : ["-p", String(port)]), to].join(" ");
       yield {
         step: "ssh",
         ok: false,
         text: WshError.from(thrown).message,
-        advice: `${batch ? "Log in once by hand" : "Try"}: ${login}`,
+        advice: `${this.options.person === undefined ? "Log in once by hand" : "Try"}: ${login}`,
       };
       return;
     }
@@ -153,7 +173,7 @@ export class SshWay implements Way {
   private async ensure(isAgain = false): Promise<string> {
     const answer = said(await this.run(ensureScript(this.address)));
     if (answer?.word === "missing") {
-      if (!isAgain && (await this.options.install?.(answer.rest, this)) === true) return this.ensure(true);
+      if (!isAgain && (await this.options.person?.install(answer.rest, this)) === true) return this.ensure(true);
       throw new WshError("machine_unreachable", `there is no wsh on ${this.address.host} (${answer.rest})`, {
         hint: "`wsh servers add` offers to copy it there; or install it, as ~/.local/bin/wsh or in PATH.",
       });
@@ -162,7 +182,7 @@ export class SshWay implements Way {
     const json = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
     const ensured = v.safeParse(v.pipe(v.string(), v.parseJson(), EnsuredSchema), json);
     if (ensured.success) return ensured.output.socket;
-    throw this.unreachable(`its wsh started no server${text.trim() === "" ? "" : `: ${lastLines(text)}`}`);
+    throw this.unreachable(`its wsh started no server${text.trim() === "" ? "" : `: ${shown(text)}`}`);
   }
 
   private async forward(there: string): Promise<void> {
@@ -187,6 +207,10 @@ export class SshWay implements Way {
     if (!fs.existsSync(this.places.control)) return;
     const { code } = await runSsh(this.masterArgs("check"), { timeoutMs: MASTER_MS });
     if (code !== 0) fs.rmSync(this.places.control, { force: true });
+  }
+
+  private runArgs(script: string, batch: boolean): string[] {
+    return runArgs(this.options.program, this.address, this.places.control, { script, batch });
   }
 
   private masterArgs(action: string): string[] {
@@ -223,9 +247,14 @@ async function answers(unix: string): Promise<boolean> {
   }
 }
 
-/** Lines of a message that people are shown. */
-const SHOWN_LINES = 3;
+/** Characters of a message that people are shown: the whole warning of a changed host key, and more. */
+const SHOWN_CHARS = 2_000;
 
-function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-SHOWN_LINES).join(" ").slice(0, 400);
+/** The end of what ssh said, without lines that are only a frame. A message of several lines begins one of its own. */
+function shown(text: string): string {
+  const lines = text
+    .trim()
+    .split(/\r?\n/)
+    .filter((line) => !/^@[@ ]*@$/.test(line));
+  return `${lines.length > 1 ? "\n" : ""}${lines.join("\n").slice(-SHOWN_CHARS)}`;
 }
