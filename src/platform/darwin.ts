@@ -12,6 +12,7 @@ export const darwin: PlatformTable = {
     ICANON: 0x100,
     ECHO: 0x8,
     TCSANOW: 0,
+    TCIFLUSH: 1,
     F_SETFD: 2,
     F_GETFL: 3,
     F_SETFL: 4,

@@ -16,6 +16,7 @@ export const linux: PlatformTable = {
     ICANON: 0x2,
     ECHO: 0x8,
     TCSANOW: 0,
+    TCIFLUSH: 0,
     F_SETFD: 2,
     F_GETFL: 3,
     F_SETFL: 4,

@@ -9,9 +9,7 @@ import { onFirstUse, openLibc } from "./libc.ts";
 import { system } from "./system.ts";
 import { TERMIOS_BYTES } from "./termios.ts";
 
-const { TCSANOW } = system.constants;
-/** From each system's termios.h. */
-const TCIFLUSH = process.platform === "darwin" ? 1 : 0;
+const { TCSANOW, TCIFLUSH } = system.constants;
 
 const open = onFirstUse(() =>
   openLibc({

@@ -15,6 +15,7 @@ export interface Constants {
   readonly ICANON: number;
   readonly ECHO: number;
   readonly TCSANOW: number;
+  readonly TCIFLUSH: number;
   // fcntl.h
   readonly F_SETFD: number;
   readonly F_GETFL: number;
