@@ -40,8 +40,8 @@ export function register(program: Command): void {
     .command("exec [words...]")
     .usage("[options] [NAME] -- COMMAND…")
     .description(
-      "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n, " +
-        `${TIMED_OUT} when the time is over, ${UNKNOWN} when the code is unknown. Without NAME it runs in a session of its own.\n` +
+      "Run a command at a session's prompt, print its output, and exit with its code " +
+        `(128+n by signal n, ${TIMED_OUT} timeout, ${UNKNOWN} unknown). Without NAME: in a new session.\n` +
         "One word after -- is shell text; of several each is an argument. Ctrl+C interrupts the command; twice leaves it.",
     )
     .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
@@ -67,7 +67,7 @@ export function register(program: Command): void {
       ]),
     )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
-    .option("--resume <id>", "with NAME: go on with a command, by its id, or with a request whose outcome is unknown")
+    .option("--resume <id>", "with NAME: go on with a command, or a request")
     .option("--cwd <dir>", "without NAME or with --create: where to start")
     .option("--env <name=value>", "the same: a variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: it reads our standard input")
