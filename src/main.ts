@@ -14,9 +14,6 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
 } else if (first === "history-worker" && rest.length === 0) {
   const { runHistoryWorker } = await import("./store/history/worker.ts");
   await runHistoryWorker();
-} else if (first === "layout-process" && rest.length === 0) {
-  const { runLayout } = await import("./layout/main.ts");
-  await runLayout();
 } else if (first === "proxy" && rest.length <= 1) {
   const { runProxy } = await import("./cluster/proxy.ts");
   await runProxy(rest[0]);

@@ -19,7 +19,7 @@ import { type Binding, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type LookInput, type ScrollbackChoice } from "../protocol/attach.ts";
-import { REPLACED_MS, StreamEndSchema } from "../protocol/control.ts";
+import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
@@ -37,7 +37,7 @@ const OUTPUT_LIMIT = 256 * 1024;
 const INPUT_LIMIT = 1024 * 1024;
 /** Longest wait for the session process's goodbye, in ms: more than a busy one needs, less than a person notices. */
 const GOODBYE_MS = 300;
-/** Interval between two tries to reach the successor of a lost layout process, in ms. */
+/** Interval between two tries to reach the session that the person goes to, in ms. */
 const AGAIN_POLL_MS = 20;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
@@ -81,9 +81,8 @@ export interface AttachOptions extends StyleSettings {
  */
 export async function attach(options: AttachOptions): Promise<AttachResult> {
   // Connected before the terminal is touched: a refusal is an error message like any other.
-  const { connection, hello } = await Connection.open(options.socket, "attach");
+  const { connection } = await Connection.open(options.socket, "attach");
   const client = new Client(connection, options);
-  client.isSplit = hello.role === "layout";
   let terminalTakes = false;
   let ended: Ended;
   try {
@@ -126,8 +125,6 @@ class Client {
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
 
-  /** The session is served by a layout process, which can be started again without harm to any program. */
-  isSplit = false;
   /** What was typed while the session moves to another socket; null when it does not. */
   private early: Uint8Array[] | null = null;
 
@@ -200,10 +197,10 @@ class Client {
   /** The connection has ended without a goodbye. */
   private lost(): void {
     const { far } = this.options;
-    const again = this.leaving === null && (this.isSplit || far !== undefined) ? this.options.again : undefined;
-    if (again === undefined) this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
-    else if (far !== undefined) void this.comeBack(far, () => again(this.switched));
-    else void this.goOn(() => again(this.switched));
+    const { again } = this.options;
+    if (this.leaving !== null || again === undefined || far === undefined) {
+      this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
+    } else void this.comeBack(far, () => again(this.switched));
   }
 
   /** Attaches again when the machine that has the session answers; what is typed meanwhile is dropped. */
@@ -223,21 +220,20 @@ class Client {
   }
 
   /** Goes on over another connection. */
-  private takeUp({ connection, hello }: Opened): void {
+  private takeUp({ connection }: Opened): void {
     this.opened = false;
     this.relayed = 0;
     this.pictures = 0;
-    this.isSplit = hello.role === "layout";
     this.view.forget();
     this.begin(connection, "none");
     this.early = null;
   }
 
-  /** Attaches where the session is served now: at another socket, or by a process started in place of a lost one. */
+  /** Attaches to the session that the person goes to. */
   private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
     const early: Uint8Array[] = [];
     this.early = early;
-    const until = performance.now() + REPLACED_MS;
+    const until = performance.now() + AGAIN_MS;
     for (;;) {
       const socket = await find();
       const opened = socket === null ? null : await Connection.open(socket, "attach").catch(() => null);

@@ -10,7 +10,7 @@ import type { Served } from "./served.ts";
 /** @throws WshError nested_session */
 export async function go(served: Served, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {
   const { pid, asks_only, ...place } = v.parse(GoSchema, input);
-  const entered = served.startedBy?.(pid) ?? null;
+  const entered = served.startedBy(pid);
   if (entered === null) return { isInside: false };
   if (!asks_only) await goWith(served.session, entered, place);
   return { isInside: true };

@@ -1,7 +1,4 @@
-/**
- * What a session's socket serves, and what differs between the two kinds of processes that have one: a pane's process
- * and the layout process of a session with several panes. Types only.
- */
+/** What a session's socket serves. Types only. */
 
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
@@ -18,8 +15,6 @@ export interface PeerStream {
   receive(message: Message): void;
   /** The connection is gone. */
   close(): void;
-  /** The session is served by another process from now on. */
-  moved?(): void;
 }
 
 /** A window as a stream has it. */
@@ -68,25 +63,18 @@ export interface BoundHow {
 
 export interface Served {
   readonly session: Session;
-  readonly role: "host" | "layout";
-  /** It is a pane of a session that another process serves. */
-  readonly isMember: boolean;
   /** `@7`, for the audit log. */
   readonly paneId: string;
+  /** The session that has what a request is about: a pane may go to another. @returns its id as it is when called */
+  owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
   begin(watchers: Watchers): void;
-  /** What a terminal that attaches is shown. */
-  shown(request: PeerRequest, peer: Peer): Shown;
+  /** What a terminal that attaches is shown, and in which session: of a pane alone, its own. @throws WshError */
+  shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session };
   /** A window as it is shown. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
   /** What a person is asked before a key that they pressed is carried out; null: nothing. */
   askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null>;
-  /**
-   * What has to be made ready before a key is carried out, because another process does it; null: nothing. Terminals
-   * are told to go there.
-   * @throws WshError session_create_failed
-   */
-  elsewhere?(binding: Binding): Promise<(() => Promise<void>) | null>;
   /**
    * A person pressed a key that is bound to an operation.
    * @returns the operation's answer
@@ -98,15 +86,15 @@ export interface Served {
    * @returns null when it does not run at the pane's own terminal
    * @throws WshError nested_session when a program started it, or nobody
    */
-  startedBy?(pid: number): Entered | null;
-  /** Brings what `session.info()` says up to date, where that takes asking others. */
-  refresh?(): Promise<void>;
-  /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */
+  startedBy(pid: number): Entered | null;
+  /** Brings what `session.info()` says up to date: what views show is asked. */
+  refresh(): Promise<void>;
+  /** Handles a request between processes (`host.…`) that is not of the socket itself. @throws WshError unknown_method */
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** The session ends by a signal from outside: what is kept of it is brought up to date, and stays. */
-  endedFromOutside?(signal: string): Promise<void>;
+  endedFromOutside(signal: string): Promise<void>;
   /** The session ends because its restore has failed: what is kept of it stays as it was. */
-  restoreUndone?(): void;
+  restoreUndone(): void;
   /** Handles a request that is not of the socket itself. */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Loads the streams that are no terminals. */

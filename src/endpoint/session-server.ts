@@ -1,6 +1,5 @@
 /**
- * A session's socket: accepts peers, answers their requests, and sends them streams and events. The process of a
- * single pane and the layout process of several serve the same messages here. Peers that connect before the session is
+ * A session's socket: accepts peers, answers their requests, and sends them streams and events. Peers that connect before the session is
  * ready wait for their hello.
  */
 import * as v from "valibot";
@@ -53,14 +52,10 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.written",
   "host.focus",
   "host.keys",
-  "host.lend",
   "host.command",
   "host.release",
   "host.give_back",
   "host.colors",
-  "host.served",
-  "host.secret_prompt",
-  "host.secret",
 ]);
 
 export class SessionServer implements PeerHandler {
@@ -128,7 +123,7 @@ export class SessionServer implements PeerHandler {
       tell,
     });
     session.events.on("info", () => tell("info"));
-    session.events.on("joined", (id) => this.limited.joined(id));
+    session.events.on("joined", () => this.limited.joined());
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
@@ -144,19 +139,21 @@ export class SessionServer implements PeerHandler {
   hello(): Hello | Promise<Hello> {
     const { served } = this;
     if (served === null) return this.ready.promise.then(() => this.hello());
-    const { role, isMember, session } = served;
-    const member = isMember ? { member: true as const } : {};
-    return { wsh: PROTOCOL_VERSION, version: VERSION, role, ...member, info: session.info() };
+    const { session } = served;
+    const member = session.lifetime.isOver ? { member: true as const } : {};
+    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...member, info: session.info() };
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
     const isRecorded = !peer.isServer && !unrecorded.has(request.op);
     return this.recorded(request, isRecorded, async () => {
       const { session } = this.serving;
-      if (request.op.startsWith("host.")) requireMayStream(request, request.op, session.id);
-      else requireOwnSession(request, session.id);
+      if (isUnlimited(request)) return this.shares.answer(request, () => this.onceAnswer(session, request, peer));
+      const owner = this.serving.owner(request);
+      if (request.op.startsWith("host.")) requireMayStream(request, request.op, owner());
+      else requireOwnSession(request, owner());
       return this.shares.answer(request, () =>
-        this.limited.within(request, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
+        this.limited.within(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
       );
     });
   }
@@ -203,8 +200,8 @@ export class SessionServer implements PeerHandler {
         return {};
       case "host.end": {
         const { reason, by, undone } = v.parse(EndSchema, request.input);
-        if (undone) this.served?.restoreUndone?.();
-        if (by !== undefined) await this.served?.endedFromOutside?.(by);
+        if (undone) this.serving.restoreUndone();
+        if (by !== undefined) await this.serving.endedFromOutside(by);
         await session.lifetime.kill(reason);
         return {};
       }
@@ -213,7 +210,7 @@ export class SessionServer implements PeerHandler {
       case "host.watch":
         this.watchers.add(peer);
         peer.rest();
-        await this.serving.refresh?.();
+        await this.serving.refresh();
         return this.watch();
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
@@ -227,7 +224,6 @@ export class SessionServer implements PeerHandler {
       case "host.written":
       case "host.focus":
       case "host.keys":
-      case "host.lend":
       case "host.command":
       case "host.release":
       case "host.give_back":
@@ -284,9 +280,10 @@ export class SessionServer implements PeerHandler {
 
   private async streaming(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
-    requireOwnSession(request, this.serving.session.id);
+    const owner = this.serving.owner(request);
+    requireOwnSession(request, owner());
     const leave = (): void => this.leave(peer);
-    if (!this.holds.has(peer)) this.holds.set(peer, this.limited.hold(request, leave));
+    if (!this.holds.has(peer)) this.holds.set(peer, this.limited.hold(request, owner, leave));
     switch (request.op) {
       case "host.attach":
         return this.attach(request, peer, code);
@@ -356,11 +353,10 @@ export class SessionServer implements PeerHandler {
 
   private async attach(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     const { serving } = this;
-    const { session } = serving;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
-    this.shares.openStream(session, request, peer);
+    this.shares.openStream(serving.session, request, peer);
     const policy = { ...this.policy, known: code.known };
-    const shown = serving.shown(request, peer);
+    const { shown, session } = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request, policy);
     const { by } = stream;
     const bound = (binding: Binding, how: Omit<BoundHow, "by">): Promise<unknown> => {
@@ -373,8 +369,6 @@ export class SessionServer implements PeerHandler {
       if (!isUnlimited(by)) await this.requireMayCall(by, binding);
       const asked = await serving.askedFirst(binding, shown);
       if (asked === null) {
-        const ready = (await serving.elsewhere?.(binding)) ?? null;
-        if (ready !== null && (await stream.follow(ready))) return null;
         return bound(binding, { signal });
       }
       stream.ask(asked.question, async (answer) => {
@@ -387,7 +381,7 @@ export class SessionServer implements PeerHandler {
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();
-    return session.info();
+    return serving.session.info();
   }
 
   /** A key does no more than a call by who pressed it could. @throws WshError access_denied, session_not_found */
@@ -402,10 +396,9 @@ export class SessionServer implements PeerHandler {
     for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
   }
 
-  /** The session is served at another socket from now on. */
-  moved(socket: string): void {
-    this.broadcast({ event: "moved", socket });
-    for (const stream of this.streams.values()) stream.moved?.();
+  /** The session is over, and the process goes on with panes of another: who watches it is told by the end. */
+  dismiss(): void {
+    for (const peer of this.watchers) peer.finish();
   }
 
   private broadcast(event: object): void {

@@ -13,7 +13,6 @@ import type { StreamEnd } from "../protocol/control.ts";
 import { MAX_QUEUED_EVENTS } from "../protocol/events.ts";
 import type { Grid } from "../protocol/grid.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
-import { layoutChanges } from "../protocol/layout-events.ts";
 import { type Message, messageTypes } from "../protocol/messages.ts";
 import { parse } from "../protocol/parse.ts";
 import type { WindowInfo } from "../protocol/session.ts";
@@ -48,7 +47,7 @@ export class WindowStream implements PeerStream {
     input: unknown,
     open: (window: string | undefined) => StreamedWindow,
   ) {
-    const { events, window, format, interval_ms, elements, seq, known } = parse(WindowRequestSchema, input);
+    const { events, window, format, interval_ms, elements, seq } = parse(WindowRequestSchema, input);
     this.wants = new Set(events);
     this.format = format;
     this.intervalMs = interval_ms;
@@ -71,7 +70,7 @@ export class WindowStream implements PeerStream {
       const nothing = (): void => {};
       this.ends.push(
         shown.listen({
-          ...{ ahead: nothing, wrote: () => false, bell: nothing, clipboard: nothing },
+          ...{ ahead: nothing, bell: nothing, clipboard: nothing },
           ...{ chunk: changed, changed, resizing: changed, reset: changed },
         }),
       );
@@ -80,19 +79,9 @@ export class WindowStream implements PeerStream {
     peer.onDrain = () => this.schedule();
     if (this.wants.has("layout")) {
       this.ends.push(session.events.on("layout", (event) => this.enqueue(event)));
-      if (known === undefined) this.tellWindows();
-      else for (const event of layoutChanges(known, this.windows)) this.enqueue(event);
+      this.tellWindows();
     }
     this.schedule();
-  }
-
-  /** The session is served by another process from now on: the client goes on there, with what it knows. */
-  moved(): void {
-    if (this.over) return;
-    this.tellQueued();
-    this.close();
-    this.peer.send(messageTypes.event, { event: "moved", seq: this.seq, known: this.windows });
-    this.peer.finish();
   }
 
   receive(message: Message): void {

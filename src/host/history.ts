@@ -9,7 +9,7 @@ import { cutOutput } from "../pane/text/cut-output.ts";
 import { type Begun, Journal } from "../store/history/journal.ts";
 import type { HistoryPlaces } from "../store/history/places.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../store/history/record.ts";
-import type { Session } from "./session.ts";
+import type { PaneSession } from "./session.ts";
 
 export interface HistoryOptions {
   readonly places: HistoryPlaces;
@@ -21,7 +21,7 @@ export interface HistoryOptions {
   readonly begun: () => void;
 }
 
-export function keepHistory(session: Session, options: HistoryOptions): Disposable {
+export function keepHistory(session: PaneSession, options: HistoryOptions): Disposable {
   const { settings, logger } = options;
   if (settings.history === "off") return { [Symbol.dispose]: () => {} };
   const { pane } = session;
@@ -59,7 +59,7 @@ export function keepHistory(session: Session, options: HistoryOptions): Disposab
   };
 }
 
-function recordOf(session: Session, { record, byProgram }: KeptCommand): Omit<HistoryRecord, "shell" | "output"> {
+function recordOf(session: PaneSession, { record, byProgram }: KeptCommand): Omit<HistoryRecord, "shell" | "output"> {
   return {
     command: (record.command ?? "").slice(0, MAX_COMMAND),
     cwd: record.cwd,
@@ -74,7 +74,7 @@ function recordOf(session: Session, { record, byProgram }: KeptCommand): Omit<Hi
   };
 }
 
-function outputOf({ pane }: Session, { record }: KeptCommand): string | null {
+function outputOf({ pane }: PaneSession, { record }: KeptCommand): string | null {
   const lines = pane.commands.log.output(record.id);
   return lines === null ? null : cutOutput(lines, MAX_OUTPUT).text;
 }

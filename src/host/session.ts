@@ -1,5 +1,5 @@
-/** A session in its own process: its pane runs here. */
+/** The session of one pane that runs here. */
 import type { Pane } from "../pane/pane.ts";
-import type { Session as AnySession } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
 
-export type Session = AnySession<Pane>;
+export type PaneSession = Session<Pane>;

@@ -5,9 +5,9 @@ import type { Shown } from "../endpoint/attach/shown.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
 import { lookSource } from "./look-source.ts";
-import type { Session } from "./session.ts";
+import type { PaneSession } from "./session.ts";
 
-export function shownPane(session: Session): Shown {
+export function shownPane(session: PaneSession): Shown {
   const { pane } = session;
   const { terminal } = pane;
   return {
@@ -66,7 +66,7 @@ export function shownPane(session: Session): Shown {
 }
 
 /** The one pane fills the picture; what reaches it is typed as everything else. */
-function pointedPane({ pane }: Session): Pointed {
+function pointedPane({ pane }: PaneSession): Pointed {
   const { terminal } = pane;
   return {
     active: pane.id,

@@ -2,16 +2,17 @@
  * Whether a person's key started a client that runs in a pane, and at which terminal. What a program sent, or exec ran,
  * moves nobody's terminal: where input of both came, the newer one counts.
  */
+
+import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Entered } from "../session/entered.ts";
-import type { Session } from "./session.ts";
+import type { Entered, EnteredLines } from "../session/entered.ts";
 
 /**
  * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it
  * @throws WshError nested_session
  */
-export function startedBy({ pane, entered }: Session, pid: number): Entered | null {
+export function startedBy(pane: Pane, entered: EnteredLines, pid: number): Entered | null {
   const { processes } = platform();
   const own = pane.pid === null ? null : processes.stat(pane.pid);
   const client = processes.stat(pid);

@@ -62,13 +62,12 @@ export async function untilReleased(instance: Instance): Promise<void> {
 
 /** Sockets of the processes that write what is kept of a session. */
 function writersOf(instance: Instance, number: number): string[] {
-  return heldParts(instance, number).flatMap((part) =>
-    part === "layout" ? serversOf(instance, number) : [hostSocket(instance, Number(part.slice(1)))],
-  );
+  const parts = heldParts(instance, number);
+  const first = parts.flatMap((part) => (part === "layout" ? [] : [hostSocket(instance, Number(part.slice(1)))]));
+  return parts.length === 0 ? [] : [...new Set([...serversOf(instance, number), ...first])];
 }
 
-/** Sockets of the processes that serve a session as a whole: one, or a dead one and its successor. */
+/** Sockets of the processes that have a session: one, as a rule. */
 export function serversOf(instance: Instance, number: number): string[] {
-  const own = listProcesses(instance).filter(({ session, isMember }) => session === number && !isMember);
-  return own.map(({ socket }) => socket);
+  return listProcesses(instance).flatMap(({ session, socket }) => (session === number ? [socket] : []));
 }

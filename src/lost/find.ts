@@ -36,6 +36,6 @@ export async function showLost(
   if (only !== undefined && only !== sessionId(lost.number)) return false;
   const pane = paneMeant(lost, parsed);
   if (pane === null) return false;
-  await startReader(instance, lost, pane, restorer);
+  await startReader(instance, lost, restorer);
   return true;
 }

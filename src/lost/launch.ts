@@ -1,6 +1,6 @@
 /**
- * Starts the processes of lost panes, under the ids that they had: one that shows what is left, for readers; or one with
- * a new shell below that. Whoever starts them lends what belongs to a login: sockets, displays, secrets.
+ * Starts the process of a lost session, under the ids that it had: to show what is left, for readers; or with new shells
+ * below that. Whoever starts them lends what belongs to a login: sockets, displays, secrets.
  */
 import fs from "node:fs";
 import { dirname } from "node:path";
@@ -20,7 +20,9 @@ import { lives } from "./dying.ts";
 /** Longest wait for a process that shows what is left to make room, in ms. */
 const ROOM_MS = 5_000;
 const ROOM_POLL_MS = 20;
-/** Attempts to start a pane's process where readers have it shown in between: one that asks without a pause wins every other. */
+/** Longest time for a session with many panes to come back, in ms: each has up to thousands of lines to be read. */
+const RESTORE_MS = 60_000;
+/** Attempts to start a process where readers have it shown in between: one that asks without a pause wins every other. */
 const ATTEMPTS = 20;
 
 /** Who restores or reads. */
@@ -31,93 +33,84 @@ export interface Restorer {
 }
 
 /**
- * A process that shows a lost pane as it was, to be read for as long as an ended session is.
- * @returns its socket
+ * A process that shows a lost session as it was, to be read for as long as an ended one is.
  * @throws WshError of the checkpoint's reader
  */
-export async function startReader(
-  instance: Instance,
-  lost: LostSession,
-  pane: PaneRecord,
-  restorer: Restorer,
-): Promise<string> {
-  const socket = hostSocket(instance, pane.pane);
+export async function startReader(instance: Instance, lost: LostSession, restorer: Restorer): Promise<void> {
   // Another reader may have started it just now.
-  if (await lives(socket)) return socket;
-  const isMain = pane.pane === lost.panes[0]?.pane;
+  if (await lives(hostSocket(instance, hostOf(lost)))) return;
   try {
-    await startHost(instance, specOf(instance, lost, pane, restorer, { run: false, isMember: !isMain, notes: [] }));
+    await startHost(instance, specOf(instance, lost, restorer, false));
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_running") throw thrown;
   }
-  return socket;
 }
 
-/** Starts the process of one pane, a shell below what was there. @throws WshError of new sessions */
-export async function startPane(
-  instance: Instance,
-  lost: LostSession,
-  pane: PaneRecord,
-  restorer: Restorer,
-  { isMember }: { readonly isMember: boolean },
-): Promise<SessionInfo> {
-  const { cwd, notes } = directoryFor(pane.foreground?.cwd ?? pane.cwd);
-  const spec = specOf(instance, lost, { ...pane, cwd }, restorer, { run: true, isMember, notes });
+/** Starts the process of a session, each pane with a shell below what was there. @throws WshError of new sessions */
+export async function startRestored(instance: Instance, lost: LostSession, restorer: Restorer): Promise<SessionInfo> {
+  const spec = specOf(instance, lost, restorer, true);
   for (let attempt = 1; ; attempt++) {
     try {
-      const report = await startHost(instance, spec);
+      const report = await startHost(instance, spec, { timeoutMs: RESTORE_MS });
       return v.parse(SessionInfoSchema, report.info);
     } catch (thrown) {
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
     // Somebody reads what is lost, and had it shown again since there was room.
-    await makeRoom(hostSocket(instance, pane.pane));
+    await makeRoom(hostSocket(instance, hostOf(lost)));
   }
 }
 
-function specOf(
+const TreeSchema = v.object({ host: v.number() });
+
+/** The id that its process had, and gets again: of one that none has had, its oldest pane's. */
+export function hostOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
+  const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
+  const host = tree?.success === true ? tree.output.host : 0;
+  return host > 0 ? host : (panes[0]?.pane ?? 0);
+}
+
+function specOf(instance: Instance, lost: LostSession, restorer: Restorer, run: boolean): object {
+  const { session, layout } = lost;
+  const [first] = lost.panes;
+  if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no pane`);
+  const panes = lost.panes.map((pane) => paneSpec(instance, lost, pane, restorer, run));
+  const [oldest] = panes;
+  if (layout === null) return { ...oldest, create: { ...oldest?.create, rows: session.rows, cols: session.cols } };
+  const { rows, cols, name, tags } = session;
+  const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
+  const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
+  const create = { name, tags, rows, cols };
+  return { ...oldest, create, env, nofile, split: { host: hostOf(lost), tree, panes } };
+}
+
+function paneSpec(
   instance: Instance,
-  { session, directory, number, why, layout }: LostSession,
+  { session, directory, number, why }: LostSession,
   pane: PaneRecord,
-  { env, starter, maxSessions }: Restorer,
-  { run, isMember, notes }: { readonly run: boolean; readonly isMember: boolean; readonly notes: readonly string[] },
-): object {
+  restorer: Restorer,
+  run: boolean,
+) {
   const { rows, cols, program } = pane;
-  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const { starter, maxSessions } = restorer;
+  const { cwd, notes } = run ? directoryFor(pane.foreground?.cwd ?? pane.cwd) : { cwd: pane.cwd ?? "/", notes: [] };
   const restored: RestoredSpec = {
-    directory,
-    pane: pane.pane,
-    session: number,
-    window: session.window,
+    ...{ directory, why, run, notes, pane: pane.pane, session: number, window: session.window },
     created_at: session.created_at,
-    why,
     saved_at: pane.saved_at,
-    run,
-    restorer: process.pid,
-    notes: [...notes],
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };
-  const outer = isMember || layout !== null ? { rows, cols } : { rows: session.rows, cols: session.cols };
-  const create = {
-    name: session.name,
-    tags: isMember ? [] : session.tags,
-    shell: program.shell,
-    env: program.env,
-    ...outer,
-  };
-  return {
-    ...hostSpecOf(instance, create, {
-      starter,
-      naming: "number",
-      env: restoredEnvironment(pane.env, Object.fromEntries(given)),
-      cwd: pane.cwd ?? "/",
-      ...(maxSessions === undefined ? {} : { max_sessions: maxSessions }),
-    }),
-    restored,
-    ...(isMember
-      ? { member: { session: number, window: session.window, name: session.name, max_panes: 0, max_all: 0 } }
-      : {}),
-  };
+  const create = { name: session.name, tags: session.tags, shell: program.shell, env: program.env, rows, cols };
+  const spec = hostSpecOf(instance, create, {
+    ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
+    ...(maxSessions === undefined ? {} : { max_sessions: maxSessions }),
+  });
+  return { ...spec, nofile: pane.nofile ?? spec.nofile, restored };
+}
+
+function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, string> {
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return restoredEnvironment(pane.env, Object.fromEntries(given));
 }
 
 /** The directory that it had, or the nearest above it that is left. */
@@ -143,12 +136,12 @@ function isDirectory(path: string): boolean {
  */
 export async function makeRoom(socket: string): Promise<void> {
   if (!(await lives(socket))) return;
-  const check = (info: SessionInfo | undefined, isMember: boolean): void => {
-    if (info?.state === "lost" || (info?.running === false && !isMember)) return;
+  const check = (info: SessionInfo | undefined): void => {
+    if (info?.state === "lost" || info?.running === false) return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' runs: there is nothing to restore`);
   };
   try {
-    await endPane(socket, { check });
+    await endAt(socket, check);
   } catch (thrown) {
     // It ended meanwhile.
     if (processState(socket) === "alive") throw thrown;
@@ -160,18 +153,12 @@ export async function makeRoom(socket: string): Promise<void> {
   }
 }
 
-/** Ends the process at a socket. @param check throws where it is not to be ended @param undone its restore has failed */
-export async function endPane(
-  socket: string,
-  {
-    check = () => {},
-    undone = false,
-  }: { readonly check?: (info: SessionInfo | undefined, isMember: boolean) => void; readonly undone?: boolean },
-): Promise<void> {
+/** Ends the process at a socket. @param check throws where it is not to be ended */
+async function endAt(socket: string, check: (info: SessionInfo | undefined) => void): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {
-    check(hello.info, hello.member ?? false);
-    await connection.request("host.end", { reason: "killed", undone }, { caller: ownCaller, access: "admin" });
+    check(hello.info);
+    await connection.request("host.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
   } finally {
     connection.close();
   }

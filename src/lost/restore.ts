@@ -6,8 +6,7 @@ import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
 import { lives, serversOf } from "./dying.ts";
-import { makeRoom, type Restorer, startPane } from "./launch.ts";
-import { restoreSplit } from "./split.ts";
+import { hostOf, makeRoom, type Restorer, startRestored } from "./launch.ts";
 
 /**
  * @param as another name than it had
@@ -28,16 +27,13 @@ export async function restoreSession(
   }
   // What its processes left in the registry would have its name.
   await cleanStale(instance);
-  if (lost.layout !== null) {
-    return restoreSplit(instance, named, lost.layout, restorer);
-  }
-  const [pane] = lost.panes;
-  if (pane === undefined) throw new WshError("checkpoint_not_found", `session '${name}' has no pane`);
-  return startPane(instance, named, pane, restorer, { isMember: false });
+  return startRestored(instance, named, restorer);
 }
 
 /** Ends what shows the lost session to readers, and waits for what of it is dying. @throws WshError session_running, lock_busy */
-export async function makeRoomFor(instance: Instance, { number, panes }: LostSession): Promise<void> {
-  for (const { pane } of panes) await makeRoom(hostSocket(instance, pane));
+export async function makeRoomFor(instance: Instance, lost: LostSession): Promise<void> {
+  const { number, panes } = lost;
+  // Of an earlier version each pane had a process.
+  for (const id of new Set([hostOf(lost), ...panes.map(({ pane }) => pane)])) await makeRoom(hostSocket(instance, id));
   for (const socket of serversOf(instance, number)) await makeRoom(socket);
 }

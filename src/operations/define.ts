@@ -10,8 +10,8 @@ import type { ErrorCode } from "../protocol/errors.ts";
 
 /**
  * What an operation concerns. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
- * drawing; `layout`: windows and panes. These name a target; the server forwards them to the session process, or to the
- * layout process of a session with several panes, which handles them. `server`: handled in the server.
+ * drawing; `layout`: windows and panes. These name a target; the server forwards them to the session process, which
+ * handles them. `server`: handled in the server.
  */
 export type Scope = "pane" | "session" | "layout" | "server";
 

@@ -74,6 +74,7 @@ export class Pane {
         chunk: (chunk) => this.chunkParsed(chunk),
         mark: (mark) => this.markSeen(mark),
         bell: () => this.bellRang(),
+        crashed: (error) => events.emit("crashed", error),
         title: (title) => events.emit("title", title),
         cwd: () => events.emit("listed", undefined),
         alternate: (active) => events.emit("alternate", active),
@@ -235,6 +236,7 @@ export class Pane {
     this.typedAt = this.clock.now();
     this.agent.input(bytes);
     this.commands.cookedLine.ended(bytes);
+    this.program.typed();
     // The PTY's limit refuses what a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);

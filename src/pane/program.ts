@@ -161,6 +161,11 @@ export class Program implements ProgramPort {
     await this.input.send(bytes);
   }
 
+  /** A person is about to type. */
+  typed(): void {
+    this.current?.typed();
+  }
+
   /**
    * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program
    * that answers with more than an echo is not awaited: it continues, and is better read when it has come further.

@@ -106,4 +106,6 @@ export interface PaneEvents {
   endTold: undefined;
   /** The caller that started the program has stopped waiting for it: its result is kept longer. */
   abandoned: undefined;
+  /** A piece of output was given up. */
+  crashed: unknown;
 }

@@ -104,7 +104,7 @@ export const AttachSchema = v.object({
   ),
   /** Whose keys are used for looking back. */
   mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
-  /** By the layout process that composes what it gets: sizes are applied at once, and keys have been read already. */
+  /** By a session that has this one as a view, and composes what it gets: sizes are applied at once, keys have been read already. */
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
   environment: v.optional(v.record(v.picklist(personVariables), v.pipe(v.string(), v.maxLength(4096))), {}),
@@ -126,27 +126,11 @@ export const AttachSchema = v.object({
   terminal: v.optional(PersonDeviceSchema),
 });
 
-/**
- * `host.lend`: the process of a pane reads keys of text at this terminal, and writes their echoes there. It answers when
- * it no longer does; cancelling asks for that.
- */
-export const LendSchema = v.object({ loan: v.number(), terminal: PersonDeviceSchema });
-export type LendInput = v.InferOutput<typeof LendSchema>;
-export const LentBackSchema = v.object({
-  /** Bytes that were read, and are for nobody yet. */
-  keys: v.array(v.number()),
-  /** The terminal cannot be read there. */
-  refused: v.optional(v.literal(true)),
-  /** The terminal has taken a part of an echo only. */
-  torn: v.optional(v.literal(true)),
-});
-export type LentBack = v.InferOutput<typeof LentBackSchema>;
-
 /** Answer to `host.shown_in`: the sockets of the sessions that run a client showing this session. */
 export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
-/** How a layout process attaches to a pane: it wants pictures to compose, and has the terminals itself. */
+/** How a session attaches to what one of its panes is a view of: it wants pictures to compose, and has the terminals itself. */
 export const composedAttach = {
   scrollback: "none",
   read_only: false,
@@ -206,8 +190,6 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** An agent needs somebody: the terminal is sent this, BEL or a notification. */
   v.object({ event: v.literal("alert"), text: v.string() }),
-  /** This was written to a lent terminal. `typed`: a key was read there before it. */
-  v.object({ event: v.literal("lent"), loan: v.number(), text: v.string(), typed: v.boolean() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
   /**

@@ -14,7 +14,7 @@ export const HelloSchema = v.object({
   /** Product version of the speaker. */
   version: v.string(),
   role: v.picklist(["host", "layout", "server", "cli", "attach"]),
-  /** The process of a pane of a session that another process serves. */
+  /** It has no session any more, and panes of another; in earlier versions one pane. */
   member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
@@ -117,5 +117,6 @@ export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
 /** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
 export const PEER_TIMEOUT_MS = 5_000;
 
-/** Longest time until a lost layout process is replaced by a pane of its session, in ms: who talked to it waits so long. */
-export const REPLACED_MS = 3_000;
+/** Longest that a stream looks for its session again after its connection was lost, in ms, and how often. */
+export const AGAIN_MS = 3_000;
+export const AGAIN_POLL_MS = 100;

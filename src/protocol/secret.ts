@@ -1,7 +1,4 @@
-/**
- * Who reads a password, as the person is told and as it is checked again at the write; and the two requests by which
- * the process that shows the question reaches the pane's process (`host.secret_prompt`, `host.secret`).
- */
+/** Who reads a password, as the person is told and as it is checked again at the write. */
 import * as v from "valibot";
 
 /** A program that reads a line without echo. */
@@ -15,14 +12,3 @@ export const SecretPromptSchema = v.object({
   pane: v.optional(v.string()),
 });
 export type SecretPrompt = v.InferOutput<typeof SecretPromptSchema>;
-
-export const SecretInputSchema = v.object({
-  group: v.number(),
-  typed: v.string(),
-  /** Wall time in ms after which nobody waits for the answer any more: nothing is typed then. */
-  before: v.number(),
-});
-
-/** The answers: null when nobody reads a password; whether the program that was named got it. */
-export const FoundPromptSchema = v.object({ prompt: v.nullable(SecretPromptSchema) });
-export const SecretTakenSchema = v.object({ taken: v.boolean() });

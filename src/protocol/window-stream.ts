@@ -91,13 +91,4 @@ export const WindowRequestSchema = v.object({
   ...WindowSubscriptionSchema.entries,
   /** Number of the last event that the client has. */
   seq: v.optional(v.number(), 0),
-  /** Windows as the client was last told, by another process: what has changed since is told first. */
-  known: v.optional(v.array(WindowInfoSchema)),
-});
-
-/** Last message of a process that no longer serves the session. */
-export const WindowMovedSchema = v.object({
-  event: v.literal("moved"),
-  seq: v.number(),
-  known: v.array(WindowInfoSchema),
 });

@@ -16,6 +16,7 @@ import { system } from "../platform/system.ts";
 import { lineFlags } from "../platform/termios.ts";
 import { libc } from "../platform/tty-calls.ts";
 import type { PtyFlags } from "./port.ts";
+import { TurnReader, type TurnsPort } from "./turns.ts";
 
 /** Path of the other side of a master descriptor; "" when it is not one. */
 function otherSide(fd: number): string {
@@ -114,6 +115,11 @@ export class Master {
     child.resize(child.rows, child.cols);
     if (marked === null) throw new Error(`the terminal of process ${child.pid} is not among the open descriptors`);
     return new Master(marked.fd, marked.tty);
+  }
+
+  /** Reads it in turns with all others; null where the kernel does not signal output. */
+  turns(port: TurnsPort): TurnReader | null {
+    return TurnReader.begin(this.fd, port);
   }
 
   /** What comes from the terminal; owned by the caller. */

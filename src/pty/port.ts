@@ -77,6 +77,8 @@ export interface Pty {
    * @throws WshError `input_send_failed` when the child does not read for 5 s, the queue is over its limit, or the PTY is gone.
    */
   write(bytes: Uint8Array): Promise<void>;
+  /** A person has typed into it: it is read before others for a while. Runs per key. */
+  typed(): void;
   /**
    * The program's answer to what was just written: output that comes within `ANSWER_US`, without a turn of the event
    * loop. Null when none comes, when other output must be delivered first, and where the adapter cannot tell.

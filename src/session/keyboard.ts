@@ -53,19 +53,6 @@ export interface KeyboardPort {
   focused(): string | null;
 }
 
-/** A keyboard between two processes. */
-export interface KeyboardState {
-  readonly held: {
-    readonly owner: KeyboardOwner;
-    /** Null without a lease. */
-    readonly leaseLeft: number | null;
-    readonly leaseMs: number;
-  } | null;
-  readonly ring: readonly CapturedKey[];
-  readonly lastSeq: number;
-  readonly cursors: readonly (readonly [string, number])[];
-}
-
 interface Holding {
   readonly owner: KeyboardOwner;
   end: Disposable | null;
@@ -206,25 +193,6 @@ export class Keyboard {
     const read = this.read(from);
     if (!reader.signal.aborted) this.moveCursor(reader.id, read.seq);
     return read;
-  }
-
-  /** Everything that another process needs to go on in this one's place. */
-  handOver(): KeyboardState {
-    const { holding, ring, lastSeq, leaseMs, cursors } = this;
-    const held = holding === null ? null : { owner: holding.owner, leaseLeft: this.leaseLeft(), leaseMs };
-    return { held, ring: [...ring], lastSeq, cursors: [...cursors] };
-  }
-
-  /** Goes on in another process's place. Owners with a connection of their own have a little time to come back. */
-  takeOver({ held, ring, lastSeq, cursors }: KeyboardState): void {
-    this.ring.push(...ring);
-    this.lastSeq = lastSeq;
-    for (const [id, seq] of cursors) this.cursors.set(id, seq);
-    if (held === null) return;
-    this.holding = { owner: held.owner, end: null, until: null, lost: false };
-    this.leaseMs = held.leaseMs;
-    if (held.leaseLeft !== null) this.lease(held.leaseLeft);
-    else this.connectionLost(new Set([held.owner.id]));
   }
 
   dispose(): void {

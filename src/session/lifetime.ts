@@ -121,7 +121,7 @@ export class Lifetime {
     const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
     for (const viewer of viewers.all) viewer.end({ reason });
     await this.restarting?.catch(() => {});
-    await pane.lifetime.end();
+    await pane.lifetime.end(reason);
     await left;
     this.destroy(reason);
   }

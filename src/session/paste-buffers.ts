@@ -74,15 +74,6 @@ export class PasteBuffers {
     return shown(found);
   }
 
-  /** For the process that takes the session over, newest first. */
-  handOver(): string[] {
-    return this.kept.map(({ text }) => text);
-  }
-
-  takeOver(texts: readonly string[]): void {
-    for (const text of texts.toReversed()) this.add(text);
-  }
-
   private find(id?: number): Kept {
     const found = id === undefined ? this.kept[0] : this.kept.find((each) => each.id === id);
     if (found !== undefined) return found;

@@ -14,7 +14,6 @@ import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
-import { noElements } from "./drawing/element.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { EnteredLines } from "./entered.ts";
 import { Keyboard } from "./keyboard.ts";
@@ -48,13 +47,14 @@ export class Session<P extends PaneRef = PaneRef> {
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
-  /** Another process is taking over: sizes wait. */
-  isHandingOver = false;
+  /** Its size is given by the session that has it: what shows it takes no part. */
+  isSized: boolean;
   private readonly clock: Clock;
-  private number: number;
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
+  /** The pane that gets what is typed now. */
+  private typedIn = "";
   private status: Panel | null = null;
   private statusTargets: (col: number) => StatusTarget = () => ({ kind: "line" });
   private keptPrivate: boolean;
@@ -67,13 +67,13 @@ export class Session<P extends PaneRef = PaneRef> {
   ) {
     const clock = options.clock ?? systemClock;
     this.clock = clock;
+    this.isSized = options.isSized ?? false;
     const { events } = this;
     this.viewers = new Viewers(options.settings.sizePolicy, () => {
       events.emit("listed", undefined);
       this.questions.peopleChanged();
     });
     this.createdAt = options.createdAt ?? clock.wall();
-    this.number = options.id;
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.keptPrivate = options.private ?? false;
@@ -128,7 +128,7 @@ export class Session<P extends PaneRef = PaneRef> {
       overheard: () => this.events.count("typed") > 0,
       typed: (key) => {
         const target = this.elements.focused;
-        this.events.emit("typed", target === null ? key : { ...key, target });
+        this.events.emit("typed", { ...key, pane: this.typedIn, ...(target === null ? {} : { target }) });
       },
       modeChanged: (mode) => {
         if (mode === "passthrough") this.elements.unfocus();
@@ -197,13 +197,7 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** `@s3` */
   get id(): string {
-    return sessionId(this.number);
-  }
-
-  /** Its pane belongs to another session from now on. */
-  becameOf(number: number): void {
-    this.number = number;
-    this.events.emit("joined", this.id);
+    return sessionId(this.options.id);
   }
 
   get name(): string {
@@ -221,11 +215,6 @@ export class Session<P extends PaneRef = PaneRef> {
 
   get size(): Size {
     return this.window.size;
-  }
-
-  /** Variables that its pane was started with, but for secrets; absent: none. */
-  get startedWith(): Readonly<Record<string, string>> | undefined {
-    return this.options.env;
   }
 
   /** Where panels lie on the outer screen, and what they leave for the program. */
@@ -336,7 +325,7 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** Sets the outer size; null takes it from the viewers. */
   async resize(asked: Size | null = this.viewers.size() ?? this.window.unattendedSize): Promise<void> {
-    if (asked === null || this.isHandingOver) return;
+    if (asked === null || this.isSized) return;
     const changed = await this.window.resize(asked);
     this.events.emit("listed", undefined);
     if (!changed) return;
@@ -344,20 +333,8 @@ export class Session<P extends PaneRef = PaneRef> {
     for (const viewer of this.viewers.all) viewer.sizeChanged();
   }
 
-  /**
-   * Another process has taken over what belongs to the session as a whole; here is only a pane now. Its program keeps
-   * the size it has.
-   */
-  becomePane(): void {
-    this.status = null;
-    this.window.becomePane();
-    this.elements.takeOver(noElements);
-    this.keyboard.release();
-  }
-
   /** Gives the program what the panels leave of the outer size. */
   async layOut(): Promise<void> {
-    if (this.isHandingOver) return;
     await this.window.layOut();
     this.events.emit("listed", undefined);
   }
@@ -366,6 +343,7 @@ export class Session<P extends PaneRef = PaneRef> {
   typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane): void {
     to.activity.record();
     const flags = to.flags();
+    this.typedIn = to.id;
     if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
     this.entered.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
     to.typed(bytes, flags);

@@ -39,6 +39,8 @@ export interface SessionOptions extends Size {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Unix time in ms at which the session was made, if that was in another process. */
   readonly createdAt?: number;
+  /** Its size is given by the session that has it: what shows it takes no part. */
+  readonly isSized?: boolean;
   /** Its process was lost, and this one shows what is left. */
   readonly lost?: LostInfo;
   readonly clock?: Clock;
@@ -86,7 +88,7 @@ export interface PaneRef extends Typed {
     /** Until when the result of the ended program is kept, as wall time in ms; null while it runs. */
     readableUntil: number | null;
     restart(): Promise<void>;
-    end(): Promise<void>;
+    end(reason?: EndReason): Promise<void>;
     endTold(): void;
   };
   info(state?: SessionState): Omit<PaneInfo, "index" | "active">;
@@ -117,8 +119,8 @@ export interface SessionEvents {
   info: undefined;
   /** Anything in SessionInfo may have changed. */
   listed: undefined;
-  /** Its one pane belongs to the session of this id from now on. */
-  joined: string;
+  /** A pane of its process belongs to another session from now on, or again to its own. */
+  joined: undefined;
   renamed: { readonly old_name: string; readonly new_name: string };
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */
@@ -135,7 +137,7 @@ export interface SessionEvents {
   /** What is drawn over and beside the terminal has changed or moved. */
   drawn: undefined;
   /** A person typed, as far as others may know. */
-  typed: TypedKey & { readonly target?: string };
+  typed: TypedKey & { readonly pane: string; readonly target?: string };
   inputMode: InputMode;
   screenMode: ScreenMode;
 }

@@ -50,13 +50,11 @@ export interface Viewer {
   alert(text: string): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
-  /** The session is served at another socket from now on. */
-  move(socket: string): void;
   /** Shows another session from now on. @throws WshError nested_session where it would show itself */
   go(place: SessionPlace): Promise<void>;
   /** Tells the person something for a moment. */
   say(text: string): void;
-  /** A layout process, which composes what it gets. */
+  /** A session that has this one as a view, which composes what it gets. */
   readonly composed: boolean;
   /** Where the person's agents and screens are, for programs that are started for them. */
   readonly environment: Readonly<Record<string, string>>;

@@ -63,14 +63,6 @@ export class Window {
     return changed;
   }
 
-  /** The panels go, and so does the room that they had: the pane stays as it is. */
-  becomePane(): void {
-    const { ptyRows: rows, ptyCols: cols } = this.placed;
-    this.outer = { rows, cols };
-    this.usable = this.outer;
-    this.placed = layoutPanels([], this.outer);
-  }
-
   /** Gives the pane what the panels leave of the outer size. */
   async layOut(): Promise<void> {
     this.placed = this.port.place(this.outer);

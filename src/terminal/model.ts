@@ -103,6 +103,7 @@ export class TerminalModel {
         this.epochNow++;
         this.sink.chunk(chunk);
       },
+      crashed: (error) => this.sink.crashed?.(error),
     });
   }
 

@@ -112,11 +112,6 @@ export class Peer {
     else this.afterFlush = () => this.close();
   }
 
-  /** Whether the peer has said something that was not read yet; null: not known. */
-  get hasUnread(): boolean | null {
-    return this.wire.hasUnread ?? null;
-  }
-
   /** For a long, mostly silent peer: its connection causes no wake-ups from now on. */
   rest(): void {
     this.wire.rest();

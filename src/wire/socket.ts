@@ -43,12 +43,10 @@ export interface Carrier {
   /** For a long, mostly silent connection: it causes no wake-ups from now on. */
   rest(): void;
   end(): void;
-  /** Whether something has come that was not read yet; null or absent: not known. */
-  readonly hasUnread?: boolean | null;
 }
 
 /** Transport of a connection over a Unix socket, as Bun's sockets are. */
-type Transport = Omit<Carrier, "rest" | "hasUnread">;
+type Transport = Omit<Carrier, "rest">;
 
 type BunSocket = Bun.Socket<Wire>;
 
@@ -101,12 +99,6 @@ export class Wire implements Carrier {
   resume(): void {
     this.isPaused = false;
     this.carrier?.resume();
-  }
-
-  get hasUnread(): boolean | null {
-    const { carrier } = this;
-    const fd = carrier instanceof QuietSocket ? carrier.fd : descriptorOf(this.socket);
-    return fd === null ? null : platform().terminals.readable(fd, 0);
   }
 
   /** Closes the connection. */

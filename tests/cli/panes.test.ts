@@ -246,7 +246,7 @@ command = "sleep 100"
     const saved = async (): Promise<string> => wsh.ok("layout", "save", "dev", "-");
     expect(await saved()).toContain('env = { PLACE = "first" }');
     expect(await saved()).not.toContain("s3cret");
-    // The session has a layout process from here on, and the second pane has what the first was given.
+    // The second pane has what the first was given.
     await wsh.ok("split", "dev", "--env", "ODD.NAME=a b", "--env", "SECRET_KEY=s3cret", "--", "sleep 1000");
     const both = await saved();
     expect(both).toContain('env = { PLACE = "first" }');

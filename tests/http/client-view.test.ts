@@ -1,7 +1,6 @@
 /** The typed client's view: pictures as cells, typing across connections, and what it says when it ends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connect, decodeRows, type Frame, openView, type ViewListener, WshError } from "wsh/client";
-import { stopProcess } from "../support/processes.ts";
+import { connect, decodeRows, type Frame, openView, type ViewListener } from "wsh/client";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -66,32 +65,6 @@ test("shows a session, types, and knows the lines of what it shows", async () =>
   await until("the new size", () => shown.frame?.cols === 60 && shown.frame.rows === 14);
   shown.close();
   expect(await shown.closed).toBeNull();
-});
-
-test("what nobody knows to be typed fails, and is not typed again by the view that takes its place", async () => {
-  await gateway.create({ name: "lost", command: "stty -echo; echo ready; exec cat" });
-  await gateway.unix("/sessions/lost/panes", { json: { direction: "right", focus: false } });
-  const before = await view("lost");
-  await before.shows("ready");
-  const layout = gateway.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? Number.NaN;
-  await stopProcess(layout);
-  const unknown = before.view.type("unknown\r").then(
-    () => "typed",
-    (error) => (error instanceof WshError ? error.code : String(error)),
-  );
-  // The server passes it on before it closes the connection.
-  before.view.close();
-  await before.view.closed;
-  process.kill(layout, "SIGKILL");
-  // One that cannot be opened yet leaves what was typed to the next.
-  const after = await until("the successor of the layout process", () =>
-    view("lost", {}, { instead: before.view }).catch(() => null),
-  );
-  expect(await unknown).toBe("host_unavailable");
-  await after.view.type("known\r");
-  await after.shows("known");
-  expect(textOf(after.view.frame)).not.toContain("unknown");
-  after.view.close();
 });
 
 test("what was typed while there was no connection is typed once by the view that takes its place", async () => {

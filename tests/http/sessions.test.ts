@@ -158,6 +158,8 @@ describe("a new session", () => {
               pid: info.pid,
               command,
               program: "sleep",
+              row: 0,
+              col: 0,
               rows: 10,
               cols: 120,
               cwd: dir,

@@ -10,9 +10,7 @@ test("stop ends a session of several panes without a server, and leaves no proce
   await http.post("/sessions/dev/panes", { command: "sleep 1000" });
   await server.kill("SIGTERM");
   expect(await wsh.ok("stop")).toContain("1 session ended");
-  await until("no process", async () =>
-    wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
-  );
+  await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
   expect(await wsh.list()).toEqual([]);
 });
 
@@ -26,14 +24,11 @@ test("a session that got a pane from another one ends whole, with a server and w
   await http.post(`/sessions/${made?.id}/pane/move`, { to: "two" });
   await wsh.ok("kill", "two");
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["one"]);
-  await until("two's processes to be gone", async () => {
-    const kinds = wsh.processes().map(({ command }) => command.split(" ").at(-1));
-    return kinds.filter((kind) => kind === "layout-process").length === 1;
+  await until("two's processes to be gone", () => {
+    return wsh.processes().filter(({ command }) => command.endsWith(" host")).length === 1;
   });
   await wsh.ok("stop");
-  await until("no process", async () =>
-    wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
-  );
+  await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
 });
 
 test("a view that is closed, or whose session ends, leaves what it shows", async () => {
@@ -99,7 +94,7 @@ test("restart after the last pane has ended: the session goes on with that pane"
   expect(restarted?.pid).not.toBe(first?.pid);
 });
 
-test("the last pane, started again as soon as it has ended, stays with the layout process that it has", async () => {
+test("the last pane, started again as soon as it has ended, stays with its session", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -110,10 +105,7 @@ test("the last pane, started again as soon as it has ended, stays with the layou
     await until("its end", async () => (await panes("dev"))[0]?.exit_code === 0);
   }
   await http.post("/sessions/dev/pane/respawn", { command: "cat" });
-  // Longer than a pane waits before it starts a layout process in the place of one that is lost.
-  await Bun.sleep(1_500);
   expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
-  expect(wsh.layoutProcesses()).toHaveLength(1);
 });
 
 test("stop ends what is kept of panes that have ended, and of sessions of several panes that are over", async () => {
@@ -130,9 +122,7 @@ test("stop ends what is kept of panes that have ended, and of sessions of severa
     await until("its end", async () => (await wsh.list()).length === 1);
     if (!withServer) await server.kill("SIGTERM");
     await wsh.ok("stop");
-    await until("no process", async () =>
-      wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
-    );
+    await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
   }
 }, 60_000);
 
@@ -148,9 +138,7 @@ test("kill ends what is kept of a session's panes that have ended, whether the s
       await until("its end", async () => (await wsh.list()).length === 0);
     }
     await wsh.ok("kill", "dev");
-    await until("no process", async () =>
-      wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
-    );
+    await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
   }
 });
 

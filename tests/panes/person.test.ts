@@ -5,6 +5,7 @@ import { columns, splitServer } from "../support/panes.ts";
 import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
+import { hostOf } from "../support/wsh.ts";
 
 const PREFIX = "\x1c";
 
@@ -292,7 +293,7 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
   await http.post("/sessions/dev/panes", { direction: "down", command: "printf '%070d' 7; cat" });
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /over most[\s\S]*0007/ });
   const before = await person.text();
-  const [layout = Number.NaN] = wsh.layoutProcesses();
+  const layout = hostOf((await wsh.list())[0]?.pid ?? null);
   await stopProcess(layout);
   try {
     person.resize(10, 30);

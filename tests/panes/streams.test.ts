@@ -189,20 +189,6 @@ describe("the stream of a window", () => {
     await asked;
   });
 
-  test("goes on when the layout process is killed", async () => {
-    await using all = await connected();
-    const { wsh, http, client } = all;
-    await wsh.session("dev");
-    await http.post("/sessions/dev/panes", {});
-    const picture = new Picture();
-    await using _window = await client.subscribeWindow("dev", { format: "plain", interval_ms: 1 }, picture.hear);
-    await until("a frame", () => picture.text.includes("│"));
-    await wsh.killLayoutProcess();
-    await until("all windows again", () => picture.names.filter((name) => name === "windows").length === 2);
-    await wsh.ok("exec", "dev:0.1", "--", "echo again");
-    await until("the pane", () => /[│┃]again/.test(picture.text));
-  });
-
   test("of a window that is not shown: its own picture; nobody's focus or size moves", async () => {
     await using all = await connected();
     const { wsh, http, client, panes } = all;

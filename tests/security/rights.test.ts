@@ -72,8 +72,8 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "host.help": "observe", "host.look": "observe", "host.focus": "observe", "host.command": "operate" },
 };
 const ownProcesses: readonly string[] = [
-  ...["adopt", "caller_gone", "checkpoint", "end", "give_way", "go", "keep", "keys", "lend", "restart", "secret"],
-  ...["secret_prompt", "served", "shown_in", "typed_beside", "watch"],
+  ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "named_pane", "pane"],
+  ...["restart_pane", "shown_in", "watch"],
 ].map((name) => `host.${name}`);
 
 interface Kind {
@@ -302,9 +302,7 @@ test("every request of a stream, by every kind of caller", async () => {
     const { connection } = await Connection.open(linkOf(caller.token).dial(ids.own), "cli");
     for (const op of [...Object.keys(streams), ...ownProcesses]) {
       const needed = streams[op];
-      // A session with one pane does not know it.
-      const isKnown = op !== "host.resolve";
-      const isOpen = isKnown && needed !== undefined && accessCovers(caller.access, needed);
+      const isOpen = needed !== undefined && accessCovers(caller.access, needed);
       const is = said(await asked(connection, op, nothing));
       if (is !== (isOpen ? "passed" : "denied")) wrong.push(`${kind}: ${op}: ${is}`);
     }

@@ -82,7 +82,10 @@ class FarTerminal implements Disposable {
   }
 
   async line(line: string): Promise<void> {
-    await this.ask("host.command", { key: `:${line}` });
+    // An answer or an error of the line before is closed first.
+    this.type("\x03\x03");
+    await this.ask("host.command", { key: ":" });
+    this.type(`${line}\r`);
   }
 
   [Symbol.dispose](): void {

@@ -3,8 +3,6 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { splitServer } from "../support/panes.ts";
-import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -34,34 +32,6 @@ test.skipIf(!existsSync("/proc/self/autogroup"))(
     await until("the flooding session to stand back", () => groupOf(host) > 0, 2 * PATIENCE_MS);
     await wsh.ok("signal", "flood", "INT");
     await until("the session to come forward", () => groupOf(host) === 0, 2 * PATIENCE_MS);
-  },
-  120_000,
-);
-
-test.skipIf(!existsSync("/proc/self/autogroup"))(
-  "a pane that floods stands aside while a person types in another, attached as it is, and goes on after that",
-  async () => {
-    await using all = await splitServer();
-    const { wsh, http } = all;
-    await wsh.session("dev", "--", "stty raw -echo; printf 'ready '; exec cat");
-    await http.post("/sessions/dev/panes", { command: "exec yes" });
-    await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /ready/ });
-    const groups = () => wsh.hosts().map(groupOf).sort();
-    using _others = crowd();
-    let typed = "";
-    await until(
-      "the flood to stand aside",
-      async () => {
-        typed += "x";
-        person.type("x");
-        await person.sees(new RegExp(`^ready ${typed.slice(0, 30)}`, "m"));
-        return groups().some((nice) => nice > 0);
-      },
-      2 * PATIENCE_MS,
-    );
-    // What is typed into goes on as before.
-    expect(groups()[0]).toBe(0);
-    await until("the flood to come forward", () => groups().every((nice) => nice === 0), 2 * PATIENCE_MS);
   },
   120_000,
 );

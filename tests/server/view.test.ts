@@ -1,6 +1,5 @@
 /** A session in a page: what it shows, what is typed there, whose size counts, and what a lost connection costs. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { stopProcess } from "../support/processes.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
@@ -12,13 +11,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
 });
-
-/** Pids of the layout processes. */
-const layouts = (): number[] =>
-  gateway
-    .processes()
-    .filter(({ command }) => command.endsWith(" layout-process"))
-    .map(({ pid }) => pid);
 
 let made = 0;
 async function session(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
@@ -201,32 +193,6 @@ describe("a page that is slow, or loses its connection", () => {
     await again.took(again.type("echo b\r"));
     await again.when("both lines", () => /^a +│?/m.test(again.text) && /^b +│?/m.test(again.text));
     expect(again.text.match(/echo a/g)).toHaveLength(1);
-  });
-
-  test("what was sent to a layout process that was lost is not sent again, and the page is told", async () => {
-    const name = await session();
-    const others = layouts();
-    await gateway.unix(`/sessions/${name}/panes`, { json: { direction: "right", focus: false } });
-    const view = await viewOf(name);
-    await view.shows("$");
-    const layout = layouts().find((pid) => !others.includes(pid)) ?? Number.NaN;
-    // It has the piece and answers nothing: as if it were lost just after it has typed it.
-    await stopProcess(layout);
-    const unknown = view.type("echo unknown;");
-    await view.socket.read();
-    process.kill(layout, "SIGKILL");
-    const lost = await view.socket.next("what is lost", ({ type }) => type === "lost");
-    expect(lost.n).toBe(unknown);
-    expect(lost.record).not.toBe(view.opened.record);
-    const known = view.type("echo k''nown\r");
-    await view.took(known);
-    await view.shows(/^known/m);
-    expect(view.text).not.toContain("unknown");
-
-    // A page that was away meanwhile knows by the record's name.
-    view.socket.close();
-    const again = await viewOf(name, { client: view.client }, known);
-    expect(again.opened).toMatchObject({ took: known, record: lost.record });
   });
 
   test("a client of another name types what it likes", async () => {

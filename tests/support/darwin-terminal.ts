@@ -73,6 +73,10 @@ export class DarwinTerminal implements TerminalDevice {
     return null;
   }
 
+  turns(): null {
+    return null;
+  }
+
   hasOutput(): boolean {
     return this.real.hasOutput();
   }

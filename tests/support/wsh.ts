@@ -183,26 +183,6 @@ export class Wsh implements AsyncDisposable {
     process.kill(await until("a host", () => this.hosts().at(at)), "SIGKILL");
   }
 
-  /** The processes that hold the layouts of sessions with several panes. */
-  layoutProcesses(): number[] {
-    return this.processes()
-      .filter(({ command }) => command.endsWith(" layout-process"))
-      .map(({ pid }) => pid);
-  }
-
-  /** Kills the only layout process. @returns its pid */
-  async killLayoutProcess(): Promise<number> {
-    const lost = await until("a layout process", () => this.layoutProcesses()[0]);
-    process.kill(lost, "SIGKILL");
-    return lost;
-  }
-
-  /** Kills the only layout process, and waits until there is another one in its place. */
-  async replaceLayoutProcess(): Promise<void> {
-    const lost = await this.killLayoutProcess();
-    await until("another layout process", () => this.layoutProcesses().some((pid) => pid !== lost));
-  }
-
   /** Kills the server. */
   async killServer(): Promise<void> {
     process.kill(await until("a server", () => this.servers()[0]), "SIGKILL");

@@ -1,13 +1,12 @@
 /** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { memberSockets } from "../../instance/registry/members.ts";
+import { processState } from "../../instance/registry/liveness.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { askServer } from "../../instance/server-client.ts";
 import { clearDeadServer, isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
-import { endProcesses } from "../../wire/end-processes.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { endSession } from "../session/end.ts";
@@ -56,14 +55,13 @@ async function untilGone(instance: Instance): Promise<void> {
  * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
+  const living = listSessions(instance).filter(({ socket }) => processState(socket) !== "dead");
   const ends = await Promise.allSettled(
-    listSessions(instance).map(({ id, session }) =>
-      // By the session's own id: the process that serves several panes is none of them.
+    living.map(({ id, session }) =>
+      // By the session's own id: its first pane may be gone.
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
-  // What is kept of panes that have left their layout, or whose session has ended.
-  await endProcesses(memberSockets(instance, null), { reason: "server_stopped" });
   await cleanStale(instance);
   await clearDeadServer(instance);
   await endConnections(instance);

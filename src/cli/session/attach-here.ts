@@ -1,7 +1,7 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
+import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
@@ -31,7 +31,7 @@ export async function attachHere(
     readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
 ): Promise<Ended> {
-  const around = socketAround(process.env);
+  const around = await socketAround(process.env);
   const { socket } = options;
   if (around !== null && typeof socket === "string") {
     const { refuseMirror } = await import("../../endpoint/switcher/mirrors.ts");
@@ -79,10 +79,10 @@ async function servedAt(instance: Instance, session: number | null): Promise<str
   return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
 }
 
-/** The socket of the pane that this process runs in; null outside. */
-function socketAround(env: Readonly<Record<string, string | undefined>>): string | null {
+/** The socket of the session that this process runs in; null outside. */
+async function socketAround(env: Readonly<Record<string, string | undefined>>): Promise<string | null> {
   const around = paneAround(env);
   if (around === null) return null;
-  const target = parseTarget(around.pane);
-  return target.kind === "pane" ? hostSocket(around.instance, target.id) : null;
+  const { listProcesses, lookUp } = await import("../../instance/registry/registry.ts");
+  return lookUp(listProcesses(around.instance), parseTarget(around.pane))?.socket ?? null;
 }

@@ -8,10 +8,9 @@ import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, findSession, isServedAgain } from "../../instance/registry/registry.ts";
+import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
-import { REPLACED_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { Asked } from "../../protocol/requests.ts";
@@ -21,26 +20,18 @@ import { Connection, type ConnectionEvents, type Dial } from "../../wire/connect
 /** How the command line introduces itself to a session process. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
 
-/** What is said of a process that is gone, or goes while it is asked. */
-const unreached: ReadonlySet<string> = new Set(["session_not_found", "host_unavailable"]);
-/** Interval between two looks for the successor of a lost layout process, in ms. */
-const REPLACED_POLL_MS = 20;
-
 export class SessionClient implements Disposable {
-  /** To the process that serves the session: asked for once, by however many calls at the same time. */
-  private asked: Promise<Connection> | null = null;
-
   private constructor(
     readonly name: string,
     /** To the process of the pane that the target means. */
     public connection: Connection,
-    /** To the process that serves the session: the same one, unless the session has several panes. */
+    /** To the process of the session: the same one, unless a view is meant. */
     private whole: Connection,
-    /** The session as its pane's process had it when the connection opened. */
+    /** The session when the connection opened, with the id of the pane that is meant. */
     readonly info: SessionInfo | null,
     private readonly target: string,
-    /** Where that process is, when it is another one than the pane's. */
-    private readonly servedAt: (() => Promise<Where>) | null = null,
+    /** How the pane that the target means is named from now on, whatever pane is the oldest by then. */
+    readonly pane: string,
     /** The machine that has it; null: this one. */
     readonly machine: string | null = null,
     private readonly far: Link | null = null,
@@ -50,13 +41,12 @@ export class SessionClient implements Disposable {
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
     const parsed = parseTarget(target);
-    const client = await whileReplaced(
-      () => (machine === null ? placeHere(instance, target) : placeThere(instance, machine, target)),
-      (where) => SessionClient.connect(where, target, events),
-    );
+    const where = machine === null ? await placeHere(instance, target) : await placeThere(instance, machine, target);
+    const client = await SessionClient.connect(where, target, events).catch((thrown) => {
+      throw where.failure(thrown);
+    });
     try {
-      // Of several panes the layout process has found the one that is meant; a pane's own process knows no other window.
-      if (client.info !== null && client.whole === client.connection) requirePane(client.info, parsed);
+      if (client.info !== null && panesOf(client.info).length < 2) requirePane(client.info, parsed);
       return machine === null ? client : client.named(machine, await linkTo(instance, machine));
     } catch (error) {
       client[Symbol.dispose]();
@@ -68,28 +58,31 @@ export class SessionClient implements Disposable {
     const { connection, hello } = await Connection.open(where.first, "cli", events);
     const info = hello.info ?? null;
     const name = info?.name ?? where.called;
-    if (hello.role === "layout") return SessionClient.ofPane(where, name, connection, info, target, events);
-    // What ends a pane is asked of another process than the pane's; a lost one has no other.
-    const isServed = hello.member === true && info !== null && info.state !== "lost";
-    const servedAt = isServed ? () => where.at(info.id) : null;
-    return new SessionClient(name, connection, connection, info, target, servedAt);
+    const isMany = info !== null && panesOf(info).length > 1;
+    const isPane = parseTarget(target).kind === "pane";
+    if (!isMany)
+      return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
+    return SessionClient.ofPane(where, name, connection, info, target, events);
   }
 
-  /** One request to the layout process tells which pane is meant; from then on that pane's process is asked itself. */
+  /** One request tells which pane of several is meant; that of a view is asked itself. */
   private static async ofPane(
     where: Where,
     name: string,
     whole: Connection,
-    info: SessionInfo | null,
+    info: SessionInfo,
     target: string,
     events: ConnectionEvents,
   ): Promise<SessionClient> {
     try {
       const context = { caller: cliCaller, access: "admin", target } as const;
       const resolved = v.parse(ResolvedSchema, await whole.request("host.resolve", {}, context));
+      const { pane } = resolved;
+      const own = { ...info, pane_id: pane };
+      if (where.isHere(resolved)) return new SessionClient(name, whole, whole, own, target, pane);
       whole.listen({});
-      const { connection, hello } = await Connection.open(where.pane(resolved), "cli", events);
-      return new SessionClient(name, connection, whole, hello.info ?? info, target);
+      const { connection } = await Connection.open(where.pane(resolved), "cli", events);
+      return new SessionClient(name, connection, whole, own, target, pane);
     } catch (error) {
       whole.close();
       throw error;
@@ -98,9 +91,9 @@ export class SessionClient implements Disposable {
 
   /** The same, with its names as they are said on this machine. */
   private named(machine: string, link: Link): SessionClient {
-    const { name, connection, whole, info, target, servedAt } = this;
+    const { name, connection, whole, info, target, pane } = this;
     const own = info === null ? null : addressedSession(machine, info);
-    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, servedAt, machine, link);
+    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, pane, machine, link);
   }
 
   /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
@@ -109,15 +102,16 @@ export class SessionClient implements Disposable {
     input: OperationInput<N>,
     signal?: AbortSignal,
   ): Promise<OperationOutput<N>> {
-    const { target, machine } = this;
+    const { target, pane, machine } = this;
+    const isForOne = isForPane(operation, target);
     const context = {
       caller: cliCaller,
       access: "admin",
-      target,
+      target: isForOne ? pane : target,
       ...(signal === undefined ? {} : { signal }),
     } as const;
     const ask = async (asked: Asked = {}, sent: unknown = input): Promise<unknown> => {
-      const connection = isForPane(operation, target) ? this.connection : await this.serving();
+      const connection = isForOne ? this.connection : this.whole;
       return connection.request(operation, sent, { ...context, ...asked });
     };
     if (this.far === null || machine === null) return (await ask()) as OperationOutput<N>;
@@ -144,32 +138,17 @@ export class SessionClient implements Disposable {
   private async reopen(): Promise<void> {
     const { far } = this;
     if (far === null) return;
-    this.asked = null;
     this[Symbol.dispose]();
     const next = await SessionClient.connect(atLink(far, this.target), this.target, {});
     this.connection = next.connection;
     this.whole = next.whole;
   }
 
-  /** The session, or the pane where the session may go on without it: what is said to be gone with its process. */
+  /** The session, or the pane where the session may go on without it: what is said to be gone. */
   get whatEnds(): string {
-    const isPart = this.whole !== this.connection || this.servedAt !== null;
-    return isPart && this.info !== null
+    return this.info !== null && panesOf(this.info).length > 1
       ? `pane '${this.info.pane_id}' of session '${this.name}'`
       : `session '${this.name}'`;
-  }
-
-  private serving(): Promise<Connection> {
-    this.asked ??= this.reachServing();
-    return this.asked;
-  }
-
-  private async reachServing(): Promise<Connection> {
-    const { servedAt } = this;
-    if (servedAt !== null) {
-      this.whole = (await whileReplaced(servedAt, ({ first }) => Connection.open(first, "cli"))).connection;
-    }
-    return this.whole;
   }
 
   [Symbol.dispose](): void {
@@ -198,35 +177,20 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
 
 const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
 
-/** Where the processes of a session are, here or on another machine. */
+function panesOf({ windows }: SessionInfo): readonly unknown[] {
+  return windows.flatMap(({ panes }) => panes);
+}
+
+/** Where the processes of a session and its views are, here or on another machine. */
 interface Where {
   /** What messages call the session until its process says its name. */
   readonly called: string;
   readonly first: string | Dial;
-  /** The same of the process that serves a session's id. */
-  at(id: string): Promise<Where>;
+  /** Whether the pane is of the same process. */
+  isHere(resolved: v.InferOutput<typeof ResolvedSchema>): boolean;
   pane(resolved: v.InferOutput<typeof ResolvedSchema>): string | Dial;
   /** Why it could not be reached. */
   failure(thrown: unknown): WshError;
-  /** Whether it is a layout process that is lost, and a pane of its session starts another. */
-  isReplaced(): Promise<boolean>;
-}
-
-/**
- * Asks a process; while that is a layout process that was lost, its successor.
- * @throws WshError of `find` and `ask`
- */
-async function whileReplaced<T>(find: () => Promise<Where>, ask: (where: Where) => Promise<T>): Promise<T> {
-  const until = performance.now() + REPLACED_MS;
-  for (;;) {
-    const where = await find();
-    try {
-      return await ask(where);
-    } catch (thrown) {
-      const isGone = unreached.has(WshError.from(thrown).code);
-      if (!isGone || performance.now() > until || !(await where.isReplaced())) throw where.failure(thrown);
-    }
-  }
 }
 
 async function placeHere(instance: Instance, target: string): Promise<Where> {
@@ -235,14 +199,8 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
   return {
     called,
     first: entry.socket,
-    at: (id) => placeHere(instance, id),
+    isHere: ({ socket }) => socket === entry.socket,
     pane: ({ socket }) => socket,
-    async isReplaced() {
-      if (!isServedAgain(instance, entry)) return false;
-      // One that dies lets its socket go before its lock.
-      await Bun.sleep(REPLACED_POLL_MS);
-      return processState(entry.socket) !== "alive";
-    },
     failure(thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") return error;
@@ -264,11 +222,10 @@ function atLink(link: { dial(target: string): Dial }, target: string): Where {
   return {
     called: target,
     first: link.dial(target),
-    at: async (id) => atLink(link, id),
+    // Its path is the other machine's: whose pane it is, is found there.
+    isHere: () => false,
     pane: ({ pane }) => link.dial(pane),
     failure: (thrown) => WshError.from(thrown),
-    // The other machine's server waits itself.
-    isReplaced: async () => false,
   };
 }
 

@@ -1,14 +1,12 @@
 /** Ends a session by asking its process; one that does not answer is killed, which hangs up its programs. */
 import type { Instance } from "../../instance/paths.ts";
 import { listenerPid, processState } from "../../instance/registry/liveness.ts";
-import { memberSockets } from "../../instance/registry/members.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { sessionDir } from "../../store/checkpoint/places.ts";
 import { removeSession } from "../../store/checkpoint/sessions.ts";
-import { endProcesses } from "../../wire/end-processes.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
 
@@ -31,7 +29,7 @@ export async function endSession(
     await there.call("session.kill", { reason });
     return there.name;
   }
-  const { id, name, session: number, isMember, socket } = findSession(instance, parseTarget(target));
+  const { id, name, session: number, socket } = findSession(instance, parseTarget(target));
   const called = name ?? paneId(id);
   try {
     using session = await SessionClient.open(instance, target);
@@ -39,14 +37,12 @@ export async function endSession(
   } catch (thrown) {
     const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
     if (pid === null) throw thrown;
-    // First its panes, which would start another process for a session of several in the place of this one.
-    if (number !== null && !isMember) await endProcesses(memberSockets(instance, number), { reason });
     process.kill(pid, "SIGKILL");
     warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
     // As of any session that was ended, nothing stays.
-    if (number !== null && !isMember) removeSession(sessionDir(instance, number));
+    if (number !== null) removeSession(sessionDir(instance, number));
   }
   return called;
 }

@@ -84,7 +84,11 @@ export class ExecStream implements Disposable {
   }
 
   private async ask(id: number | null): Promise<void> {
-    await this.client?.connection.request("host.follow", { id }, { caller: cliCaller, access: "admin" });
+    await this.client?.connection.request(
+      "host.follow",
+      { id },
+      { caller: cliCaller, access: "admin", target: this.client.pane },
+    );
   }
 
   private receive(message: Message): void {

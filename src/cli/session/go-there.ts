@@ -5,8 +5,8 @@
  */
 import tty from "node:tty";
 import * as v from "valibot";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { listProcesses, listSessions } from "../../instance/registry/registry.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { listProcesses, lookUp } from "../../instance/registry/registry.ts";
 import { type GoInput, WentSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
@@ -40,17 +40,16 @@ export async function goThere(
     return false;
   const target = parseTarget(around.pane);
   if (target.kind !== "pane") return false;
-  const own = listProcesses(instance).find(({ id }) => id === target.id);
-  if (own?.session === session) {
+  const own = lookUp(listProcesses(instance), target);
+  if (own === undefined) return false;
+  if (own.session === session) {
     throw new WshError("nested_session", `this terminal is in session '${name}' already`, {
       hint: "The prefix key and w go to its windows and panes.",
     });
   }
   const asksOnly = ways.length > 0;
-  // A pane's process may not be the one that serves its session.
-  const served = listSessions(instance).find((entry) => entry.session === session)?.socket ?? socket;
-  const input: GoInput = { pid: process.pid, socket: served, number: session, session: name, asks_only: asksOnly };
-  const isInside = await ask(hostSocket(instance, target.id), input);
+  const input: GoInput = { pid: process.pid, socket, number: session, session: name, asks_only: asksOnly };
+  const isInside = await ask(own.socket, input);
   if (isInside && asksOnly) {
     throw new WshError("invalid_request", `${ways.join(", ")}: the terminal that goes there keeps its own`, {
       hint: "Leave it out, or show the session inside this one with --nested.",

@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
-import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { cleanStale, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { askServer } from "../../instance/server-client.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -81,7 +81,9 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
-  const socket = hostSocket(instance, pane.id);
+  // Its first pane may be gone.
+  const known = session === null ? undefined : lookUp(listSessions(instance), own);
+  const socket = known?.socket ?? hostSocket(instance, pane.id);
   return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
 }
 

@@ -28,11 +28,9 @@ import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
 import type { AbovePicture } from "./above.ts";
-import { Borrowing } from "./borrowing.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
-import { Lending } from "./lending.ts";
 import { OuterSize } from "./outer-size.ts";
 import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
@@ -80,9 +78,6 @@ export class TerminalStream implements Viewer {
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
-  private readonly lending: Lending | null;
-  /** Of a stream to a layout process; null: it is none. */
-  readonly borrowing: Borrowing | null;
   readonly presentation: Presentation;
   readonly typing: Typing;
   private readonly keys: KeyReader;
@@ -132,8 +127,6 @@ export class TerminalStream implements Viewer {
     };
     this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
-    this.lending = this.lends(attach);
-    this.borrowing = attach.ahead && attach.composed ? new Borrowing(peer, (bytes) => this.typing.typed(bytes)) : null;
     const bindings = changedBindings(attach.bindings);
     const prefix = attach.prefix ?? defaultPrefix.label;
     this.own = this.ownView(bindings, prefix, attach);
@@ -145,7 +138,7 @@ export class TerminalStream implements Viewer {
       plainElements: attach.no_color,
       ascii: !attach.utf8,
       places: attach.places,
-      ...{ ahead: this.borrowing, lending: this.lending },
+      ahead: attach.ahead && attach.composed ? (bytes) => peer.sendBytes(messageTypes.output, bytes) : null,
       credit: this.inPage?.credit ?? null,
       mayTakeMouse: this.mouse.isAllowed,
     });
@@ -240,14 +233,8 @@ export class TerminalStream implements Viewer {
     this.own.ask(question, this.session.name, act);
   }
 
-  /** Another process is made ready for a pressed key, which goes there with this terminal. @returns whether it did */
-  async follow(ready: () => Promise<void>): Promise<boolean> {
-    await this.own.bound.whileAway(ready);
-    return this.over;
-  }
-
-  /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
-  move(socket: string, session?: number): void {
+  /** The client goes on with another session, at that socket. Nothing of the terminal is read or drawn here. */
+  private move(socket: string, session: number): void {
     if (this.over) return;
     const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
     this.close();
@@ -267,20 +254,12 @@ export class TerminalStream implements Viewer {
 
   /** The client has stopped reading keys. */
   takeKeys(): void {
-    if (!this.over) this.lending?.begin();
-  }
-
-  private lends({ terminal: device }: Asked): Lending | null {
-    const { terminal, shown } = this;
-    if (terminal === null || device === undefined) return null;
-    return new Lending(terminal, device, shown, {
-      keys: (bytes) => this.keys.push(bytes),
-      ended: () => this.end({ reason: "detached" }),
-      lost: () => this.release(),
-      isPlain: () => this.keys.passesText && this.typing.isPlain,
-      typed: () => this.typing.typedThere(),
-      unknown: () => this.presentation.repaint(),
-    });
+    if (this.over) return;
+    void this.terminal?.read(
+      (bytes) => this.keys.push(bytes),
+      () => this.end({ reason: "detached" }),
+      () => this.release(),
+    );
   }
 
   /** The client does not hold the terminal now: nothing is read or written there until it resumes. */
@@ -294,7 +273,7 @@ export class TerminalStream implements Viewer {
   }
 
   alert(text: string): void {
-    // A layout process has terminals of its own; one that only looks on is nobody's.
+    // A session that has this as a view has terminals of its own; one that only looks on is nobody's.
     if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
   }
 
@@ -351,7 +330,6 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     this.over = true;
     this.presentation.close();
-    this.borrowing?.end();
     this.sized.close();
     this.own.close();
     this.keys.dispose();
@@ -371,7 +349,6 @@ export class TerminalStream implements Viewer {
     this.ends.push(
       this.shown.listen({
         ahead: (bytes) => presentation.echoed(bytes),
-        wrote: (loan, bytes) => presentation.wrote(loan, bytes),
         chunk: (bytes) => presentation.chunk(bytes),
         changed: (isEcho) => presentation.changed(isEcho),
         resizing: () => presentation.beforeResize(),

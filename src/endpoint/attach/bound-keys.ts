@@ -1,6 +1,6 @@
 /**
  * Keys that are bound to operations, in order with what is typed behind them: what follows a key is typed where the key
- * leads to, once it is done. When the session goes on in another process meanwhile, so do the keys that are not done.
+ * leads to, once it is done.
  */
 
 /** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
@@ -17,47 +17,22 @@ export interface BoundKeysPort {
 export class BoundKeys {
   /** What was typed after a key, until what it is bound to is done; a string is another such key. */
   private waiting: (Uint8Array | string)[] | null = null;
-  /** The key whose operation waits for the process that will carry it out. */
-  private held: string | null = null;
-  private current: string | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
   /** Typed, and given to nobody yet. */
   get rest(): readonly (Uint8Array | string)[] {
-    const rest = this.waiting ?? [];
-    return this.held === null ? rest : [this.held, ...rest];
+    return this.waiting ?? [];
   }
 
   get isIdle(): boolean {
     return this.waiting === null;
   }
 
-  /** Carries out what was asked for by no key, but goes where the session goes as a key does. @param key what to press there */
-  async during<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.current;
-    this.current = key;
-    try {
-      return await work();
-    } finally {
-      this.current = before;
-    }
-  }
-
-  /** What the key is bound to is for another process, which is being made ready: it is not done here. */
-  async whileAway(ready: () => Promise<void>): Promise<void> {
-    this.held = this.current;
-    try {
-      await ready();
-    } finally {
-      this.held = null;
-    }
-  }
-
   /** Goes somewhere: what follows is typed there, and nowhere where that fails. */
   lead(work: () => Promise<void>): void {
     const following = this.waiting ?? [];
-    this.begin(null, following, async () => {
+    this.begin(following, async () => {
       try {
         await work();
       } catch (thrown) {
@@ -68,7 +43,7 @@ export class BoundKeys {
   }
 
   press(key: string): void {
-    if (this.waiting === null) this.begin(key, [], () => this.port.perform(key));
+    if (this.waiting === null) this.begin([], () => this.port.perform(key));
     else if (this.waiting.length < MAX_WAITING) this.waiting.push(key);
   }
 
@@ -85,20 +60,18 @@ export class BoundKeys {
     return this.waiting !== null;
   }
 
-  private begin(key: string | null, following: (Uint8Array | string)[], work: () => Promise<void>): void {
+  private begin(following: (Uint8Array | string)[], work: () => Promise<void>): void {
     this.waiting = following;
-    this.current = key;
     void work()
       .catch((error) => this.port.failed(error))
       .finally(() => {
         const rest = this.waiting ?? [];
         this.waiting = null;
-        this.current = null;
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
           // What was typed has led somewhere.
           if (this.behind(next, rest)) return;
           if (typeof next === "string") {
-            this.begin(next, rest, () => this.port.perform(next));
+            this.begin(rest, () => this.port.perform(next));
             return;
           }
           this.port.typed(next);

@@ -21,7 +21,7 @@ export interface CopiesOptions {
   readonly isWanted: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
   readonly programs: boolean;
-  /** The session keeps what the person copies; where several panes share it, their layout process does. */
+  /** The session keeps what the person copies. */
   readonly keeps: boolean;
   /** Goes to the terminal with its next picture. */
   painted(copied: Copied): void;

@@ -54,11 +54,6 @@ export class PersonTerminal {
   /** Whether it may be read here; else keys come by the client. */
   readonly readsKeys = platform().terminals.signalsInput;
 
-  /** Whether each read can be refused: else keys are gone by the time somebody asks. */
-  get asksBeforeReading(): boolean {
-    return this.readsKeys && this.client !== null;
-  }
-
   /** Null where the device cannot be opened, the path leads to another, or nobody may write there but the client. */
   static open(person: PersonDevice): PersonTerminal | null {
     const { path, device, inode, number } = person;
@@ -98,21 +93,8 @@ export class PersonTerminal {
     handOver();
   }
 
-  /** Whether keys wait to be read. */
-  get hasInput(): boolean {
-    return !this.closed && platform().terminals.readable(this.fd, 0);
-  }
-
-  /**
-   * Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it, or `mayRead` says no.
-   * @param mayRead asked before every read, where `asksBeforeReading`
-   */
-  async read(
-    keys: (bytes: Uint8Array) => void,
-    ended: () => void,
-    lost: () => void,
-    mayRead: () => boolean = () => true,
-  ): Promise<void> {
+  /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */
+  async read(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     const reading = Symbol();
     this.reading = reading;
     await this.readerGone;
@@ -124,7 +106,7 @@ export class PersonTerminal {
         mayRead: () => {
           // The echo need not check again.
           this.lookedAt = performance.now();
-          return mayRead() && client.holdsTerminal;
+          return client.holdsTerminal;
         },
         keys,
         lost,

@@ -46,11 +46,6 @@ function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
   return import("../palette/calls.ts");
 }
 
-/** A line of the palette among pressed keys; a colon alone is the key. */
-function isLine(key: string): boolean {
-  return key.length > 1 && key.startsWith(":");
-}
-
 export interface OwnViewPort {
   readonly viewer: number;
   readonly readOnly: boolean;
@@ -241,22 +236,9 @@ export class OwnView {
   private async perform(key: string): Promise<void> {
     const { port, own } = this;
     own.hide();
-    if (isLine(key)) return this.passedOn(key.slice(1));
     const binding = port.bindings.get(key);
     if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
     else await this.carryOut(binding, new AbortController().signal);
-  }
-
-  /** A line of the palette that another process has passed on: it goes on where it was. */
-  private async passedOn(line: string): Promise<void> {
-    const { bindingOfPaletteLine } = await loadCalls();
-    try {
-      await this.bound.during(`:${line}`, () =>
-        this.carryOut(bindingOfPaletteLine(line), new AbortController().signal),
-      );
-    } catch (thrown) {
-      await this.showPalette({ line, error: WshError.from(thrown) });
-    }
   }
 
   /** @returns what was answered, if that is for the person to read; null: it is done @throws WshError */
@@ -264,7 +246,7 @@ export class OwnView {
     const { bindingOfPaletteLine, forReading } = await loadCalls();
     const binding = bindingOfPaletteLine(line);
     try {
-      const answer = await this.bound.during(`:${line}`, () => this.carryOut(binding, signal));
+      const answer = await this.carryOut(binding, signal);
       return forReading(binding, answer);
     } catch (thrown) {
       // Nothing is open in which it could be said.
@@ -316,8 +298,7 @@ export class OwnView {
     }
   }
 
-  /** @param failed a line that could not be carried out */
-  private async showPalette(failed?: { readonly line: string; readonly error: WshError }): Promise<void> {
+  private async showPalette(): Promise<void> {
     const { port, own } = this;
     // Loaded for who calls operations by their names.
     const { openPalette } = await import("../palette/open.ts");
@@ -329,7 +310,6 @@ export class OwnView {
         own.hide(palette);
         if (said !== null) own.say(said);
       },
-      ...(failed === undefined ? {} : { failed }),
     });
     own.show(palette);
   }

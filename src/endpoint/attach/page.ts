@@ -48,12 +48,6 @@ export class Page {
       this.port.typed(bytes);
       return;
     }
-    if (this.taken.isPaused) {
-      // Without an answer it is sent again to the process that takes over, if one does.
-      const kept = payload.slice();
-      this.taken.later(() => this.receive(kept));
-      return;
-    }
     if (number > this.taken.of(this.client)) {
       this.taken.take(this.client, number);
       this.port.keys(bytes);

@@ -21,7 +21,7 @@ import type { AbovePicture } from "./above.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
 import { ScrollbackFeed } from "./scrollback-feed.ts";
-import type { Shown } from "./shown.ts";
+import type { Shown, ShownProgram } from "./shown.ts";
 
 export interface PainterOptions {
   /** Label of the key that takes the keyboard back. */
@@ -87,11 +87,12 @@ export class Painter {
 
   /**
    * The client begins to paint: its terminal shows what was relayed so far, or nothing.
+   * @param relayed the program whose bytes it got; null: none
    * @param history rows above the screen that go to its scrollback first
    */
-  begin(history = 0): void {
+  begin(relayed: ShownProgram | null, history = 0): void {
     this.shown = null;
-    this.scrollback.begin(history);
+    this.scrollback.begin(relayed, history);
     this.bell = false;
     this.clipboard = null;
   }

@@ -19,12 +19,10 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { AbovePicture } from "./above.ts";
-import type { Borrowing } from "./borrowing.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
-import type { Lending } from "./lending.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
@@ -41,9 +39,7 @@ export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
   readonly mayRelay: boolean;
   /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
-  readonly ahead: Borrowing | null;
-  /** Who reads the terminal's keys; null: the client. */
-  readonly lending: Lending | null;
+  readonly ahead: ((bytes: Uint8Array) => void) | null;
   /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
   readonly credit: number | null;
 }
@@ -67,6 +63,8 @@ export class Presentation {
   private current: "opening" | "relay" | "paint" = "opening";
   /** The program's bytes go to the terminal without the client. */
   private direct = false;
+  /** The program whose bytes the client gets; null while it is painted. */
+  private relaying: ShownProgram | null = null;
   /** Bytes that went through the client since it last became a relay. */
   private relayed = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
@@ -92,7 +90,7 @@ export class Presentation {
   ) {
     this.painter = new Painter(session, shown, options);
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
-    this.painted = new PaintedTerminal(terminal, send, options.lending, options.ahead);
+    this.painted = new PaintedTerminal(terminal, send, options.ahead);
     this.pacer = this.pacing();
     this.lasting = shown.program?.lasting.watch() ?? null;
   }
@@ -120,14 +118,12 @@ export class Presentation {
   release(): void {
     this.direct = false;
     this.painted.lost();
-    this.options.lending?.end();
     this.terminal?.release();
   }
 
   /** A condition for relaying or painting may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
     if (this.over) return;
-    this.options.lending?.recall();
     if (this.current === "paint") this.pacer.soon();
     else if (this.current === "relay" && !this.isAlone()) {
       void this.shown.atRest(() => {
@@ -147,21 +143,11 @@ export class Presentation {
     this.pacer.typed();
   }
 
-  /** As a listener of Shown. */
-  wrote(loan: number, bytes: Uint8Array): boolean {
-    const wrote = this.options.lending?.wrote(loan) ?? null;
-    if (wrote === "expected") this.painted.wrote(Buffer.from(bytes).toString("latin1"));
-    else if (wrote === "surprise") this.repaint();
-    return wrote !== null;
-  }
-
   /** The echo of a key: written before it is parsed. */
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
-    // The process that has the terminal writes there, or nobody.
-    if (this.options.lending?.isLent === true) return;
     if (this.pending > 0 || this.outer.isResizing || this.over) return;
-    if (this.current === "relay" && this.direct) {
+    if (this.current === "relay" && this.direct && this.relaying === this.shown.program) {
       this.pass(bytes);
       this.ahead = bytes.length;
       this.terminal?.handOver();
@@ -179,6 +165,11 @@ export class Presentation {
       this.pacer.printed(isEcho);
       return;
     }
+    // Another program is the picture now.
+    if (this.relaying !== this.shown.program) {
+      this.startPainting();
+      return;
+    }
     this.tellChanges(this.lasting?.news() ?? []);
     const news = ahead === 0 ? bytes : bytes.subarray(ahead);
     if (news.length > 0) this.pass(news);
@@ -191,17 +182,8 @@ export class Presentation {
     if (this.current === "paint") this.pacer.printed(isEcho);
   }
 
-  /** What the terminal shows is not what it should. */
-  repaint(): void {
-    if (this.current !== "paint" || this.over) return;
-    this.painted.doubt();
-    this.painter.forget();
-    this.pacer.soon();
-  }
-
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
   resized(): void {
-    this.options.lending?.recall();
     this.paintInstead();
     this.painter.forget();
   }
@@ -251,7 +233,6 @@ export class Presentation {
 
   close(): void {
     this.over = true;
-    this.options.lending?.end();
     this.pacer.close();
     clearTimeout(this.noteTimer ?? undefined);
   }
@@ -260,7 +241,8 @@ export class Presentation {
   private isAlone(): boolean {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
-    if (program === null || !this.options.mayRelay || outer.above !== null || outer.mouse.isTaken) return false;
+    if (program === null || (this.relaying !== null && program !== this.relaying)) return false;
+    if (!this.options.mayRelay || outer.above !== null || outer.mouse.isTaken) return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
@@ -278,6 +260,7 @@ export class Presentation {
   /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
   private relay(program: ShownProgram, history: number): void {
     this.current = "relay";
+    this.relaying = program;
     this.pacer.cancel();
     this.direct = false;
     this.relayed = 0;
@@ -309,14 +292,16 @@ export class Presentation {
 
   private startPainting(history = 0): void {
     this.current = "paint";
-    this.painter.begin(history);
+    this.painter.begin(this.relaying, history);
+    this.relaying = null;
     this.pacer.soon();
   }
 
   private paintInstead(): void {
     if (this.current !== "relay") return;
     this.current = "paint";
-    this.painter.begin();
+    this.painter.begin(this.relaying);
+    this.relaying = null;
   }
 
   /** Whether a picture will be made as soon as these bytes are parsed, with nothing else new in it. */

@@ -1,4 +1,4 @@
-/** What is asked of an attached terminal besides keys and sizes: by its client, or by the layout process that shows it. */
+/** What is asked of an attached terminal besides keys and sizes: by its client, or by a session that has it as a view. */
 import * as v from "valibot";
 import { FocusSchema, TerminalColorsSchema, WrittenSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -7,7 +7,7 @@ import type { TerminalStream } from "./attached-terminal.ts";
 
 /** @throws WshError, and what the input's schema says */
 export async function askTerminal(stream: TerminalStream, request: PeerRequest, peer: Peer): Promise<object> {
-  const { op, input, signal } = request;
+  const { op, input } = request;
   switch (op) {
     case "host.help":
       stream.showHelp(input);
@@ -29,9 +29,6 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       stream.takeKeys();
       peer.rest();
       break;
-    case "host.lend":
-      if (stream.borrowing === null) throw new WshError("invalid_request", "echoes of this stream are its client's");
-      return stream.borrowing.borrow(input, signal);
     case "host.command":
       stream.bound(input);
       break;

@@ -1,35 +1,54 @@
 /**
  * Tracks which lines a painted terminal's own scrollback has: every line that leaves the top of the normal screen goes
  * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
- * after a flood only the newest are sent. Used only where one pane fills the window. Call between chunks; `take` runs
- * once per frame and client.
+ * after a flood only the newest are sent. Only where one program fills the picture: while several do, lines wait, and
+ * follow when it does again. Call between chunks; `take` runs once per frame and client.
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
-import type { Position, Shown } from "./shown.ts";
+import type { Position, Shown, ShownProgram } from "./shown.ts";
 
 /** Limit of history lines sent to a client that attaches and cannot be relayed to. */
 const MAX_HISTORY = 10_000;
 
 export class ScrollbackFeed {
-  /** The client's scrollback has, or `waiting` holds, every line before this place. */
-  private top: Position = { line: 0, col: 0 };
+  /** Of each program, the client's scrollback has, or `waiting` holds, every line before this place. */
+  private readonly tops = new WeakMap<ShownProgram, Position>();
   private waiting: Row[] = [];
-  private readonly fills: boolean;
 
   /** @param wanted whether the terminal has a scrollback to be filled */
   constructor(
     private readonly shown: Shown,
-    wanted: boolean,
-  ) {
-    this.fills = wanted && shown.program !== null;
+    private readonly wanted: boolean,
+  ) {}
+
+  private get fills(): boolean {
+    return this.wanted && this.shown.program !== null;
   }
 
-  /** What has left the screen so far was relayed, or is not wanted. @param history rows to send all the same */
-  begin(history: number): void {
+  /** Of a program that is shown for the first time, what has left the screen before is not wanted. */
+  private get top(): Position {
+    const { program } = this.shown;
+    if (program === null) return { line: 0, col: 0 };
+    const top = this.tops.get(program) ?? program.top;
+    this.tops.set(program, top);
+    return top;
+  }
+
+  private set top(top: Position) {
+    const { program } = this.shown;
+    if (program !== null) this.tops.set(program, top);
+  }
+
+  /**
+   * @param relayed the program whose own bytes the client got so far: it has what left the screen; null: none
+   * @param history rows to send all the same
+   */
+  begin(relayed: ShownProgram | null, history: number): void {
+    if (relayed !== null) this.tops.set(relayed, relayed.top);
     const { program } = this.shown;
     if (program === null) return;
-    this.top = program.top;
+    if (history > 0) this.top = program.top;
     this.waiting = history > 0 && this.fills ? program.newestRows(Math.min(history, MAX_HISTORY)) : [];
   }
 

@@ -1,13 +1,12 @@
 /**
- * What an attached terminal shows, whatever process it runs in: one program that fills the picture, in that program's
- * own process, or a window composed of panes that run elsewhere. Presenting, painting and the attached terminal are
- * written against this alone. Types only.
+ * What an attached terminal shows: one program that fills the picture, or a window composed of several panes; which of
+ * both may change. Presenting, painting and the attached terminal are written against this alone. Types only.
  *
  * What must stay true: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be half made.
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { LastingChange, LendInput, LentBack, LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
@@ -25,8 +24,6 @@ export interface Position {
 export interface ShownListener {
   /** The next chunk begins with these bytes. */
   ahead(bytes: Uint8Array): void;
-  /** A pane's process has written them to the terminal that it was lent. @returns whether it is this one */
-  wrote(loan: number, bytes: Uint8Array): boolean;
   /** A program printed. Runs per chunk. */
   chunk(bytes: Uint8Array): void;
   /** The picture has changed without bytes of a program. @param isEcho usually what a person has just typed */
@@ -54,14 +51,6 @@ export interface ShownProgram {
   countAbove(since: Position, limit: number): number;
   newestRows(limit: number): Row[];
   rowsAbove(since: Position, limit: number): Row[];
-}
-
-/** A terminal in the hands of another process. */
-export interface Loan {
-  /** Settles when that process has stopped using it; null: it is gone, or has failed. Never rejects. */
-  readonly over: Promise<LentBack | null>;
-  /** Asks it back. */
-  recall(): void;
 }
 
 export interface Shown {
@@ -108,11 +97,6 @@ export interface Shown {
   readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
-  /**
-   * Lends a terminal to the process of the pane that has the focus; null where that is not possible now.
-   * @param typed a key was read there
-   */
-  lend?(lent: LendInput, typed: () => void): Loan | null;
 }
 
 /** Whether a pane, or else who gets what is typed, is in a session that the caller at the terminal may not use. */

@@ -7,6 +7,7 @@
  * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
  * such signal: the terminal's controlling process gets SIGHUP.
  */
+import { platform } from "../../platform/platform.ts";
 import { system } from "../../platform/system.ts";
 import { lineFlags } from "../../platform/termios.ts";
 import { libc } from "../../platform/tty-calls.ts";
@@ -33,6 +34,11 @@ function signalled(): void {
   for (const input of open) input.take();
 }
 
+/** Takes keys that wait, without a signal of them: in the middle of other work. */
+export function takeWaitingKeys(): void {
+  for (const input of open) if (input.hasKeys) input.take();
+}
+
 export class SignalledInput {
   private constructor(
     private readonly fd: number,
@@ -55,6 +61,10 @@ export class SignalledInput {
     // Input typed before is not signalled.
     setImmediate(() => input.take());
     return input;
+  }
+
+  get hasKeys(): boolean {
+    return platform().terminals.readable(this.fd, 0);
   }
 
   stop(): void {

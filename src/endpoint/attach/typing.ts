@@ -11,7 +11,6 @@ import type { Presentation } from "./presentation.ts";
 import { isOthers, type Shown } from "./shown.ts";
 
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
-const NOTHING = new Uint8Array(0);
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
 export interface TypingPort {
@@ -47,22 +46,6 @@ export class Typing {
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
     this.placed(presentation.mode === "paint" ? own.pointer.place(bytes, presentation.painter.offset) : bytes);
-  }
-
-  /** Whether a key of text would go to the program as it is, and to nobody else. */
-  get isPlain(): boolean {
-    const { session, viewer, parts } = this;
-    if (viewer.isOver || viewer.readOnly || !parts.own.isIdle) return false;
-    return !session.questions.isShown && session.keyboard.owner === null && session.questions.handedOver === null;
-  }
-
-  /** A key of text was read in another process, which has given it to the program. */
-  typedThere(): void {
-    const { session, viewer } = this;
-    if (viewer.isOver) return;
-    this.parts.presence.typed(NOTHING);
-    this.parts.presentation.typed();
-    if (session.viewers.acted(viewer.id)) void session.resize();
   }
 
   /** Typed, with reports of the mouse in the cells of what they are about. */

@@ -1,5 +1,5 @@
 /**
- * Calls of a person at a terminal to other processes: those that serve sessions and panes, and the server. Each opens a
+ * Calls of a person at a terminal to other processes: those of sessions, and the server. Each opens a
  * connection and closes it.
  */
 import type { Instance } from "../../instance/paths.ts";
@@ -13,7 +13,7 @@ import { findOwn } from "./own-targets.ts";
 
 /** Longest wait for a process to take the call, in ms. */
 const CONNECT_MS = 1_000;
-/** Most processes that pass a call on: a session's, then a pane's. */
+/** Most processes that a call goes through: a session's, then that of a view. */
 const MAX_HOPS = 3;
 
 export interface Asked {
@@ -33,15 +33,17 @@ export async function askProcess(
   const { access, caller } = byKeys(by);
   const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };
   let at = socket;
+  let about = asked;
   for (let hop = 1; ; hop++) {
     const { connection } = await Connection.open(at, "cli", {}, CONNECT_MS);
     try {
-      return await connection.request(op, input, context);
+      return await connection.request(op, input, { ...context, ...about });
     } catch (thrown) {
       const error = WshError.from(thrown);
-      const { socket: next } = error.details;
+      const { socket: next, pane } = error.details;
       if (error.code !== "moved" || typeof next !== "string" || hop === MAX_HOPS) throw error;
       at = next;
+      about = { ...asked, ...(typeof pane === "string" ? { target: pane } : {}) };
     } finally {
       connection.close();
     }

@@ -3,7 +3,6 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import type { WshError } from "../../protocol/errors.ts";
 import type { OwnDialog } from "../attach/above.ts";
 import { type Place, places } from "../switcher/places.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
@@ -26,7 +25,6 @@ export interface OpenPort {
   /** It is over. @param said for a moment, in its place */
   done(said: string | null): void;
   /** It opens with a line that could not be carried out. */
-  readonly failed?: { readonly line: string; readonly error: WshError };
 }
 
 export function openPalette(port: OpenPort): OwnDialog {
@@ -48,7 +46,6 @@ export function openPalette(port: OpenPort): OwnDialog {
     },
     typed: (bytes) => port.typed(bytes),
     done: (said) => port.done(said),
-    ...(port.failed === undefined ? {} : { failed: port.failed }),
   });
   void places(instance, "windows", by).then(
     (found) => {

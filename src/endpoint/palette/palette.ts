@@ -58,8 +58,6 @@ export interface PalettePort {
   typed(bytes: Uint8Array): void;
   /** It is over. @param said for a moment, in its place */
   done(said: string | null): void;
-  /** It opens with a line that could not be carried out. */
-  readonly failed?: { readonly line: string; readonly error: WshError };
 }
 
 export class Palette implements OwnDialog {
@@ -75,11 +73,7 @@ export class Palette implements OwnDialog {
   /** Where the list lies on the terminal, and how many of its items are above. */
   private drawn = { row: 0, first: 0, height: 0 };
 
-  constructor(private readonly port: PalettePort) {
-    if (port.failed === undefined) return;
-    this.line = lineOf(port.failed.line);
-    this.error = inWords(port.failed.error);
-  }
+  constructor(private readonly port: PalettePort) {}
 
   get rest(): readonly Uint8Array[] {
     return this.held;

@@ -3,7 +3,7 @@
  * opens a connection and closes it; one that does not answer in time is left out.
  */
 import * as v from "valibot";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
+import type { Instance } from "../../instance/paths.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { requireMay } from "../../operations/rights.ts";
@@ -102,8 +102,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
 export async function placeOf(instance: Instance, target: string, by: Acting): Promise<Place> {
   const parsed = parseTarget(target);
   const entry = findOwn(instance, by, target);
-  // A pane's process may not be the one that serves its session.
-  const { socket } = listSessions(instance).find(({ session }) => session === entry.session) ?? entry;
+  const { socket } = entry;
   const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
   connection.close();
   const { info } = hello;
@@ -126,10 +125,9 @@ function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "ses
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
 
 /** What a place shows now; null when it does not answer. */
-export async function preview(instance: Instance, { pane }: Place, by: Acting): Promise<readonly string[] | null> {
+export async function preview({ pane, socket }: Place, by: Acting): Promise<readonly string[] | null> {
   try {
-    const socket = hostSocket(instance, Number(pane.slice(1)));
-    return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" })).lines;
+    return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;
   } catch {
     return null;
   }

@@ -328,7 +328,7 @@ export class Switcher implements OwnDialog {
     const place = this.place();
     if (this.over) return;
     if (place !== undefined) {
-      const lines = await preview(this.port.instance, place, this.port.by);
+      const lines = await preview(place, this.port.by);
       if (this.over) return;
       if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
     }

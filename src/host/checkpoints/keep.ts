@@ -1,5 +1,5 @@
 /**
- * Keeps the checkpoint of this process's pane: when it is written, and when it goes. It is written soon after the
+ * Keeps the checkpoint of one pane: when it is written, and when it goes. It is written soon after the
  * session's start, a second after the pane has come to rest, and every half a minute while it prints; not while a
  * password is asked for, not for a private session, and not when nothing has changed. It is removed when the session is
  * over: what is left is what was lost.
@@ -13,13 +13,13 @@ import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
+import type { Session } from "../../session/session.ts";
 import { noteNumbers } from "../../store/checkpoint/named.ts";
 import { type Before, type HistoryFile, PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import { pruneSometimes } from "../../store/checkpoint/prune.ts";
 import type { Foreground } from "../../store/checkpoint/record.ts";
-import type { Membership } from "../membership.ts";
-import type { Session } from "../session.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 
 /** From the last output to writing, in ms. */
@@ -35,8 +35,10 @@ const RESUMED_MS = 10_000;
 
 export interface CheckpointsPort {
   readonly session: Session;
+  readonly local: LocalPane;
   readonly instance: Instance;
-  readonly membership: Membership;
+  /** Whether the session has, or had, several panes: its own part says what it is. */
+  isMember(): boolean;
   readonly start: PaneStart;
   readonly settings: Pick<Settings, "checkpoint" | "checkpoint_days" | "checkpoint_bytes">;
   readonly logger: Logger;
@@ -50,8 +52,6 @@ export interface CheckpointsPort {
 
 export class Checkpoints implements Disposable {
   private writer: PartWriter | null = null;
-  /** The session whose folder the writer writes to. */
-  private folder = 0;
   private timer: Timer | null = null;
   private firstAt = 0;
   private lastAt = 0;
@@ -67,18 +67,21 @@ export class Checkpoints implements Disposable {
   /** Nothing is kept of the session yet. */
   private isNew: boolean;
   private resumed: Foreground | null;
+  private isHistoryTaken = false;
+  /** The session that the pane has gone to; null: where it began. */
+  private movedTo: number | null = null;
   private readonly listeners: (() => void)[];
 
   constructor(private readonly port: CheckpointsPort) {
-    const { session, resumed } = port;
-    const { pane } = session;
+    const { session, local, resumed } = port;
+    const { pane, own } = local;
     this.resumed = resumed;
     // What a restored one came from is kept until it has come to rest.
     this.isNew = !port.isRestored;
     const touch = (): void => this.touch();
     let wereKept = false;
     const drawn = (): void => {
-      const areKept = hasKept(session.elements.handOver());
+      const areKept = hasKept(session.elements.state());
       if (areKept || wereKept) this.touch();
       wereKept = areKept;
     };
@@ -94,7 +97,7 @@ export class Checkpoints implements Disposable {
       session.events.on("resized", touch),
       session.events.on("drawn", drawn),
       session.events.on("info", () => this.infoChanged()),
-      session.events.on("destroyed", ({ reason }) => this.over(reason)),
+      own.events.on("destroyed", ({ reason }) => this.over(reason)),
     ];
     if (resumed !== null) this.followResumed(resumed);
     if (port.isRestored) this.writing = this.claim();
@@ -122,11 +125,11 @@ export class Checkpoints implements Disposable {
    * @throws WshError checkpoint_refused
    */
   async saveTo(directory: string): Promise<void> {
-    const { start, session } = this.port;
+    const { start, local } = this.port;
     const state = this.withheld() === null ? await this.stateNow(null) : null;
     if (state === null) {
       const why = this.withheld() ?? "a password is asked for";
-      throw new WshError("checkpoint_refused", `nothing is written of ${session.pane.id}: ${why}`);
+      throw new WshError("checkpoint_refused", `nothing is written of ${local.id}: ${why}`);
     }
     const writer = new PartWriter(directory, panePart(start.pane));
     try {
@@ -153,6 +156,16 @@ export class Checkpoints implements Disposable {
     this.writer?.close();
   }
 
+  /** The pane belongs to another session from now on, which has several; null: it is back. */
+  moved(session: number | null): void {
+    if (this.isOver || session === this.movedTo) return;
+    this.writer?.remove();
+    this.writer = null;
+    this.written = "";
+    this.movedTo = session;
+    this.touch();
+  }
+
   /** Resolves when no write is under way. */
   async settled(): Promise<void> {
     await this.writing;
@@ -163,8 +176,7 @@ export class Checkpoints implements Disposable {
   }
 
   private async claim(): Promise<void> {
-    const { membership, start } = this.port;
-    await this.writerFor(membership.session ?? start.session)
+    await this.partWriter()
       .claim()
       .catch((error) => this.failed(error));
   }
@@ -203,7 +215,7 @@ export class Checkpoints implements Disposable {
 
   private enqueue(): void {
     // What follows a password prompt is output, and is written then.
-    if (isSecret(this.port.session.pane.flags())) return;
+    if (isSecret(this.port.local.pane.flags())) return;
     this.writing = this.writing
       .then(() => this.write(null))
       .then(
@@ -215,9 +227,9 @@ export class Checkpoints implements Disposable {
   }
 
   private async write(endedBy: string | null): Promise<void> {
-    const { instance, membership, start, settings } = this.port;
+    const { instance, settings } = this.port;
     if (this.isOver || this.withheld() !== null) return;
-    const writer = this.writerFor(membership.session ?? start.session);
+    const writer = this.partWriter();
     const state = await this.stateNow(endedBy);
     if (state === null || (state.digest === this.written && !this.isCleared)) return;
     const { isCleared } = this;
@@ -236,45 +248,44 @@ export class Checkpoints implements Disposable {
 
   /** Why nothing of the pane may be written; null: it may be. */
   private withheld(): string | null {
-    const { session, settings } = this.port;
+    const { session, local, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
     if (session.isPrivate) return "the session is private";
     // A program that has ended leaves nothing to come back to, and its session is over in a moment.
-    return session.pane.exit === null ? null : "its program has ended";
+    return local.pane.exit === null ? null : "its program has ended";
   }
 
   /** @returns null while a password is asked for */
   private stateNow(endedBy: string | null): Promise<PaneState | null> {
-    const { session, membership, start, settings } = this.port;
-    const { pane } = session;
+    const { session, local, start, settings } = this.port;
+    const { pane } = local;
     const { checkpoint: kept } = settings;
     return pane.terminal.atRest(() => {
       if (kept === "off" || isSecret(pane.flags())) return null;
       const foreground = this.resumed ?? foregroundOf(pane);
-      const own = { ...start, session: membership.session ?? start.session };
-      return paneState(session, own, kept, foreground, { isMember: membership.isMember, endedBy });
+      const own = { ...start, session: this.movedTo ?? start.session };
+      const isMember = this.movedTo !== null || this.port.isMember();
+      return paneState(session, pane, own, kept, foreground, { isMember, endedBy });
     });
   }
 
-  /** A pane may be moved to another session. */
-  private writerFor(session: number): PartWriter {
-    if (this.writer !== null && this.folder === session) return this.writer;
-    this.writer?.remove();
-    const { instance, start } = this.port;
-    const directory = sessionDir(instance, session);
-    this.folder = session;
-    this.written = "";
+  private partWriter(): PartWriter {
+    const { instance, start, history } = this.port;
     const parents = [instance.stateDir, checkpointsDir(instance)];
-    const isFirst = this.writer === null && session === start.session;
-    const found = isFirst ? this.port.history : null;
+    if (this.writer !== null) return this.writer;
+    const isFirst = !this.isHistoryTaken;
+    const directory = sessionDir(instance, this.movedTo ?? start.session);
+    // After the first, the file that has earlier lines is the writer's own.
+    const found = isFirst ? history : null;
     this.writer = new PartWriter(directory, panePart(start.pane), { parents, found, before: this.before(isFirst) });
+    this.isHistoryTaken = true;
     return this.writer;
   }
 
   private before(isFirst: boolean): Before {
-    const { isRestored, membership } = this.port;
-    if (isRestored && isFirst) return "this part";
-    return isFirst && !membership.isMember ? "nothing" : "other parts";
+    const isOwn = isFirst && this.movedTo === null;
+    if (isOwn && this.port.isRestored) return "this part";
+    return isOwn && !this.port.isMember() ? "nothing" : "other parts";
   }
 
   private infoChanged(): void {
@@ -290,7 +301,7 @@ export class Checkpoints implements Disposable {
 
   /** Until what came back runs again, the checkpoint says what ran: a failed restore loses nothing. */
   private followResumed({ line }: Foreground): void {
-    const { log } = this.port.session.pane.commands;
+    const { log } = this.port.local.pane.commands;
     const isNew = (record: { readonly id: number }): boolean => record.id >= first;
     const first = log.nextId;
     const forget = (): void => {
@@ -326,10 +337,11 @@ export class Checkpoints implements Disposable {
     if (this.isOver || this.isKept) return;
     this.stop();
     // A program that fails as soon as it is restored was not ended by anyone: what it came from stays.
-    const { instance, session, membership, start } = this.port;
-    const numbers = { output_cursor: session.pane.outputCursor, command_id: session.pane.commands.log.nextId - 1 };
-    noteNumbers(instance, membership.session ?? start.session, start.pane, numbers);
-    const hasFailed = reason === "exited" && this.port.session.exit?.code !== 0;
+    const { instance, local, start } = this.port;
+    const { pane } = local;
+    const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
+    noteNumbers(instance, this.movedTo ?? start.session, start.pane, numbers);
+    const hasFailed = reason === "exited" && pane.exit?.code !== 0;
     if (hasFailed && this.port.isRestored && this.written === "") {
       this.writer?.close();
       return;

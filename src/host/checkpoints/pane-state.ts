@@ -6,12 +6,12 @@ import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
+import type { Session } from "../../session/session.ts";
 import type { Block } from "../../store/checkpoint/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
 import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
 import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../store/checkpoint/record.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
-import type { Session } from "../session.ts";
 
 /** Lines above the screen that `recent` keeps. */
 const RECENT_LINES = 1_000;
@@ -46,15 +46,15 @@ export interface PaneState {
 /** @param foreground what can be run again @param endedBy the signal that ends this process */
 export function paneState(
   session: Session,
+  pane: Pane,
   start: PaneStart,
   kept: Kept,
   foreground: Foreground | null,
   { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
 ): PaneState {
-  const { pane } = session;
   const { terminal } = pane;
   const { screenTop, firstLine, stored } = terminal;
-  const drawn = session.elements.handOver();
+  const drawn = session.elements.state();
   const withScreen = kept !== "layout";
   const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";
   const alternate = withScreen ? storedAlternate(stored) : null;
@@ -85,7 +85,7 @@ export function paneState(
     exit: pane.exit,
     screen_line: screenTop,
     ...(withScreen ? { cursor: terminal.cursor } : {}),
-    ...(hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
+    ...(!isMember && hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers">;
   const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =

@@ -21,17 +21,10 @@ const LONGEST_PAUSE_MS = 500;
 const SHORT = 6;
 const GROWTH = 1.5;
 const DECAY = 0.9;
-/**
- * While a person types in another pane: so many bytes every so many ms. The program then runs in short turns, between
- * which keys have the processors, and still prints 0.4 MB a second, more than anyone reads.
- */
-const DROP_BYTES = 8 * 1024;
-const DROP_MS = 20;
 
 export class FloodPace {
   private timer: Timer | null = null;
   private held: OutputHold | null = null;
-  private drops: { readonly hold: OutputHold; readonly timer: Timer; until: number } | null = null;
   private pauseMs = 0;
   private before: ProcessorTime | null = null;
 
@@ -53,33 +46,6 @@ export class FloodPace {
     this.timer = null;
     this.pauseMs = 0;
     this.goOn();
-  }
-
-  get isAside(): boolean {
-    return this.drops !== null;
-  }
-
-  /** Lets output through in drops for `ms` from now. */
-  standAside(ms: number): void {
-    const until = performance.now() + ms;
-    if (this.drops !== null) {
-      this.drops.until = until;
-      return;
-    }
-    const timer = setInterval(() => this.drop(), DROP_MS);
-    this.drops = { hold: this.hold(), timer, until };
-  }
-
-  private drop(): void {
-    const { drops } = this;
-    if (drops === null) return;
-    if (performance.now() < drops.until) {
-      drops.hold.pass(DROP_BYTES);
-      return;
-    }
-    clearInterval(drops.timer);
-    drops.hold[Symbol.dispose]();
-    this.drops = null;
   }
 
   private burstOver(): void {

@@ -35,13 +35,6 @@ const GROUP = "/proc/self/autogroup";
  * of eight 5, of 16 ten (m).
  */
 const CROWD = 4;
-/**
- * Processors are short when it waits half as long as it runs: one flood on two processors waits as long as it runs, of
- * three each waits three times as long (m); where processors are left, hardly at all.
- */
-const SHORT = 0.5;
-/** How long a flood stands aside for keys in another pane, in ms: longer than the time between two messages. */
-const ASIDE_MS = 250;
 
 export class FloodPriority {
   private timer: Timer | null = null;
@@ -54,7 +47,6 @@ export class FloodPriority {
   private time = processorTime();
   /** Windows since others crowded the processors. */
   private roomy = PATIENCE_WINDOWS;
-  private isShort = false;
 
   /**
    * @param attended whether a person is watching, who would have to wait
@@ -63,17 +55,9 @@ export class FloodPriority {
   constructor(
     private readonly attended: () => boolean,
     private readonly prepare: () => void,
-    private readonly pace: Pick<FloodPace, "begin" | "end" | "standAside" | "isAside">,
+    private readonly pace: Pick<FloodPace, "begin" | "end">,
   ) {
     takeShortTurns(true);
-  }
-
-  /** A person types in another pane of the session: where processors are short, a flood leaves them to the echo. */
-  typedBeside(): void {
-    if (this.windows === 0 || !this.isShort) return;
-    this.pace.standAside(ASIDE_MS);
-    takeShortTurns(false);
-    this.weigh(BACK);
   }
 
   /** Marks a request as pending until the returned function is called. */
@@ -96,8 +80,7 @@ export class FloodPriority {
   }
 
   private look(): void {
-    const { isAside } = this.pace;
-    const yields = this.nice !== USUAL || isAside;
+    const yields = this.nice !== USUAL;
     const flows = this.bytes >= (yields ? CALM_BYTES : FLOOD_BYTES);
     this.bytes = 0;
     // A window of a session that yields may contain nothing but a pause.
@@ -108,11 +91,9 @@ export class FloodPriority {
     const before = this.time;
     this.time = processorTime();
     this.roomy = waitedLong(before, this.time, CROWD) ? 0 : this.roomy + 1;
-    // Who stands aside waits for nobody, however short processors are.
-    if (!isAside) this.isShort = waitedLong(before, this.time, SHORT);
     const mayStandBack = this.roomy < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
     const standsBack = this.windows >= PATIENCE_WINDOWS && mayStandBack;
-    const nice = standsBack || (isAside && this.windows > 0) ? BACK : USUAL;
+    const nice = standsBack ? BACK : USUAL;
     const changed = this.weigh(nice);
     if (standsBack) this.standBack();
     else if (nice === USUAL) this.comeForward();

@@ -1,102 +1,170 @@
 /**
- * Dispatches operations from a request to its handler. A separate module because it imports every operation's schemas:
- * the session process loads it with the first request (1.5 MB and some milliseconds), so a session that only a person
- * uses never does. Once a layout process serves the session, what concerns the whole of it is passed on.
+ * Dispatches operations from a request to its handler: of the pane that the target means, of the session, or of its
+ * windows. A separate module because it imports every operation's schemas: the session process loads it with the first
+ * request (1.5 MB and some milliseconds), so a session that only a person uses never does.
  */
-
+import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { findOwn } from "../../endpoint/operations/own-targets.ts";
-import type { Instance } from "../../instance/paths.ts";
 import { parseInput } from "../../operations/call.ts";
 import { requireMay, targetsIn } from "../../operations/rights.ts";
-import { isForPane } from "../../operations/routing.ts";
-import { findOperation } from "../../operations/table.ts";
+import { addressesPane, isForPane } from "../../operations/routing.ts";
+import { findOperation, inputSchema } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { callerLabel } from "../../protocol/caller.ts";
+import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parse } from "../../protocol/parse.ts";
+import { waitForAnswer } from "../../session/questions/wait-answer.ts";
+import type { Session } from "../../session/session.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
-import type { Membership } from "../membership.ts";
-import type { Promotion } from "../promotion.ts";
-import { answersThere } from "../questions-there.ts";
-import type { Session } from "../session.ts";
+import type { WindowView } from "../panes/window-view.ts";
+import type { SessionParts } from "../parts.ts";
 import { paneHandlers } from "./handlers.ts";
-import { isOfOnePane, onePaneHandlers } from "./one-pane.ts";
+import { layoutHandlers } from "./layout/layouts.ts";
+import { layoutPaneHandlers } from "./layout/panes.ts";
+import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
+import { windowHandlers } from "./layout/windows.ts";
+
+const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
+const AboutSchema = v.looseObject({ pane: v.string() });
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
 type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
 const ofPane = paneHandlers as unknown as AnyHandlers<Pane>;
 const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
-const ofOnePane = onePaneHandlers as unknown as AnyHandlers<Session>;
+const ofLayout = { ...layoutPaneHandlers, ...windowHandlers, ...layoutHandlers } as unknown as AnyHandlers<LayoutCall>;
 
 /** Operations by which a caller types into a pane. */
 const typing: ReadonlySet<string> = new Set(["input.send", "exec", "run"]);
 
-/** @throws WshError unknown_method, access_denied, invalid_request, and the operation's own errors */
-export async function operate(
-  session: Session,
-  request: PeerRequest,
-  {
-    instance,
-    membership,
-    promotion,
-  }: {
-    readonly instance: Instance;
-    readonly membership: Membership;
-    readonly promotion: Promotion;
-  },
-): Promise<unknown> {
+/**
+ * @param view whose focus a person's key is about, when it is not the session's
+ * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
+ */
+export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
   const operation = findOperation(request.op);
-  const { pane } = session;
   if (operation === undefined || operation.scope === "server") {
     throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
   }
-  requireMay(request, operation, session.id, request.input);
-  if (pane.endedAs === "lost" && operation.access !== "observe") {
-    throw new WshError("session_lost", `session '${session.name}' is lost: its process is gone`);
-  }
-  const { signal, caller, access, target, deadline } = request;
+  const { session } = parts;
+  const { target } = request;
+  requireMay(request, operation, parts.owner(request)(), request.input);
+  for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
+  const answered = request.op === "wait" ? await answerOf(session, request) : null;
+  if (answered !== null) return answered;
+  if (isForPane(operation.name, target)) return ofOnePane(parts, request);
+  const { oldest } = parts.content;
+  if (oldest?.pane.endedAs === "lost" && operation.access !== "observe") throw lost(session);
   const input = parseInput(operation, request.input);
-  if (!isForPane(operation.name, target)) {
-    await promotion.settled();
-    if (membership.isMember || needsLayout(operation.name, input)) {
-      // Before there are several panes because of it.
-      for (const named of targetsIn(request, operation, request.input)) findOwn(instance, request, named);
-      const about = target ?? (operation.scope === "layout" ? pane.id : undefined);
-      const context = {
-        ...{ caller, access, signal },
-        ...(about === undefined ? {} : { target: about }),
-        ...(deadline === undefined ? {} : { deadline }),
-      };
-      return promotion.forward(request.op, request.input, context);
+  const context = contextOf(parts, request, () => parts.place(target).pane);
+  if (operation.scope === "session") {
+    if (request.op === "session.kill") refusePart(parts, target);
+    if (request.op === "session.get") await parts.content.refresh();
+    if (request.op === "session.restart" && session.exit === null) {
+      const { pane } = parts.place(target);
+      await session.lifetime.restart(async () => {
+        await parts.arrangement.change(() => parts.arrangement.restart(pane));
+      });
+      return session.info();
     }
+    return handlerOf(ofSession, request.op)(session, input, context);
   }
-  const handler =
-    operation.scope === "pane"
-      ? ofPane[request.op]?.bind(null, pane)
-      : operation.scope === "session"
-        ? ofSession[request.op]?.bind(null, session)
-        : ofOnePane[request.op]?.bind(null, session);
-  if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
+  const call: LayoutCall = { parts, place: parts.place(target), byPerson: request.caller.kind === "cli" };
+  if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
+  const handler = handlerOf(ofLayout, request.op);
+  return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+}
+
+async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {
+  const { op, target, caller } = request;
+  const local = parts.localFor(target);
+  const { pane } = local;
+  const operation = findOperation(op);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
+  if (pane.endedAs === "lost" && operation.access !== "observe") throw lost(parts.session);
+  const input = parseInput(operation, request.input);
+  const context = { ...contextOf(parts, request, () => pane.id), session: local.own.name };
+  if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
   // Who uses the command line may be the person.
-  if (typing.has(operation.name) && caller.kind !== "cli") session.typist.typed(callerLabel(caller));
-  return handler(input, {
-    signal,
-    caller,
-    access,
+  if (typing.has(operation.name) && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
+  const result = await handlerOf(ofPane, op)(pane, input, context);
+  const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
+  return isOpen ? withPane(result, pane.id) : result;
+}
+
+/** A target that leaves open which pane of several is meant gets an answer that names it. */
+function withPane(result: unknown, pane: string): unknown {
+  const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
+  return takesFacts ? { ...result, pane } : result;
+}
+
+function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string): HandlerContext {
+  const { session } = parts;
+  const { signal, caller, access, target, deadline } = request;
+  return {
+    ...{ signal, caller, access, pane },
     get session() {
       return session.name;
     },
     sessionId: session.id,
+    questions: session.questions,
+    notice: session.notice,
     ...(target === undefined ? {} : { target }),
     ...(deadline === undefined ? {} : { deadline }),
-    questions: membership.isMember ? answersThere(promotion, { caller, access }) : session.questions,
-    pane: () => pane.id,
-    notice: session.notice,
-  });
+  };
 }
 
-/** Whether only a layout process can carry it out. */
-export function needsLayout(name: string, input: unknown): boolean {
-  return findOperation(name)?.scope === "layout" && !isOfOnePane(name, input);
+function handlerOf<S>(handlers: AnyHandlers<S>, op: string): AnyHandlers<S>[string] {
+  const handler = handlers[op];
+  if (handler === undefined) throw new WshError("internal_error", `no handler for ${op}`);
+  return handler;
+}
+
+function lost({ name }: Session): WshError {
+  return new WshError("session_lost", `session '${name}' is lost: its process is gone`);
+}
+
+/** A change that a key asks for gives what it makes the focus of that terminal alone. */
+async function withOwnFocus(
+  view: WindowView,
+  handler: AnyHandlers<LayoutCall>[string],
+  call: LayoutCall,
+  input: unknown,
+  context: HandlerContext,
+): Promise<unknown> {
+  const { focus, ...rest } = v.parse(FocusingSchema, input);
+  if (focus !== true) return handler(call, input, context);
+  const made = await handler(call, { ...rest, focus: false }, context);
+  if (view.own !== null) view.own.zoomed = false;
+  const about = v.safeParse(AboutSchema, made);
+  // What has gone to another session is no longer here to be looked at.
+  if (about.success && call.parts.arrangement.state.panes[about.output.pane] !== undefined)
+    view.focus(about.output.pane);
+  return made;
+}
+
+/** A wait for answers alone is the session's; null for every other. */
+async function answerOf(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
+  const { any_of, max_wait_ms } = parse(inputSchema("wait"), input);
+  const { program, asked } = splitConditions(any_of);
+  if (asked.length === 0 || program.length > 0) return null;
+  const limits = { ids: asked, maxWaitMs: max_wait_ms, signal, session: session.name, others: null };
+  const first = await waitForAnswer(session.questions, limits);
+  return { session: session.name, decided_by: first === null ? "timeout" : "answer", ...first };
+}
+
+/** Whoever names a pane among others may not mean all of them. @throws WshError invalid_request */
+function refusePart({ session, arrangement }: SessionParts, target: string | undefined): void {
+  if (target === undefined || !(addressesPane(target) || /^@w/.test(target) || target.includes(":"))) return;
+  const panes = Object.keys(arrangement.state.panes).length;
+  if (panes < 2) return;
+  throw new WshError(
+    "invalid_request",
+    `'${target}' is a part of session '${session.name}', which has ${panes} panes`,
+    {
+      hint: `Close the pane or window, or end the session by its name or '${session.id}'.`,
+    },
+  );
 }

@@ -1,8 +1,9 @@
 /** Sends `idle` and `running` of a subscription: waits for silence as the session does, repeatedly, without polling. */
+
+import type { Pane } from "../../pane/pane.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
-import type { Session } from "../session.ts";
 
 /** Events that describe a session's state rather than what happened. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
@@ -14,14 +15,14 @@ export interface ActivitySink {
 }
 
 /** Reports the current state at once, then every change. @returns ends it */
-export function reportActivity(session: Session, options: Subscription, sink: ActivitySink): () => void {
+export function reportActivity(pane: Pane, options: Subscription, sink: ActivitySink): () => void {
   const ended = new AbortController();
-  void follow(session, options, sink, ended.signal).catch(() => {});
+  void follow(pane, options, sink, ended.signal).catch(() => {});
   return () => ended.abort();
 }
 
-async function follow(session: Session, options: Subscription, sink: ActivitySink, signal: AbortSignal): Promise<void> {
-  const { activity, silence } = session.pane;
+async function follow(pane: Pane, options: Subscription, sink: ActivitySink, signal: AbortSignal): Promise<void> {
+  const { activity, silence } = pane;
   const wait = { maxWaitMs: MAX_WAIT_MS, signal };
   const running = (): void => sink.state([{ event: "running", seq: 0, generation: activity.generation }]);
   if (activity.idleMs() < options.idle_timeout_ms) running();
@@ -30,9 +31,9 @@ async function follow(session: Session, options: Subscription, sink: ActivitySin
     if (quiet.decided === "timeout") continue;
     if (quiet.decided !== "idle" || signal.aborted) return;
     const { generation } = quiet;
-    await session.pane.terminal.atRest(() => {
+    await pane.terminal.atRest(() => {
       if (signal.aborted) return;
-      const screen = session.pane.terminal.screen(sink.format);
+      const screen = pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
       const idle: StateEvent = { event: "idle", generation, ...state };
       // A subscriber without `activity` among its events gets the same as with a sync (docs/protocol.md, Events).

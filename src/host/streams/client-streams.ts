@@ -1,17 +1,18 @@
 /** A pane's streams that are no terminals: subscriptions, raw bytes, and one command's output. */
 import type { ClientStreams } from "../../endpoint/served.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Session } from "../session.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 import { CommandStream } from "./command-stream.ts";
 import { StreamClient } from "./stream-client.ts";
 
-export function clientStreams(session: Session): ClientStreams {
+/** @param find the pane that a target means; throws WshError where another process has it */
+export function clientStreams(find: (target: string | undefined) => LocalPane): ClientStreams {
   return {
-    async request({ op, input, access }, peer, known, begin) {
+    async request({ op, input, access, target }, peer, known, begin) {
       if (op === "host.follow") {
         if (known instanceof CommandStream) return known.follow(input);
         if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
-        const stream = new CommandStream(session, peer);
+        const stream = new CommandStream(find(target), peer);
         begin(() => stream);
         return stream.follow(input);
       }
@@ -21,13 +22,13 @@ export function clientStreams(session: Session): ClientStreams {
         return {};
       }
       if (op === "host.raw") await client.raw(input, access);
-      return session.info();
+      return client.local.session.info();
 
       function begun(): StreamClient {
         if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
         let client: StreamClient | null = null;
         begin(() => {
-          client = new StreamClient(session, peer);
+          client = new StreamClient(find(target), peer);
           return client;
         });
         if (client === null) throw new WshError("internal_error", "the stream has not begun");

@@ -9,7 +9,7 @@ import type { CommandFollower } from "../../pane/commands/command-follower.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 
 /** Bytes pending for a reader before the program is held: a few times what a pipe holds. */
 const BEHIND_BYTES = 256 * 1024;
@@ -31,11 +31,18 @@ export class CommandStream {
   private readonly ends: (() => void)[];
 
   constructor(
-    private readonly session: Session,
+    private readonly local: LocalPane,
     private readonly peer: Peer,
   ) {
     peer.onDrain = () => this.drained();
-    this.ends = [session.events.on("info", () => this.letGoForOthers()), session.lifetime.keep()];
+    const { own, session } = local;
+    this.ends = [
+      session.events.on("info", () => this.letGoForOthers()),
+      own.lifetime.keep(),
+      session.lifetime.keep(),
+      // The end of the whole session says itself what has ended.
+      own.events.on("destroyed", () => session.lifetime.isEnding || peer.finish()),
+    ];
   }
 
   /**
@@ -44,24 +51,25 @@ export class CommandStream {
    */
   follow(input: unknown): Record<string, never> {
     const { id } = parse(FollowSchema, input);
-    const { session, peer } = this;
+    const { local, peer } = this;
+    const { pane, own } = local;
     if (id === null || this.follower?.id !== id) {
       this.follower?.close();
       this.omitted = 0;
       peer.send(messageTypes.event, { event: "following", id });
-      this.follower = session.pane.commands.follow(id, {
+      this.follower = pane.commands.follow(id, {
         text: (text) => this.send(text),
         omitted: (lines) => {
           this.omitted += lines;
         },
         ended: (record) => {
           // If the session is ended, the end of the connection says so.
-          if (session.lifetime.isEnding) return;
+          if (own.lifetime.isEnding) return;
           peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },
       });
     }
-    if (id !== null) session.pane.lifetime.followed();
+    if (id !== null) pane.lifetime.followed();
     return {};
   }
 
@@ -75,14 +83,14 @@ export class CommandStream {
   }
 
   private send(text: string): void {
-    const { peer, session } = this;
+    const { peer, local } = this;
     if (this.dropping) {
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.omitted++;
       return;
     }
     peer.sendBytes(messageTypes.output, encoder.encode(text));
     const { pending } = peer.outbox;
-    if (pending > BEHIND_BYTES && this.mayHold) this.held ??= session.pane.hold();
+    if (pending > BEHIND_BYTES && this.mayHold) this.held ??= local.pane.hold();
     this.dropping = pending > MOST_BYTES;
   }
 
@@ -93,13 +101,8 @@ export class CommandStream {
 
   /** The session's program is one command, and no other viewer would miss its output. */
   private get mayHold(): boolean {
-    const { session } = this;
-    return (
-      !session.lifetime.isHangingUp &&
-      session.pane.runsOneCommand &&
-      session.viewers.count === 0 &&
-      session.streamCount === 0
-    );
+    const { session, own, pane } = this.local;
+    return !own.lifetime.isHangingUp && pane.runsOneCommand && session.viewers.count === 0 && session.streamCount === 0;
   }
 
   private letGoForOthers(): void {

@@ -4,10 +4,10 @@
  * screen; one whose input the program does not take is told so and closed, since bytes of it are lost.
  */
 import * as v from "valibot";
+import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageTypes } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
 import type { ClientEnd } from "./client-end.ts";
 
 /** Bytes pending for a reader before it is behind: a few screens. */
@@ -28,23 +28,23 @@ export class RawStream {
   private readonly off: () => void;
 
   private constructor(
-    private readonly session: Session,
+    private readonly pane: Pane,
     private readonly peer: Peer,
     private readonly readOnly: boolean,
     private readonly end: (end: ClientEnd) => void,
   ) {
-    this.off = session.pane.events.on("chunk", ({ bytes }) => this.send(bytes));
+    this.off = pane.events.on("chunk", ({ bytes }) => this.send(bytes));
   }
 
   /** Begins between two chunks, so that nothing is lost or repeated after the snapshot. */
   static open(
-    session: Session,
+    pane: Pane,
     peer: Peer,
     options: v.InferOutput<typeof RawSchema>,
     end: (end: ClientEnd) => void,
   ): Promise<RawStream> {
-    return session.pane.terminal.atRest(() => {
-      const stream = new RawStream(session, peer, options.read_only, end);
+    return pane.terminal.atRest(() => {
+      const stream = new RawStream(pane, peer, options.read_only, end);
       if (options.snapshot) stream.repaint();
       return stream;
     });
@@ -57,14 +57,14 @@ export class RawStream {
       return;
     }
     // Does not count as activity, and ignores the input mode (docs/protocol.md, Raw bytes).
-    this.session.pane.sendRaw(message.payload).catch((thrown) => {
+    this.pane.sendRaw(message.payload).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
     });
   }
 
   drained(): void {
     if (!this.behind || this.over) return;
-    void this.session.pane.terminal.atRest(() => {
+    void this.pane.terminal.atRest(() => {
       if (this.over) return;
       this.behind = false;
       this.repaint();
@@ -84,7 +84,7 @@ export class RawStream {
 
   private repaint(): void {
     this.peer.sendBytes(messageTypes.output, REPAINT);
-    this.peer.sendBytes(messageTypes.output, this.session.pane.terminal.serialize({ history: 0 }));
+    this.peer.sendBytes(messageTypes.output, this.pane.terminal.serialize({ history: 0 }));
   }
 
   private send(bytes: Uint8Array): void {

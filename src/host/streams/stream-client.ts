@@ -11,7 +11,7 @@ import { SubscriptionSchema } from "../../protocol/events.ts";
 import { type Message, messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 import type { ClientEnd } from "./client-end.ts";
 import { RawSchema, RawStream } from "./raw-stream.ts";
 import { SessionSubscription } from "./subscription.ts";
@@ -22,17 +22,18 @@ export class StreamClient {
   private readonly ends: (() => void)[];
 
   constructor(
-    private readonly session: Session,
+    readonly local: LocalPane,
     private readonly peer: Peer,
   ) {
+    const { own, session } = local;
     peer.onDrain = () => this.stream?.drained();
     this.ends = [
       session.streamOpened(),
-      session.events.on("exited", (exit) => {
-        if (session.lifetime.isEnding) this.stream?.close();
+      own.events.on("exited", (exit) => {
+        if (own.lifetime.isEnding) this.stream?.close();
         else this.exited(exit);
       }),
-      session.events.on("destroyed", ({ reason, exit }) => {
+      own.events.on("destroyed", ({ reason, exit }) => {
         this.end({ reason, exit_code: exit.code, signal: exit.signal });
       }),
     ];
@@ -53,7 +54,7 @@ export class StreamClient {
       begun();
       return;
     }
-    this.stream = await SessionSubscription.open(this.session, this.peer, options, begun);
+    this.stream = await SessionSubscription.open(this.local, this.peer, options, begun);
     if (this.over) this.stream.close();
   }
 
@@ -62,7 +63,7 @@ export class StreamClient {
     const asked = parse(RawSchema, input);
     const options = { ...asked, read_only: asked.read_only || !accessCovers(access, "operate") };
     this.stream?.close();
-    this.stream = await RawStream.open(this.session, this.peer, options, (end) => this.end(end));
+    this.stream = await RawStream.open(this.local.pane, this.peer, options, (end) => this.end(end));
     if (this.over) this.stream.close();
   }
 
@@ -89,7 +90,7 @@ export class StreamClient {
   private end(end: ClientEnd): void {
     if (this.over) return;
     this.close();
-    this.peer.send(messageTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
+    this.peer.send(messageTypes.end, { ...end, name: this.local.session.name } satisfies StreamEnd);
     this.peer.finish();
   }
 }

@@ -11,7 +11,7 @@ import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
 import { ScreenReports } from "./screen-reports.ts";
 
@@ -51,23 +51,23 @@ export class SessionSubscription {
   private skipped = 0;
 
   private constructor(
-    private readonly session: Session,
+    private readonly local: LocalPane,
     private readonly peer: Peer,
     private readonly options: Subscription,
   ) {
     this.wants = new Set(options.events);
-    this.screen = new ScreenReports(session.pane.terminal, { wants: this.wants, format: options.format });
+    this.screen = new ScreenReports(local.pane.terminal, { wants: this.wants, format: options.format });
   }
 
   /** Begins between two chunks: calls `begun`, then sends the current state, then changes. */
   static async open(
-    session: Session,
+    local: LocalPane,
     peer: Peer,
     options: Subscription,
     begun: () => void,
   ): Promise<SessionSubscription> {
-    const subscription = new SessionSubscription(session, peer, options);
-    await session.pane.terminal.atRest(() => {
+    const subscription = new SessionSubscription(local, peer, options);
+    await local.pane.terminal.atRest(() => {
       begun();
       subscription.begin();
     });
@@ -95,11 +95,12 @@ export class SessionSubscription {
   }
 
   private begin(): void {
-    const { session, wants } = this;
+    const { local, wants } = this;
+    const { session, pane } = local;
     this.send([this.screen.begin()]);
-    if (this.options.idle_timeout_ms > 0 && session.exit === null) {
+    if (this.options.idle_timeout_ms > 0 && pane.exit === null) {
       this.ends.push(
-        reportActivity(session, this.options, {
+        reportActivity(pane, this.options, {
           format: this.options.format,
           state: (events) => {
             this.activity = events;
@@ -110,23 +111,22 @@ export class SessionSubscription {
       );
     }
     const screenEvents = (["lines", "cursor", "mode", "diffs"] as const).some((name) => wants.has(name));
-    if (screenEvents) this.ends.push(session.pane.events.on("chunk", () => this.changed()));
-    if (wants.has("chars")) this.ends.push(session.pane.events.on("chunk", ({ bytes }) => this.printed(bytes)));
+    if (screenEvents) this.ends.push(pane.events.on("chunk", () => this.changed()));
+    if (wants.has("chars")) this.ends.push(pane.events.on("chunk", ({ bytes }) => this.printed(bytes)));
     this.ends.push(
-      session.pane.events.on("reset", (reason) => {
+      pane.events.on("reset", (reason) => {
         this.screen.reset(reason);
         this.changed();
       }),
     );
     if (wants.has("commands")) {
-      const listener = session.pane.commands.log.on({
+      const listener = pane.commands.log.on({
         started: (command) => this.enqueue({ event: "command_started", seq: 0, command }),
         finished: (command) => this.enqueue({ event: "command_finished", seq: 0, command }),
       });
       this.ends.push(() => listener[Symbol.dispose]());
     }
     if (wants.has("agent")) {
-      const { pane } = session;
       const tell = (agent: AgentInfo | null): void =>
         this.enqueue({ event: "agent_state", seq: 0, pane_id: pane.id, agent });
       this.ends.push(pane.events.on("agent", tell));
@@ -135,7 +135,8 @@ export class SessionSubscription {
     }
     if (wants.has("input")) {
       this.ends.push(
-        session.events.on("typed", ({ mode, raw, parsed, target }) => {
+        session.events.on("typed", ({ mode, raw, parsed, target, pane: typedIn }) => {
+          if (typedIn !== pane.id) return;
           this.enqueue({
             event: "input",
             mode,
@@ -149,10 +150,12 @@ export class SessionSubscription {
     }
     if (wants.has("overlay")) {
       this.ends.push(
-        session.events.on("drawn", () => {
-          this.drawn = true;
-          this.changed();
-        }),
+        ...[session, local.own].map(({ events }) =>
+          events.on("drawn", () => {
+            this.drawn = true;
+            this.changed();
+          }),
+        ),
       );
     }
   }
@@ -192,7 +195,7 @@ export class SessionSubscription {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     this.flushing = true;
-    await this.session.pane.terminal.atRest(() => {
+    await this.local.pane.terminal.atRest(() => {
       this.flushing = false;
       if (this.over || this.peer.outbox.pending > 0) return;
       this.report();
@@ -209,7 +212,7 @@ export class SessionSubscription {
     this.reportQueued(events);
     events.push(...this.screen.news(() => ++this.seq));
     if (this.drawn) {
-      const { elements } = this.session;
+      const { elements } = this.local.drawn;
       events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
       this.drawn = false;
     }

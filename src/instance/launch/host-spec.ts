@@ -16,14 +16,21 @@ export const RestoredSchema = v.object({
   saved_at: v.number(),
   /** A shell is started below what was there; else that can be read for a while. */
   run: v.boolean(),
-  /** The process that restores it, with the other panes of its session. */
-  restorer: v.optional(v.number()),
   /** What the pane has handed out, where that is more than its checkpoint knows. */
   numbers: v.optional(v.object({ output_cursor: v.number(), command_id: v.number() })),
   /** What the person is told below the rule. */
   notes: v.array(v.string()),
 });
 export type RestoredSpec = v.InferOutput<typeof RestoredSchema>;
+
+/** One pane of several that come back. */
+const PaneSpecSchema = v.object({
+  create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
+  env: v.record(v.string(), v.string()),
+  cwd: v.string(),
+  nofile: v.nullable(v.number()),
+  restored: RestoredSchema,
+});
 
 export const HostSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
@@ -44,18 +51,17 @@ export const HostSpecSchema = v.object({
   stdout_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
-  /** Makes a pane of a session that another process serves, instead of a session. */
-  member: v.optional(
+  restored: v.optional(RestoredSchema),
+  /** A lost session with several panes: `restored` is its oldest one, and `create` is of the session. */
+  split: v.optional(
     v.object({
-      session: v.number(),
-      window: v.number(),
-      name: v.string() /** Socket of the layout process that serves the session. */,
-      served_at: v.optional(v.string()),
-      max_panes: v.number(),
-      max_all: v.number(),
+      /** Id that its process had. */
+      host: v.number(),
+      /** How its windows and panes lay (checkpoints/tree.ts). */
+      tree: v.unknown(),
+      panes: v.array(PaneSpecSchema),
     }),
   ),
-  restored: v.optional(RestoredSchema),
   /** The request that it is made for: another process that was started for the same one ends. */
   once: v.optional(OnceSchema),
   /** Unix time in ms after which nothing is made. */

@@ -6,15 +6,13 @@ import type { Instance } from "../paths.ts";
 import type { HostSpecSchema } from "./host-spec.ts";
 import {
   childEnv,
+  launch,
   openLog,
-  type Prepared,
-  prepareLaunch,
   type ReadyReport,
   readyTimeoutMs,
   type SpawnOptions,
   selfCommand,
 } from "./launch.ts";
-import { withSpareSign } from "./spare.ts";
 
 type Spec = v.InferInput<typeof HostSpecSchema>;
 
@@ -48,31 +46,13 @@ export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ..
  * @throws WshError the process's own, or session_create_failed when it died or did not report
  */
 export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
-  return prepareHost(instance, options).begin(spec);
-}
-
-export type PreparedLaunch = Prepared<unknown>;
-
-/** Starts a session process that waits for its spec. @throws WshError session_create_failed */
-export function prepareHost(instance: Instance, options: SpawnOptions = {}): PreparedLaunch {
-  const prepared = prepareLaunch({
+  return launch({
     command: (options.command ?? selfCommand)(["host"]),
     env: childEnv(instance, options),
+    stdin: JSON.stringify(spec),
     log: openLog(instance, instance.hostLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,
     failure: "session_create_failed",
     what: "the session process",
   });
-  return {
-    get isReady() {
-      return prepared.isReady;
-    },
-    begin: (spec) => prepared.begin(JSON.stringify(spec)),
-    discard: () => prepared.discard(),
-  };
-}
-
-/** The same, to be kept ready: it prepares itself meanwhile. @throws WshError session_create_failed */
-export function spareHost(instance: Instance): PreparedLaunch {
-  return prepareHost(instance, { env: withSpareSign(process.env) });
 }

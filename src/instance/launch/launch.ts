@@ -73,28 +73,7 @@ interface Launch {
   readonly what: string;
 }
 
-export function launch({ stdin, ...options }: Launch): Promise<ReadyReport> {
-  return prepareLaunch(options).begin(stdin);
-}
-
-/** A process that has been started and waits for its input. */
-export interface Prepared<Input> {
-  /** Whether it still runs. */
-  readonly isReady: boolean;
-  /** Gives it its input, once; resolves with its report. @throws WshError the child's own, or `failure` */
-  begin(input: Input): Promise<ReadyReport>;
-  /** It is not needed. */
-  discard(): void;
-}
-
-export function prepareLaunch({
-  command,
-  env,
-  log,
-  timeoutMs,
-  failure,
-  what,
-}: Omit<Launch, "stdin">): Prepared<string> {
+export function launch({ command, env, stdin, log, timeoutMs, failure, what }: Launch): Promise<ReadyReport> {
   let child: Bun.Subprocess<"pipe", "pipe", number | "ignore">;
   try {
     child = Bun.spawn({
@@ -116,15 +95,7 @@ export function prepareLaunch({
     if (log !== null) fs.closeSync(log.fd);
   }
   child.unref();
-  return {
-    get isReady() {
-      return child.exitCode === null && child.signalCode === null;
-    },
-    begin: (stdin) => report(child, stdin, { log, timeoutMs, failure, what }),
-    discard: () => {
-      child.kill("SIGKILL");
-    },
-  };
+  return report(child, stdin, { log, timeoutMs, failure, what });
 }
 
 async function report(

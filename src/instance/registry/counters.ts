@@ -142,7 +142,7 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
   const kept = keptIds(instance, new Set(files.sessions));
   const known = {
-    pane: Math.max(0, highestHost(instance, files, stored?.pane ?? 0), ...kept.panes),
+    pane: Math.max(0, highestHost(instance, files, stored?.pane ?? 0), ...files.panes, ...kept.panes),
     session: Math.max(0, ...files.sessions, ...kept.sessions),
     window: Math.max(0, ...files.windows),
   };

@@ -1,6 +1,6 @@
 /**
  * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7`,
- * `@s3.w5` and `@s3~7` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
+ * `@s3.w5` and `@s3.p9` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
  * number of sessions; snapshot one readlink for each link. Sessions of wsh 0.1.0 that still run have hard links to their
  * sockets for names; they are read, and removed with their process, but not made.
  */
@@ -24,6 +24,8 @@ const MAX_BOUND_ID = 99_999_999;
 /** How often a registry that changes while it is read is read again: a change takes less time than a reading. */
 const SNAPSHOT_TRIES = 5;
 const endedPattern = /^(.+)~(\d+)$/;
+const panePattern = /^@s([1-9][0-9]{0,8})\.p([1-9][0-9]{0,8})$/;
+/** `@s3~7`: process 7 has no session any more, and panes of session 3; in earlier versions one pane. */
 const memberPattern = /^@s([1-9][0-9]{0,8})~([1-9][0-9]{0,8})$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
 
@@ -37,19 +39,21 @@ export interface SessionIds {
 
 /** One session process, as the file system shows it. */
 export interface SessionEntry {
-  /** The pane's id, `@7`; no id of the three kinds is given twice in the instance. */
+  /** The id of its first pane, `@7`; no id of the three kinds is given twice in the instance. */
   readonly id: number;
   /** `@s3` and `@w5`; null while the process starts, for another version's process, or after its links were removed. */
   readonly session: number | null;
   readonly window: number | null;
   /** All of its windows, where it has several. */
   readonly windows?: readonly number[];
+  /** Panes that it has besides its first. */
+  readonly panes?: readonly number[];
   readonly socket: string;
   /** null while the process starts, or after its links were removed. */
   readonly name: string | null;
   /** The session's program has ended; the session stays readable, and its name is free. */
   readonly ended: boolean;
-  /** A pane of a session that another process serves: it has no name of its own. */
+  /** It has panes of another session alone, and no name. */
   readonly isMember: boolean;
 }
 
@@ -73,16 +77,17 @@ export interface IdsLink extends Link {
   readonly window: number;
 }
 
-/** The link `@s3~7`: the process of pane 7 belongs to session 3, which another process serves. */
-export interface MemberLink extends Link {
+/** The link `@s3.p9`: pane 9 of session 3. */
+export interface PaneLink extends Link {
   readonly session: number;
+  readonly pane: number;
 }
 
 export interface Snapshot {
   readonly entries: readonly SessionEntry[];
   readonly links: readonly NameLink[];
   readonly ids: readonly IdsLink[];
-  readonly members: readonly MemberLink[];
+  readonly panes: readonly PaneLink[];
 }
 
 /** Ids of session processes whose sockets are open, including those that must bind a deleted socket again. */
@@ -98,6 +103,8 @@ export interface FileNames {
   /** Session ids of all links, including those of dead processes. */
   readonly sessions: readonly number[];
   readonly windows: readonly number[];
+  /** Panes besides the first of a process. */
+  readonly panes: readonly number[];
   /** Encoded names of live sessions, and of ended ones. */
   readonly live: ReadonlySet<string>;
   readonly ended: readonly string[];
@@ -123,6 +130,7 @@ export function fileNames(instance: Instance): FileNames {
   const ended: string[] = [];
   const sessions: number[] = [];
   const windows: number[] = [];
+  const panes: number[] = [];
   for (const file of readDir(instance.namesDir)) {
     const pair = idsOf(file);
     if (pair !== null) {
@@ -130,12 +138,16 @@ export function fileNames(instance: Instance): FileNames {
       windows.push(pair.window);
       continue;
     }
-    if (memberOf(file) !== null) continue;
+    const pane = paneOf(file);
+    if (pane !== null) {
+      if (!pane.isProcess) panes.push(pane.pane);
+      continue;
+    }
     const [, name, id] = endedPattern.exec(file) ?? [];
     if (name === undefined || id === undefined) live.add(file);
     else if (hosts.has(id)) ended.push(name);
   }
-  return { ids: ids.map(Number), sessions, windows, live, ended };
+  return { ids: ids.map(Number), sessions, windows, panes, live, ended };
 }
 
 /** File name of a live session's name. */
@@ -145,7 +157,7 @@ export function nameFile(name: string): string {
 
 /**
  * Returns every session process and name at this moment. The two directories are read one after the other, and a link
- * after its name: where something has changed in between (a rename, a session's next layout process), both are read
+ * after its name: where something has changed in between (a rename), both are read
  * again.
  */
 export function snapshot(instance: Instance): Snapshot {
@@ -154,7 +166,7 @@ export function snapshot(instance: Instance): Snapshot {
     const { isGone, ...seen } = snapshotOf(instance, ids);
     const hosts = new Set(seen.entries.map(({ id }) => id));
     const leadsAway = ({ host }: Link): boolean => host !== null && !hosts.has(host);
-    const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.members].some(leadsAway);
+    const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.panes].some(leadsAway);
     // Links of dead processes lead nowhere, too.
     if (!isTorn || left === 0 || (!isGone && String(hostIds(instance)) === String(ids))) return seen;
   }
@@ -165,7 +177,8 @@ function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { 
   const hosts = bound.filter((id) => isSocket(hostSocket(instance, id)));
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
-  const members: MemberLink[] = [];
+  const panes: PaneLink[] = [];
+  const members = new Map<number | null, number>();
   const hostOf = linkReader(instance, hosts);
   let isGone = false;
   for (const file of readDir(instance.namesDir)) {
@@ -175,28 +188,29 @@ function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { 
       continue;
     }
     const pair = idsOf(file);
-    const member = memberOf(file);
-    if (member !== null) members.push({ file, host, session: member.session });
-    const link = pair === null && member === null ? nameOf(file) : null;
+    const pane = paneOf(file);
+    if (pane !== null) panes.push({ file, host, session: pane.session, pane: pane.pane });
+    if (pane?.isProcess === true) members.set(host, pane.session);
+    const link = pair === null && pane === null ? nameOf(file) : null;
     if (link !== null) links.push({ file, host, ...link });
     if (pair !== null) ids.push({ file, host, ...pair });
   }
   const byHost = Map.groupBy(links, ({ host }) => host);
   const idsByHost = Map.groupBy(ids, ({ host }) => host);
-  const memberships = new Map(members.map((link) => [link.host, link]));
+  const panesByHost = Map.groupBy(panes, ({ host }) => host);
   const entries = hosts.map((id): SessionEntry => {
     const own = byHost.get(id) ?? [];
     const live = own.find((link) => link.endedId === null);
     const name = (live ?? own[0])?.name ?? null;
-    const membership = memberships.get(id);
     const pairs = idsByHost.get(id) ?? [];
-    const { session = membership?.session ?? null, window = null } = pairs[0] ?? {};
+    const { session = members.get(id) ?? null, window = null } = pairs[0] ?? {};
     const windows = pairs.length > 1 ? { windows: pairs.map((pair) => pair.window) } : {};
+    const further = (panesByHost.get(id) ?? []).flatMap(({ pane }) => (pane === id ? [] : [pane]));
+    const more = { ...windows, ...(further.length > 0 ? { panes: further } : {}) };
     const ended = live === undefined && own.length > 0;
-    const isMember = membership !== undefined;
-    return { id, session, window, ...windows, socket: hostSocket(instance, id), name, ended, isMember };
+    return { id, session, window, ...more, socket: hostSocket(instance, id), name, ended, isMember: members.has(id) };
   });
-  return { entries, links, ids, members, isGone };
+  return { entries, links, ids, panes, isGone };
 }
 
 /** What a link contains that leads from the names directory to the socket with this id. */
@@ -243,14 +257,19 @@ function idsOf(file: string): { session: number; window: number } | null {
   return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
 }
 
-export function memberFile(session: number, id: number): string {
+export function paneFile(session: number, pane: number): string {
+  return `${sessionId(session)}.p${pane}`;
+}
+
+export function carrierFile(session: number, id: number): string {
   return `${sessionId(session)}~${id}`;
 }
 
-/** The session and pane in a file name of the names directory, null when it is not a member's. */
-function memberOf(file: string): { session: number; id: number } | null {
-  const [, session, id] = memberPattern.exec(file) ?? [];
-  return session === undefined || id === undefined ? null : { session: Number(session), id: Number(id) };
+/** The session and pane in a file name of the names directory, null when it is not a pane's. */
+function paneOf(file: string): { session: number; pane: number; isProcess: boolean } | null {
+  const [, session, pane] = panePattern.exec(file) ?? memberPattern.exec(file) ?? [];
+  if (session === undefined || pane === undefined) return null;
+  return { session: Number(session), pane: Number(pane), isProcess: memberPattern.test(file) };
 }
 
 function isSocket(path: string): boolean {

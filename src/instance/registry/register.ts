@@ -15,7 +15,6 @@ import {
   type FileNames,
   fileNames,
   hostOfLink,
-  memberFile,
   nameFile,
   type SessionEntry,
   type SessionIds,
@@ -134,26 +133,25 @@ export async function restoreSession(
 
 /**
  * Registers a process under the ids that a lost session had.
- * @param lost with the pane's session where another process serves that (`isMember`); `ended`: it has the name of an
- *   ended session, which can be read and reserves nothing
+ * @param lost `ended`: it has the name of an ended session, which can be read and reserves nothing
  * @throws WshError session_running when a process has the ids, session_name_conflict, max_sessions_reached
  */
 export async function claimLost(
   instance: Instance,
-  lost: SessionIds & { readonly name: string; readonly ended: boolean; readonly isMember: boolean },
+  lost: SessionIds & { readonly name: string; readonly ended: boolean },
   maxSessions: number,
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   checkSessionName(lost.name);
   prepareRuntimeDir(instance);
-  const { id, session, window, name, ended, isMember } = lost;
+  const { id, session, window, name, ended } = lost;
   return withDirectoryLock(instance.hostsDir, async () => {
     cleanStaleLocked(instance, [id]);
     if (isOccupied(hostSocket(instance, id))) {
       throw new WshError("session_running", `session '${name}' runs: its pane has a process`);
     }
-    const files = ended || isMember ? fileNames(instance) : withinLimit(instance, maxSessions);
-    if (!ended && !isMember) refuseConflict(instance, files, name);
+    const files = ended ? fileNames(instance) : withinLimit(instance, maxSessions);
+    if (!ended) refuseConflict(instance, files, name);
     // Ids that came from another state directory are not given out a second time.
     await withCounters(instance, files, (next) => ({
       result: null,
@@ -165,10 +163,6 @@ export async function claimLost(
       },
     }));
     const links = (): void => {
-      if (isMember) {
-        link(instance, id, memberFile(session, id));
-        return;
-      }
       try {
         linkIds(instance, { id, session, window });
         if (ended) link(instance, id, `${nameFile(name)}~${id}`);

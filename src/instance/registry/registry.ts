@@ -2,8 +2,8 @@
  * The file system is the registry. A host is the socket NAME/ID.sock, with the lock of its process beside it
  * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
  * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
- * another link, is the ids of the host's session and window. A session with several panes is served by a host of its
- * own, its layout process; `@s3~7` says that the host of pane 7 belongs to it and is no session (members.ts).
+ * another link, is the ids of the host's session and window; `@s3.p9` is a pane that it
+ * has besides its first, whose id is the host's (panes.ts).
  * Everything that changes the registry runs under flock on the directory NAME; reading takes no lock and tolerates what
  * changes meanwhile (between the two steps of a rename a host has
  * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
@@ -57,7 +57,10 @@ export function findSession(instance: Instance, target: Target): SessionEntry {
 export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
   switch (target.kind) {
     case "pane":
-      return entries.find((entry) => entry.id === target.id);
+      return (
+        entries.find(({ panes }) => panes?.includes(target.id) === true) ??
+        entries.find((entry) => entry.id === target.id)
+      );
     case "window_id":
       return entries.find(({ window, windows }) => windows?.includes(target.id) ?? window === target.id);
     case "session_id":
@@ -89,6 +92,8 @@ export async function renameSession(instance: Instance, id: number, name: string
 /** What a session process knows of its own links, so that the directories need not be read. */
 export interface KnownLinks extends SessionIds {
   readonly name: string;
+  /** It has had several windows or panes. */
+  readonly hasMore?: boolean;
 }
 
 /**
@@ -132,13 +137,11 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const current = snapshot(instance);
   const { entries } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
-  const dead = candidates.filter(
-    (entry) => processState(entry.socket) === "dead" && !isServedAgain(instance, entry, current),
-  );
+  const dead = candidates.filter(({ socket }) => processState(socket) === "dead");
   for (const entry of dead) removeEntry(instance, entry.id, current);
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
-    for (const { file, host } of [...current.links, ...current.ids, ...current.members]) {
+    for (const { file, host } of [...current.links, ...current.ids, ...current.panes]) {
       if (!present.has(host) && isOrphan(instance, file, host)) unlinkName(instance, file);
     }
     for (const id of lockIds(instance)) {
@@ -149,17 +152,6 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
     removeLeftLocks(instance);
   }
   return dead;
-}
-
-/** Whether panes of a session live whose layout process is dead: they start another in a moment (members.ts). */
-export function isServedAgain(
-  instance: Instance,
-  { session, isMember }: SessionEntry,
-  { members }: Pick<Snapshot, "members"> = snapshot(instance),
-): boolean {
-  if (session === null || isMember) return false;
-  const panes = members.filter((member) => member.session === session);
-  return panes.some(({ host }) => host !== null && processState(hostSocket(instance, host)) === "alive");
 }
 
 /**
@@ -251,9 +243,10 @@ function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
   return true;
 }
 
-/** As removeEntry, for a host whose only name is this one. @returns false when it has not that name */
+/** As removeEntry, for a host that has one window and pane, and this name. @returns false when it has not that name */
 function removeKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
+  if (known.hasMore === true) return false;
   const file = nameFile(name);
   const named = [file, `${file}~${id}`].filter((each) => hostOfLink(instance, each) === id);
   if (named.length === 0) return false;
@@ -264,8 +257,8 @@ function removeKnown(instance: Instance, known: KnownLinks): boolean {
 }
 
 /** Removes one host's names and ids, then its socket: a name never outlives what it names. */
-function removeEntry(instance: Instance, id: number, { links, ids, members }: Snapshot): void {
-  for (const { file, host } of [...links, ...ids, ...members]) if (host === id) unlinkName(instance, file);
+function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snapshot): void {
+  for (const { file, host } of [...links, ...ids, ...panes]) if (host === id) unlinkName(instance, file);
   removeHost(instance, id);
 }
 
@@ -282,9 +275,7 @@ function removeNamed(instance: Instance, name: string): void {
   const host = hostOfLink(instance, file);
   if (host === undefined) return;
   if (host !== null && processState(hostSocket(instance, host)) === "dead") {
-    const current = snapshot(instance);
-    const entry = current.entries.find(({ id }) => id === host);
-    if (entry === undefined || !isServedAgain(instance, entry, current)) removeEntry(instance, host, current);
+    removeEntry(instance, host, snapshot(instance));
   }
   if (isOrphan(instance, file, host)) unlinkName(instance, file);
 }

@@ -93,7 +93,6 @@ export const settingsSchema = v.object({
   ),
 
   keep_after_exit: boolean(false, "A pane of several stays when its program has ended, instead of closing."),
-  spare_pane: boolean(true, "Keep a process ready for the next pane, so that a split is instant."),
 
   // The person's terminal
   size_policy: choice(["latest", "smallest"], "latest", "Which attached terminal decides a session's size."),

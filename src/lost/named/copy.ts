@@ -83,7 +83,7 @@ function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds)
     session,
     panes: layout.panes.flatMap((pane) => panes.get(pane) ?? []),
     windows: [...windows.values()],
-    // No layout process had it before.
+    // No process had it before.
     tree: {
       ...{ ...tree, host: 0, session: session.id, created_at: session.created_at },
       windows: replaced(tree.windows, panes, windows),

@@ -6,8 +6,6 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { memberSockets } from "../../instance/registry/members.ts";
-import { listProcesses, lookUp } from "../../instance/registry/registry.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget, sessionId } from "../../protocol/names.ts";
@@ -19,7 +17,7 @@ import { ownCaller } from "../launch.ts";
 import { checkLabel, type NamedCheckpoint } from "./find.ts";
 import { type RunningSession, runningSession } from "./running.ts";
 
-/** Longest wait for a session's processes to write, in ms: longer than the layout process waits for one pane's. */
+/** Longest wait for a session's processes to write, in ms: longer than it waits for one pane's. */
 const SAVE_MS = 15_000;
 
 /** @throws WshError invalid_label, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
@@ -76,11 +74,6 @@ function sourceOf(instance: Instance, target: string): Source {
     return { number, directory, socket: null };
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
-    // Its layout process was lost a moment ago, and another is being started.
-    const session = lookUp(listProcesses(instance), parseTarget(target))?.session ?? null;
-    if (session !== null && memberSockets(instance, session).length > 0) {
-      throw new WshError("host_unavailable", `the layout process of session '${target}' is being started again`);
-    }
     throw new WshError("session_not_found", `no session '${target}' in instance '${instance.name}'`);
   }
 }

@@ -115,6 +115,9 @@ class BunPtyPty implements Pty {
     return slice.length;
   }
 
+  /** Only the package reads, when it does. */
+  typed(): void {}
+
   /** Only the package reads. */
   answer(): null {
     return null;

@@ -1,7 +1,7 @@
 /**
  * The default adapter. Bun.Terminal opens the terminal and starts the child; then its object is closed and the master
  * descriptor is ours alone: we write, resize, query and signal through it directly, so that nothing sent to the
- * child waits for anything. A stream on the event loop reads it, as long as the receiver keeps up.
+ * child waits for anything. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
  * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
@@ -15,7 +15,6 @@ import { system } from "../../platform/system.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
 import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
-import { MasterReader } from "../master-reader.ts";
 import {
   ANSWER_US,
   type Pty,
@@ -29,6 +28,8 @@ import {
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
 import { requireStartable, silentFailure, startFailed } from "../start.ts";
+import { StreamReader } from "../stream-reader.ts";
+import type { TurnReader } from "../turns.ts";
 
 /** How long a failed start takes to show, in ms: the child's way from fork to its end. */
 const BEGIN_MS = 30;
@@ -57,7 +58,7 @@ class BunTerminalPty implements Pty {
   readonly #events: PtyEvents;
   readonly #master: TerminalDevice;
   readonly #input: InputQueue;
-  readonly #reader: MasterReader;
+  readonly #reader: StreamReader | TurnReader;
   #unacknowledged = 0;
   /** Read, but beyond what may be delivered. */
   #rest: Uint8Array | null = null;
@@ -85,10 +86,8 @@ class BunTerminalPty implements Pty {
     }
     this.tty = this.#master.tty;
     this.#input = new InputQueue((bytes) => this.#master.offer(bytes), undefined, spawn.inputLimitBytes);
-    this.#reader = new MasterReader(this.#master, {
-      data: (bytes) => this.#arrived(bytes),
-      hungUp: () => this.#reportEnd(),
-    });
+    const port = { data: (bytes: Uint8Array) => this.#arrived(bytes), hungUp: () => this.#reportEnd() };
+    this.#reader = this.#master.turns(port) ?? new StreamReader(this.#master, port);
   }
 
   #spawn(spawn: PtySpawn) {
@@ -124,6 +123,10 @@ class BunTerminalPty implements Pty {
 
   write(bytes: Uint8Array): Promise<void> {
     return this.#input.write(bytes);
+  }
+
+  typed(): void {
+    this.#reader.typed();
   }
 
   answer(): PtyAnswer | null {
@@ -192,6 +195,7 @@ class BunTerminalPty implements Pty {
     this.#exit = exit;
     this.#input.close("the program has ended");
     this.#reportEnd();
+    this.#reader.ending();
   }
 
   /** Reports the end if it has come; otherwise checks again later. */
@@ -207,7 +211,7 @@ class BunTerminalPty implements Pty {
   /** While the receiver has not taken what it was given, the silence is the receiver's. */
   #quietEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
-    if (this.#reader.isPaused) this.#reportEnd();
+    if (this.#reader.isPaused || this.#reader.hasOutput) this.#reportEnd();
     else this.#report(this.#exit);
   }
 

@@ -12,7 +12,7 @@ import type { Subscription } from "../../protocol/events.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { StreamedHost } from "./streamed-host.ts";
+import type { StreamedPane } from "./streamed-host.ts";
 
 export interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
@@ -30,7 +30,7 @@ export class HostStream {
   private over = false;
 
   private constructor(
-    readonly host: StreamedHost,
+    readonly host: StreamedPane,
     private readonly connection: Connection,
     private readonly context: RequestContext,
     private readonly events: StreamEvents,
@@ -42,11 +42,12 @@ export class HostStream {
    * Takes a client's place in the session.
    * @throws WshError resource_limit_reached, host_unavailable, session_not_found
    */
-  static async open(host: StreamedHost, context: RequestContext, events: StreamEvents): Promise<HostStream> {
+  static async open(host: StreamedPane, context: RequestContext, events: StreamEvents): Promise<HostStream> {
     const { connection } = await Connection.open(host.address, "server");
-    const stream = new HostStream(host, connection, context, events);
+    const own = { ...context, target: host.target };
+    const stream = new HostStream(host, connection, own, events);
     try {
-      await connection.request("host.client", {}, context);
+      await connection.request("host.client", {}, own);
       return stream;
     } catch (error) {
       stream.close();

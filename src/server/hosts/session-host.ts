@@ -42,10 +42,8 @@ export class Host {
   trouble: WshError | null = null;
   /** Reported before the connection ended, so that its end is not taken for a crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
-  /** Its session has several panes: each is a process of its own, and this one has what belongs to all of them. */
-  isSplit = false;
-  /** A pane of a session that another process serves: no session of its own. */
-  isMember = false;
+  /** It has panes of another session alone. */
+  isForeign = false;
   /** A client that waited for its program's end has been told of it. */
   endTold = false;
   /** It was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
@@ -95,6 +93,12 @@ export class Host {
       clearTimeout(timer);
       answered();
     }
+  }
+
+  /** Whether its session has several panes, as far as is known. */
+  get isMany(): boolean {
+    const { windows } = this.info;
+    return windows.length > 1 || (windows[0]?.panes.length ?? 0) > 1;
   }
 
   /** Where streams connect to it. */

@@ -8,18 +8,21 @@ import fs from "node:fs";
 import * as v from "valibot";
 import { errorCode } from "../../base/errno.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
+import { cleanStale, isRegistered, lookUp } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
-import { notFound, parseTarget, type Target } from "../../protocol/names.ts";
+import { notFound, paneId, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import type { RequestContext } from "../../wire/connection.ts";
 import { Connection } from "../../wire/connection.ts";
-import { BeingReplaced } from "./being-replaced.ts";
+import { askThrough, paneIn, ResolvedSchema } from "./asked-pane.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
 import { CONTEXT, Host, means, sessionOf, unavailable, unresponsive } from "./session-host.ts";
+import type { StreamedPane } from "./streamed-host.ts";
 
 /** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
@@ -44,7 +47,6 @@ export class Hosts {
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
-  private readonly replaced = new BeingReplaced((lost) => this.hasSuccessor(lost));
   private readonly registry: RegistryView;
   private readonly begun = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
@@ -78,10 +80,9 @@ export class Hosts {
     }
   }
 
-  /** Session processes that can be asked now, including those only milliseconds old, and successors of lost ones. */
+  /** Session processes that can be asked now, including those only milliseconds old. */
   async present(): Promise<readonly Host[]> {
     await this.begun.promise;
-    await this.replaced.settled();
     await this.scan();
     return this.all;
   }
@@ -93,10 +94,9 @@ export class Hosts {
 
   /** Including those about to end. In the order of their sessions. */
   get known(): readonly Host[] {
-    const sessions = [...this.hosts.values()].filter((host) => !host.isMember);
-    for (const lost of this.replaced.hosts)
-      if (!sessions.some(({ info }) => info.id === lost.info.id)) sessions.push(lost);
-    return sessions.sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
+    return [...this.hosts.values()]
+      .filter((host) => !host.isForeign)
+      .sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
   /** Running sessions, and ended ones whose end no client has been told of. */
@@ -114,7 +114,6 @@ export class Hosts {
     const parsed = parseTarget(target);
     let found = this.lookUp(parsed, only);
     if (found?.info.running !== true) {
-      await this.replaced.settled((lost) => means(parsed, lost));
       await this.scan();
       found = this.lookUp(parsed, only);
     }
@@ -124,28 +123,38 @@ export class Hosts {
       found = this.lookUp(parsed, only);
     }
     if (found !== undefined) {
-      const { id } = found.info;
-      if (found.isMember) await this.replaced.settled((lost) => lost.info.id === id);
-      // A layout process says itself which windows and panes there are.
-      if (!found.isSplit) requirePane(found.info, parsed);
+      // A session with several says itself which windows and panes there are.
+      if (!found.isMany && !this.hasLeft(parsed)) requirePane(found.info, parsed);
       return found;
     }
     throw notFound(parsed, this.instance.name);
   }
 
+  /** Asks a session process; where the target means a view, the process that has what it shows. @throws what was answered */
+  ask(host: Host, op: string, input: unknown, context: RequestContext): Promise<unknown> {
+    return askThrough(host, (socket) => this.at(socket), { op, input, context });
+  }
+
   /**
-   * Returns the process of the pane that a target means in its session; for a session of one pane, that of the session.
+   * The pane that a target means in its session.
    * @param target as the caller wrote it; absent: the session's oldest pane
    * @throws WshError pane_not_found, host_unavailable
    */
-  async paneOf(host: Host, target?: string): Promise<Host> {
-    if (!host.isSplit) return host;
+  async paneOf(host: Host, target?: string): Promise<StreamedPane> {
+    const { address } = host;
+    if (!host.isMany) return paneIn(host, address, host.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
-    const { pane } = v.parse(ResolvedSchema, await host.request("host.resolve", {}, context));
-    const id = Number(pane.slice(1));
-    if (this.hosts.get(id)?.connection == null) await this.open(id);
-    const found = this.hosts.get(id);
-    if (found === undefined) throw new WshError("pane_not_found", `pane '${pane}' is gone`);
+    const { pane, socket } = v.parse(ResolvedSchema, await host.request("host.resolve", {}, context));
+    const owner = socket === address ? host : await this.at(socket);
+    return paneIn(owner, socket, pane, true);
+  }
+
+  /** The process at a socket of this instance. @throws WshError host_unavailable */
+  private async at(socket: string): Promise<Host> {
+    const known = (): Host | undefined => [...this.hosts.values()].find(({ entry }) => entry.socket === socket);
+    if (known()?.connection == null) await this.scan();
+    const found = known();
+    if (found === undefined) throw new WshError("host_unavailable", `no session process at ${socket}`);
     return found;
   }
 
@@ -204,10 +213,13 @@ export class Hosts {
   /** As the registry's lookUp: a name means its live session, else the newest that had it. Runs on every call. */
   private lookUp(target: Target, only: string | undefined): Host | undefined {
     const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
-    // Panes are found by their ids alone.
-    const isSession = (host: Host): boolean => !host.isMember && isVisible(host);
+    const isSession = (host: Host): boolean => !host.isForeign && isVisible(host);
     if (target.kind === "pane") {
-      const host = this.hosts.get(target.id);
+      const id = paneId(target.id);
+      const has = ({ info }: Host): boolean => info.windows.some(({ panes }) => panes.some((pane) => pane.id === id));
+      const host =
+        [...this.hosts.values()].find((each) => isSession(each) && has(each)) ??
+        this.hosts.get(this.registered(target)?.id ?? target.id);
       return host !== undefined && isVisible(host) ? host : undefined;
     }
     if (target.kind !== "session") {
@@ -221,6 +233,16 @@ export class Hosts {
       if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
     }
     return ended;
+  }
+
+  /** A pane that is new, or has left its window a moment ago, is found by the registry. */
+  private registered(target: Target): SessionEntry | undefined {
+    return lookUp(this.registry.entries(), target);
+  }
+
+  /** Whether it is a pane that has left its window, and can be read for a while. */
+  private hasLeft(target: Target): boolean {
+    return target.kind === "pane" && this.registered(target)?.panes?.includes(target.id) === true;
   }
 
   private open(id: number): Promise<void> {
@@ -255,13 +277,12 @@ export class Hosts {
       host.trouble = null;
       host.learn(hello.info, null);
       host.version = hello.version;
-      host.isSplit = hello.role === "layout";
-      host.isMember = hello.member === true;
+      host.isForeign = hello.member === true;
       this.hosts.set(id, host);
       // Events begin here: the answer includes what happened since the hello.
       await host.watch(connection);
       connection.rest();
-      if (!host.isMember) this.listener?.created(host.info);
+      if (!host.isForeign) this.listener?.created(host.info);
       this.listener?.changed(true);
     } catch (thrown) {
       const error = WshError.from(thrown);
@@ -307,12 +328,6 @@ export class Hosts {
   private receive(host: Host, message: Message): void {
     if (message.type !== messageTypes.event) return;
     const event = v.parse(EventSchema, messageJson(message));
-    if (event.event === "moved") {
-      // The process that serves the session from now on is found in the registry.
-      host.isMember = true;
-      this.scanUnasked();
-      return;
-    }
     if (event.event === "stale") {
       host.overtaken(Number(event.change));
       this.listener?.changed(false);
@@ -332,7 +347,7 @@ export class Hosts {
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
         signal: typeof event.signal === "string" ? event.signal : null,
       };
-    } else if (!host.isMember) {
+    } else if (!host.isForeign) {
       this.listener?.event(host.info, event, host.isLeaving);
     }
   }
@@ -342,20 +357,7 @@ export class Hosts {
     if (this.hosts.get(host.entry.id) !== host) return;
     this.hosts.delete(host.entry.id);
     this.listener?.changed(true);
-    if (host.isMember) return;
-    if (host.isSplit && host.farewell === null) {
-      void this.replaced.begin(host).then((is) => is || this.ended(host));
-      return;
-    }
-    this.ended(host);
-  }
-
-  /** A lost layout process is started again by a pane of its session: no end of the session, if that is soon. */
-  private async hasSuccessor({ info }: Host): Promise<boolean> {
-    if (this.listener !== null) await this.scan();
-    return (
-      this.listener === null || [...this.hosts.values()].some((each) => !each.isMember && each.info.id === info.id)
-    );
+    if (!host.isForeign) this.ended(host);
   }
 
   private ended(host: Host): void {
@@ -399,8 +401,6 @@ export class Hosts {
 function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
-
-const ResolvedSchema = v.object({ pane: v.string() });
 
 /**
  * Lets the event loop read what session processes have sent: a caller that learned of a change from one directly then

@@ -7,8 +7,14 @@ export interface StreamedHost {
   readonly address: string | Dial;
   /** Names and ids as callers of this server say them. */
   readonly info: Pick<SessionInfo, "id" | "name" | "pane_id">;
-  /** A pane of a session that another process serves. */
-  readonly isMember: boolean;
+}
+
+/** One pane of a session as streams use it. */
+export interface StreamedPane extends StreamedHost {
+  /** What is asked for, as its machine calls it. */
+  readonly target: string;
+  /** Its session has others: it is named by its own id. */
+  readonly isPart: boolean;
 }
 
 export interface StreamedHosts {
@@ -18,6 +24,6 @@ export interface StreamedHosts {
    * @throws WshError session_not_found, and those of another machine's link
    */
   find(target: string, only?: string): Promise<StreamedHost>;
-  /** The process of the pane that a target means. @throws WshError as find; pane_not_found */
-  pane(target: string, only?: string): Promise<StreamedHost>;
+  /** The pane that a target means. @throws WshError as find; pane_not_found */
+  pane(target: string, only?: string): Promise<StreamedPane>;
 }

@@ -6,13 +6,11 @@
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
 import { type Attach, type AttachEvent, AttachEventSchema, type TerminalColors } from "../../protocol/attach.ts";
-import { REPLACED_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
+import { AGAIN_MS, AGAIN_POLL_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_POLL_MS } from "./being-replaced.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
 export interface ViewFeedEvents {
@@ -225,15 +223,14 @@ export class ViewFeed {
 
   /** Another process serves the session, or will soon. */
   private async again(typed: Typed = []): Promise<void> {
-    const until = performance.now() + REPLACED_MS;
+    const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {
       try {
         const host = await this.hosts.find(this.session);
-        if (host.isMember) throw new WshError("host_unavailable", "its layout process is not there yet");
         await this.connect(host.address, typed);
         return;
       } catch {
-        await Bun.sleep(REPLACED_POLL_MS);
+        await Bun.sleep(AGAIN_POLL_MS);
       }
     }
     this.end({ reason: "host_crashed" });

@@ -1,19 +1,16 @@
 /**
  * A WebSocket's stream of a session's window: a connection to the process that serves the session, and to the next one
- * when another takes over (its first split) or the process was lost. Events keep their order and count across that.
+ * when the process was lost. Events keep their order and count across that.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
-import { REPLACED_MS, StreamEndSchema } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
+import { AGAIN_MS, AGAIN_POLL_MS, StreamEndSchema } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import { WindowMovedSchema, type WindowSubscription } from "../../protocol/window-stream.ts";
+import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import { REPLACED_POLL_MS } from "./being-replaced.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
-const MOVED = '{"event":"moved"';
 /** The number of an event stands at its beginning. */
 const SEQ = /"seq":(\d+)/;
 const decoder = new TextDecoder();
@@ -23,8 +20,6 @@ export interface WindowFeedEvents {
   event(json: string): void;
   end(reason: string): void;
 }
-
-type Known = Pick<v.InferOutput<typeof WindowMovedSchema>, "known">;
 
 export class WindowFeed {
   private connection: Connection | null = null;
@@ -49,7 +44,7 @@ export class WindowFeed {
     events: WindowFeedEvents,
   ): Promise<WindowFeed> {
     const feed = new WindowFeed(hosts, host.info.id, options, context, events);
-    await feed.connect(host, {});
+    await feed.connect(host);
     return feed;
   }
 
@@ -66,7 +61,7 @@ export class WindowFeed {
     this.connection?.close();
   }
 
-  private async connect(host: StreamedHost, known: Known | object): Promise<void> {
+  private async connect(host: StreamedHost): Promise<void> {
     const { connection } = await Connection.open(host.address, "server");
     if (this.over) {
       connection.close();
@@ -75,7 +70,7 @@ export class WindowFeed {
     this.connection = connection;
     connection.listen({ message: (message) => this.receive(message), close: () => this.lost(connection) });
     try {
-      await connection.request("host.window", { ...this.options, seq: this.seq, ...known }, this.context);
+      await connection.request("host.window", { ...this.options, seq: this.seq }, this.context);
     } catch (error) {
       this.connection = null;
       connection.close();
@@ -89,15 +84,6 @@ export class WindowFeed {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     } else if (message.type === messageTypes.event) {
       const json = decoder.decode(message.payload);
-      if (json.startsWith(MOVED)) {
-        const { seq, known } = v.parse(WindowMovedSchema, messageJson(message));
-        this.seq = seq;
-        const left = this.connection;
-        this.connection = null;
-        left?.close();
-        void this.again({ known });
-        return;
-      }
       this.seq = Math.max(this.seq, Number(SEQ.exec(json.slice(0, 64))?.[1] ?? 0));
       const { machine } = parsePlace(this.session);
       this.events.event(machine === null ? json : addressedJson(machine, json));
@@ -107,20 +93,19 @@ export class WindowFeed {
   private lost(connection: Connection): void {
     if (this.over || this.connection !== connection) return;
     this.connection = null;
-    void this.again({});
+    void this.again();
   }
 
-  /** Another process serves the session, or will soon. */
-  private async again(known: Known | object): Promise<void> {
-    const until = performance.now() + REPLACED_MS;
+  /** The session comes back, perhaps. */
+  private async again(): Promise<void> {
+    const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {
       try {
         const host = await this.hosts.find(this.session);
-        if (host.isMember) throw new WshError("host_unavailable", "its layout process is not there yet");
-        await this.connect(host, known);
+        await this.connect(host);
         return;
       } catch {
-        await Bun.sleep(REPLACED_POLL_MS);
+        await Bun.sleep(AGAIN_POLL_MS);
       }
     }
     this.end("host_crashed");

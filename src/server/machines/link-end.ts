@@ -8,6 +8,7 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { isUnlimited, requireAccess, requireAllSessions } from "../../operations/rights.ts";
+import { addressesPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -21,7 +22,7 @@ import type { Hosts } from "../hosts/session-hosts.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
 import type { OnceCalls } from "../operations/once.ts";
 import type { FarCalls } from "./far-calls.ts";
-import { SessionRelay } from "./session-relay.ts";
+import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 
 /** Streams of other machines at once. */
 const MAX_STREAMS = 1024;
@@ -134,20 +135,21 @@ export class LinkEnd {
       );
     }
     const { socket } = host.entry;
-    return this.relay(context, false, (events) => Wire.connect(socket, events));
+    const isPane = addressesPane(target);
+    return this.relay(context, (events) => Wire.connect(socket, events), isPane ? { target } : {});
   }
 
   /** The socket of a session of a machine that this server reaches. @throws WshError machine_not_found, access_denied */
   streamThere(machine: string, target: string, context: CallContext): SessionRelay {
     requireAllSessions(context, "a stream of another machine");
     const { open } = this.options.machines.link(machine).dial(target);
-    return this.relay(context, true, open);
+    return this.relay(context, open, { isPassedOn: true });
   }
 
   private relay(
     context: CallContext,
-    isPassedOn: boolean,
     connect: (events: WireEvents) => Promise<Carrier>,
+    how: Pick<RelayOptions, "isPassedOn" | "target">,
   ): SessionRelay {
     const share = shareOf(context);
     requireRoom(MAX_STREAMS, share, this.streams.values(), "streams are open");
@@ -155,7 +157,7 @@ export class LinkEnd {
       connect,
       by: { access: context.access, caller: context.caller },
       id: `${context.caller.id}#${crypto.randomUUID()}`,
-      isPassedOn,
+      ...how,
       ...(context.ended === undefined ? {} : { ended: context.ended }),
       closed: () => {
         this.streams.delete(relay);

@@ -37,7 +37,9 @@ export interface RelayOptions {
   /** The caller's id begins with this: nobody else's does. */
   readonly id: string;
   /** It is on another machine, which says itself where the caller comes from. */
-  readonly isPassedOn: boolean;
+  readonly isPassedOn?: boolean;
+  /** What requests are about that do not say it themselves. */
+  readonly target?: string;
   /** Aborts when the token of the caller ends. */
   readonly ended?: AbortSignal;
   /** Called once. */
@@ -174,7 +176,7 @@ export class SessionRelay implements WebSocketEndpoint {
   private passed({ type, payload }: Message): Uint8Array | null {
     if (type === messageTypes.hello) {
       const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
-      // A server or a layout process of this instance is trusted with more.
+      // A server or a session process of this instance is trusted with more.
       return encodeJsonMessage(type, { ...hello, role: role === "attach" ? "attach" : "cli" });
     }
     if (type === messageTypes.request) return this.request(v.parse(RequestSchema, messageJson({ type, payload })));
@@ -182,7 +184,7 @@ export class SessionRelay implements WebSocketEndpoint {
   }
 
   private request(request: Request): Uint8Array | null {
-    const { id, isPassedOn } = this.options;
+    const { id, isPassedOn = false, target } = this.options;
     // It may ask for somebody who may do less; what it says of itself gives it nothing.
     const by = { ...this.options.by, access: lesserAccess(this.options.by.access, request.access) };
     const { access } = by;
@@ -202,7 +204,8 @@ export class SessionRelay implements WebSocketEndpoint {
     const input = this.inputOf(request, access);
     const { via } = this.options.by.caller;
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, via?.id ?? via?.token ?? "") };
-    return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access, ...once });
+    const about = request.target === undefined && target !== undefined ? { target } : {};
+    return encodeJsonMessage(messageTypes.request, { ...request, ...about, input, caller, access, ...once });
   }
 
   private inputOf({ op, input }: Request, access: Access): unknown {

@@ -9,7 +9,7 @@ import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
 import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
+import type { StreamedHost, StreamedHosts, StreamedPane } from "../hosts/streamed-host.ts";
 
 const ResolvedSchema = v.object({ pane: v.string() });
 
@@ -26,7 +26,7 @@ export class HostsEverywhere implements StreamedHosts {
     return machine === null ? this.hosts.find(target, only) : this.there(machine, target, only, false);
   }
 
-  async pane(place: string, only?: string): Promise<StreamedHost> {
+  async pane(place: string, only?: string): Promise<StreamedPane> {
     const { machine, target } = this.placeOf(place);
     if (machine !== null) return this.there(machine, target, only, true);
     return this.hosts.paneOf(await this.hosts.find(target, only), target);
@@ -44,7 +44,7 @@ export class HostsEverywhere implements StreamedHosts {
     target: string,
     only: string | undefined,
     wantsPane: boolean,
-  ): Promise<StreamedHost> {
+  ): Promise<StreamedPane> {
     requireAllSessions({ caller: only === undefined ? {} : { only } }, "a stream of another machine");
     parseTarget(target);
     const link = this.machines.link(machine);
@@ -53,12 +53,17 @@ export class HostsEverywhere implements StreamedHosts {
       const { info } = hello;
       if (info === undefined) throw new WshError("host_unavailable", `session '${target}' is being started`);
       const named = addressedSession(machine, info);
-      if (hello.role !== "layout" || !wantsPane) {
-        const isMember = hello.member === true;
-        return { address: link.dial(isMember ? info.pane_id : info.id), info: named, isMember };
+      const isMany = info.windows.flatMap(({ panes }) => panes).length > 1;
+      if (!isMany || !wantsPane) {
+        return { address: link.dial(info.id), info: named, target: info.pane_id, isPart: false };
       }
       const { pane } = v.parse(ResolvedSchema, await connection.request("host.resolve", {}, { ...CONTEXT, target }));
-      return { address: link.dial(pane), info: { ...named, pane_id: `${machine}/${pane}` }, isMember: true };
+      return {
+        address: link.dial(pane),
+        info: { ...named, pane_id: `${machine}/${pane}` },
+        target: pane,
+        isPart: true,
+      };
     } finally {
       connection.close();
     }

@@ -4,6 +4,7 @@ import type { OperationInput, OperationOutput, ParsedInput } from "../../operati
 import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import type { RequestContext } from "../../wire/connection.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
@@ -16,9 +17,8 @@ export async function idleAny(
   const { last_session, last_generation, tag, ...idle } = input;
   const candidates = runningWithTag(await hosts.present(), tag);
   return firstOf(candidates, context, async ({ host: session }, race) => {
-    const host = await hosts.paneOf(session);
     const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
-    const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
+    const result = (await hosts.ask(session, "idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
     return { ...result, session: session.info.name };
   });
 }
@@ -39,13 +39,11 @@ export async function waitAny(
     candidates,
     context,
     async ({ host: session, target }, race) => {
-      const host = await hosts.paneOf(session, target);
+      const { target: pane_id, isPart: isOfMany } = await hosts.paneOf(session, target);
       const { name, id } = session.info;
-      const { pane_id } = host.info;
-      const isOfMany = session.isSplit || session.isMember;
       const own = typeof since === "object" ? sinceOf(since, [target, pane_id, name, id]) : since;
       const from = own === undefined ? {} : { since: own };
-      const result = await waitIn(host, { ...wait, ...from }, race);
+      const result = await waitIn(hosts, session, { ...wait, ...from }, { ...race, target: pane_id });
       if (result.output_cursor !== undefined) cursors.set(isOfMany ? (target ?? name) : name, result.output_cursor);
       return { ...result, session: name, ...(isOfMany ? { pane: pane_id } : {}) };
     },
@@ -65,16 +63,17 @@ function sinceOf(given: Readonly<Record<string, number>>, names: readonly (strin
 
 /** A question is one session's: the others wait for what else was named. */
 async function waitIn(
+  hosts: Hosts,
   host: Host,
   input: OperationInput<"wait">,
-  race: Pick<CallContext, "access" | "caller" | "signal">,
+  race: RequestContext,
 ): Promise<OperationOutput<"wait">> {
   try {
-    return (await host.request("wait", input, race)) as OperationOutput<"wait">;
+    return (await hosts.ask(host, "wait", input, race)) as OperationOutput<"wait">;
   } catch (thrown) {
     const { program } = splitConditions(input.any_of);
     if (WshError.from(thrown).code !== "question_not_found" || program.length === 0) throw thrown;
-    return (await host.request("wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
+    return (await hosts.ask(host, "wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
   }
 }
 

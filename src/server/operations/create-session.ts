@@ -93,10 +93,9 @@ async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | nu
   try {
     const host = await hosts.find(name);
     if (!host.info.running) return null;
-    const pane = await hosts.paneOf(host);
     const [info, status] = await Promise.all([
       host.request("session.get", {}, CONTEXT),
-      pane.request("status.get", {}, CONTEXT),
+      hosts.ask(host, "status.get", {}, CONTEXT),
     ]);
     return { ...v.parse(SessionInfoSchema, info), ...v.parse(CursorSchema, status) };
   } catch (error) {

@@ -4,7 +4,6 @@
  */
 import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
 import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
-import { addressesPane, isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
   type OperationOutput,
@@ -12,9 +11,7 @@ import {
   type ServerOperationName,
 } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import { wholeOf } from "../hosts/whole-session.ts";
 import type { FarCalls } from "../machines/far-calls.ts";
 import { placeOf, requireOpen } from "../machines/placing.ts";
 import { createMissing, inMade } from "./create-missing.ts";
@@ -57,41 +54,15 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     const calls = { ...context, session: context.session };
     const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
     const target = context.session;
-    const reach = async (): Promise<{ found: Host; host: Host }> => {
-      const found = await findOrShow(hosts, context, target);
-      return { found, host: isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found) };
-    };
-    const { found, host } = await orOfSuccessor(reach);
-    // A view's pane may be another session's.
+    const host = await findOrShow(hosts, context, target);
     requireMay(context, operation, host.info.id, input);
     context.reached?.(host.info);
     const { access, caller, signal, once, deadline } = context;
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(host, name, made, from)) as never;
-    const ask = (): Promise<unknown> => host.request(name, input, from);
-    // What changes nothing may be asked twice.
-    const mayRepeat = host.isSplit && operation.access === "observe";
-    const repeat = async (): Promise<unknown> => (await reach()).host.request(name, input, from);
-    const result = await (mayRepeat ? orOfSuccessor(ask, repeat) : ask());
+    const result = await hosts.ask(host, name, input, from);
     if (name === "input.capture") hosts.keyboards.captured(context, host);
-    const isOpen = found.isSplit && host !== found && !addressesPane(target);
-    return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
+    return result as never;
   };
-}
-
-/** Asks the successor of a layout process that was lost before it answered, once. */
-async function orOfSuccessor<T>(ask: () => Promise<T>, again = ask): Promise<T> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    if (WshError.from(thrown).code !== "host_crashed") throw thrown;
-    return again();
-  }
-}
-
-/** A target that leaves open which pane of several is meant gets an answer that names it. */
-function withPane(result: unknown, pane: string): unknown {
-  const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
-  return takesFacts ? { ...result, pane } : result;
 }

@@ -3,8 +3,6 @@
  * only a few are asked at a time: many at once would contend for the registry's lock and for memory. A slow one delays
  * the others only briefly.
  */
-import { memberSockets } from "../../instance/registry/members.ts";
-import { endProcesses } from "../../wire/end-processes.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
@@ -19,10 +17,7 @@ export async function stopSessions(hosts: Hosts): Promise<number> {
   await hosts.present();
   const all = hosts.known;
   const running = all.filter((host) => host.info.running).length;
-  const { instance } = hosts;
-  // Then what is kept of panes that have left their layout, or whose session has ended.
-  const ended = endAll(all).then(() => endProcesses(memberSockets(instance, null), { reason: "server_stopped" }));
-  await Promise.race([ended, Bun.sleep(STOP_PATIENCE_MS)]);
+  await Promise.race([endAll(all), Bun.sleep(STOP_PATIENCE_MS)]);
   return running;
 }
 

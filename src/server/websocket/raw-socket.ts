@@ -7,7 +7,7 @@ import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedHost } from "../hosts/streamed-host.ts";
+import type { StreamedPane } from "../hosts/streamed-host.ts";
 import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
 /** Limit of typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
@@ -35,7 +35,7 @@ export class RawSocket implements WebSocketEndpoint {
    * @throws WshError of HostStream.open: nothing is upgraded then
    */
   static async open(
-    host: StreamedHost,
+    host: StreamedPane,
     context: RequestContext,
     access: Access,
     snapshot: boolean,

@@ -11,7 +11,7 @@ import type { LifecycleEvent } from "../../protocol/events.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
-import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
+import type { StreamedHost, StreamedHosts, StreamedPane } from "../hosts/streamed-host.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import type { FarEvents } from "../machines/far-events.ts";
 import type { ViewKeys } from "../options.ts";
@@ -135,7 +135,7 @@ export class WebSocketRoutes {
     };
   }
 
-  private async hostOf(c: AppContext): Promise<StreamedHost> {
+  private async hostOf(c: AppContext): Promise<StreamedPane> {
     const { hosts } = this.options;
     const target = c.req.param("name") ?? "";
     return hosts.pane(target, c.get("verdict").session);

@@ -13,7 +13,7 @@ import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from
 import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedHost } from "../hosts/streamed-host.ts";
+import type { StreamedPane } from "../hosts/streamed-host.ts";
 import type { FarEvents } from "../machines/far-events.ts";
 import {
   type JsonRequest,
@@ -148,7 +148,7 @@ export class ServerSocket extends JsonSocket {
     );
   }
 
-  private async connect(host: StreamedHost): Promise<Subscribed> {
+  private async connect(host: StreamedPane): Promise<Subscribed> {
     if (this.subscriptions.size >= this.options.maxSubscriptions) {
       throw new WshError("resource_limit_reached", `this connection has ${this.subscriptions.size} subscriptions`);
     }
@@ -171,7 +171,7 @@ export class ServerSocket extends JsonSocket {
     this.subscriptions.delete(id);
   }
 
-  private event(host: StreamedHost, stream: HostStream, json: string): void {
+  private event(host: StreamedPane, stream: HostStream, json: string): void {
     const event = {
       ...(JSON.parse(json) as Record<string, unknown>),
       session: host.info.name,

@@ -7,7 +7,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedHost } from "../hosts/streamed-host.ts";
+import type { StreamedPane } from "../hosts/streamed-host.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -28,7 +28,7 @@ export class SessionSocket extends JsonSocket {
 
   private constructor(
     options: JsonSocketOptions,
-    private readonly host: StreamedHost,
+    private readonly host: StreamedPane,
   ) {
     super(options);
     const { hosts, context } = options;
@@ -38,7 +38,7 @@ export class SessionSocket extends JsonSocket {
   }
 
   /** @throws WshError of HostStream.open: nothing is upgraded then */
-  static async open(options: JsonSocketOptions, host: StreamedHost): Promise<SessionSocket> {
+  static async open(options: JsonSocketOptions, host: StreamedPane): Promise<SessionSocket> {
     const endpoint = new SessionSocket(options, host);
     const { access, caller } = options.context;
     const context: RequestContext = { access, caller };
@@ -81,7 +81,7 @@ export class SessionSocket extends JsonSocket {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
     // Of a session with several panes, the one that it was opened for.
-    return { operation, session: this.host.isMember ? this.host.info.pane_id : this.host.info.id };
+    return { operation, session: this.host.isPart ? this.host.info.pane_id : this.host.info.id };
   }
 
   private async subscribeWindow(request: JsonRequest): Promise<void> {

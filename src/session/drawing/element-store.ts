@@ -265,8 +265,8 @@ export class ElementStore {
     this.#panels.clear();
   }
 
-  /** Everything that another process needs to go on in this one's place. */
-  handOver(): ElementState {
+  /** Everything of it as a value. */
+  state(): ElementState {
     const elements = this.#all().map(({ cancelExpiry: _, ...element }) => element);
     return { elements, nextZ: this.#nextZ, created: this.#created, focused: this.#focused, agentAlt: this.#agentAlt };
   }

@@ -14,8 +14,6 @@ const MAX_PENDING = 32;
 const MAX_KEPT = 64;
 /** Waits for answers at once. */
 const MAX_WAITS = 256;
-/** Time of one wait at the process that has the questions now, in ms: the longest that it takes. */
-const ELSEWHERE_MS = 300_000;
 
 export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">;
 
@@ -34,10 +32,6 @@ export class PendingQuestions implements Answers {
     return this.entries;
   }
 
-  get kept(): readonly QuestionResult[] {
-    return [...this.results.values()];
-  }
-
   has(entry: Entry): boolean {
     return this.entries.includes(entry);
   }
@@ -48,13 +42,9 @@ export class PendingQuestions implements Answers {
     throw new WshError("resource_limit_reached", `${MAX_PENDING} questions wait for the person already`);
   }
 
+  /** It ends when its time is up. */
   add(entry: Entry): void {
     this.entries.push(entry);
-    this.live(entry);
-  }
-
-  /** It ends when its time is up. */
-  live(entry: Entry): void {
     if (entry.until === null) return;
     const rest = Math.max(0, entry.until - this.clock.now());
     entry.life = this.clock.after(rest, () => this.close(entry, { state: "closed", decided_by: "timeout" }));
@@ -64,14 +54,6 @@ export class PendingQuestions implements Answers {
   outlive(entry: Entry): void {
     entry.life?.[Symbol.dispose]();
     entry.life = null;
-  }
-
-  /** Takes all but one out, without an end. */
-  takeAll(but: Entry | null): Entry[] {
-    const taken = this.entries.filter((entry) => entry !== but);
-    this.entries = this.entries.filter((entry) => entry === but);
-    for (const entry of taken) this.outlive(entry);
-    return taken;
   }
 
   /** @returns its result; no effect on one that is over */
@@ -87,7 +69,7 @@ export class PendingQuestions implements Answers {
     return result;
   }
 
-  keep(result: QuestionResult): void {
+  private keep(result: QuestionResult): void {
     if (result.ask_id !== undefined) this.results.set(result.ask_id, result);
     const [oldest] = this.results.keys();
     if (this.results.size > MAX_KEPT && oldest !== undefined) this.results.delete(oldest);
@@ -122,18 +104,5 @@ export class PendingQuestions implements Answers {
       this.waiting--;
     });
     return wait.promise;
-  }
-
-  /** Ends the waits of a question that another process has now; one that is lost there is told as not over. */
-  async endThere({ id, waits }: Entry, there: Answers): Promise<void> {
-    let result: QuestionResult = { ask_id: id, state: "pending" };
-    try {
-      while (result.state === "pending" && waits.size > 0) {
-        result = await there.answer(id, ELSEWHERE_MS, new AbortController().signal);
-      }
-    } catch {
-      // Asked again by its id, it says itself what has become of it.
-    }
-    for (const told of [...waits]) told(result);
   }
 }

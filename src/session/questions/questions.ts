@@ -5,8 +5,7 @@
  * shown only while somebody is attached who can answer, and not while that person types: their keys are for the
  * program. A dialog takes keys only after a pause, since those before it were meant for what it covers. A hand-over has
  * no deadline once it was taken: nobody else may go on while the person works. A secret is dropped as soon as it was
- * typed; no result holds it. An answer by a call is told as one, and never counts as the person's. When another process takes the session over, its questions go there: here they
- * are frozen meanwhile, and waits that began here end with what was answered there.
+ * typed; no result holds it. An answer by a call is told as one, and never counts as the person's.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
@@ -20,7 +19,7 @@ import { ViewerKeys } from "../viewer-keys.ts";
 import { act, dialogContent, dialogState, typesOn } from "./dialog.ts";
 import { LateKeys } from "./late-keys.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
-import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort, QuestionsState } from "./types.ts";
+import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort } from "./types.ts";
 
 /** How long the person has typed nothing before a dialog opens, in ms: longer than the pause between two keys. */
 const PAUSE_MS = 600;
@@ -37,8 +36,6 @@ export class Questions implements Answers {
   private opening: Disposable | null = null;
   /** A question that is being decided: a secret on its way to the program, a hand-over that was given back. */
   private busy: Entry | null = null;
-  /** Another process is taking the questions over. */
-  private frozen = false;
   private typedAt = Number.NEGATIVE_INFINITY;
   /** When somebody attached, typed or clicked last. */
   private actedAt = Number.NEGATIVE_INFINITY;
@@ -67,7 +64,7 @@ export class Questions implements Answers {
     this.pending.requireRoom();
     const { clock } = this.port;
     const entry: Entry = {
-      ...{ id: this.port.newId(), question, asker, pane, draft: null, waits: new Set() },
+      ...{ id: this.port.newId(), question, asker, pane, waits: new Set() },
       life: null,
       until: clock.now() + ask.timeout_ms,
     };
@@ -178,7 +175,7 @@ export class Questions implements Answers {
   /** The person is done at the program. Idempotent. */
   async giveBack(): Promise<void> {
     const { given } = this;
-    if (given === null || this.busy !== null || this.frozen) return;
+    if (given === null || this.busy !== null) return;
     this.busy = given;
     try {
       const state = Promise.resolve(this.port.programState(given.pane));
@@ -189,52 +186,6 @@ export class Questions implements Answers {
       this.busy = null;
       this.next();
     }
-  }
-
-  /** The questions for the process that takes the session over. Nothing is asked or decided here until `resume`. */
-  handOver(): QuestionsState {
-    this.frozen = true;
-    const now = this.port.clock.now();
-    const entries = this.pending.all.filter((entry) => entry !== this.busy);
-    const pending = entries.map((entry) => {
-      const { id, question, asker, pane, until } = entry;
-      this.pending.outlive(entry);
-      const state = this.open?.entry === entry ? this.open.state : entry.draft;
-      const draft = question.kind === "secret" ? null : state;
-      const remainingMs = until === null ? null : Math.max(0, until - now);
-      return { ...{ id, question, asker, pane, draft, remainingMs }, taken: entry === this.given };
-    });
-    return { pending, results: this.pending.kept };
-  }
-
-  /** Nobody has taken them over: everything goes on here. */
-  resume(): void {
-    this.frozen = false;
-    for (const entry of this.pending.all) this.pending.live(entry);
-    this.next();
-  }
-
-  /** Another process has taken them over: calls that wait here get what is answered there. */
-  movedTo(there: Answers): void {
-    const moved = this.pending.takeAll(this.busy);
-    this.frozen = false;
-    this.given = null;
-    this.withdraw();
-    for (const entry of moved) if (entry.waits.size > 0) void this.pending.endThere(entry, there);
-  }
-
-  /** Takes over what another process had. */
-  takeOver({ pending, results }: QuestionsState): void {
-    const now = this.port.clock.now();
-    for (const { remainingMs, taken, ...question } of pending) {
-      const until = remainingMs === null ? null : now + remainingMs;
-      const entry: Entry = { ...question, life: null, until, waits: new Set() };
-      this.pending.add(entry);
-      if (taken) this.given = entry;
-    }
-    for (const result of results) this.pending.keep(result);
-    if (pending.length > 0) this.port.waiting(pending.length);
-    this.next();
   }
 
   /** Nothing can be asked any more: every question ends. */
@@ -286,7 +237,7 @@ export class Questions implements Answers {
   /** Opens the next question, once the person types nothing. */
   private next(): void {
     const { clock } = this.port;
-    if (this.frozen || this.busy !== null) return;
+    if (this.busy !== null) return;
     if (this.open !== null || this.given !== null || this.opening !== null) return;
     const [entry] = this.pending.all;
     if (entry === undefined || this.port.people() === 0) return;
@@ -310,7 +261,7 @@ export class Questions implements Answers {
     const secret = await Promise.resolve(this.port.secrets.prompt(entry.pane)).catch(() => null);
     if (this.opening === opening) this.opening = null;
     if (looking.signal.aborted) return;
-    if (!this.pending.has(entry) || this.frozen) this.next();
+    if (!this.pending.has(entry)) this.next();
     else if (secret !== null) this.show(entry, secret);
     else
       this.pending.close(
@@ -320,8 +271,7 @@ export class Questions implements Answers {
   }
 
   private show(entry: Entry, secret: SecretPrompt | null): void {
-    const state = entry.draft ?? dialogState(entry.question);
-    entry.draft = null;
+    const state = dialogState(entry.question);
     this.open = { entry, state, live: false, secret, timer: this.guard(entry) };
     this.port.changed();
   }
@@ -344,7 +294,7 @@ export class Questions implements Answers {
   private press(event: InputEvent): void {
     const { open } = this;
     const content = this.dialog;
-    if (open === null || content === null || this.frozen) return;
+    if (open === null || content === null) return;
     if (!open.live) {
       if (!typesOn(event)) return;
       open.timer[Symbol.dispose]();

@@ -49,8 +49,6 @@ export interface Entry {
   life: Disposable | null;
   /** Clock time at which its life ends; null without a deadline. */
   until: number | null;
-  /** What was chosen and typed before the dialog closed without an answer; never of a secret. */
-  draft: DialogState | null;
   readonly waits: Set<(result: QuestionResult) => void>;
 }
 
@@ -64,15 +62,4 @@ export interface Open {
   readonly secret: SecretPrompt | null;
   /** Ends the guard. */
   timer: Disposable;
-}
-
-/** Questions between two processes of one session. */
-export interface QuestionsState {
-  readonly pending: readonly (Omit<Entry, "life" | "until" | "waits"> & {
-    /** Rest of its life, in ms; null without an end. */
-    readonly remainingMs: number | null;
-    /** The person works at the program. */
-    readonly taken: boolean;
-  })[];
-  readonly results: readonly QuestionResult[];
 }

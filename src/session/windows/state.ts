@@ -1,6 +1,6 @@
 /**
  * The windows and panes of a session as a value: which windows there are, which panes lie in each and how, which is
- * active, zoomed or hidden behind a zoom. The layout process holds one and replaces it with each change.
+ * active, zoomed or hidden behind a zoom. The session process holds one and replaces it with each change.
  *
  * Pure. What must stay true: a pane is in one window once; a window has a pane, an index of its own, and an active pane
  * that it contains; there is an active window as long as there is one. Every change returns a new value or throws, and

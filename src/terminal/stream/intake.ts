@@ -33,6 +33,8 @@ interface IntakePort {
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
+  /** A piece of output was given up, for the log. */
+  crashed(error: unknown): void;
 }
 
 interface Waiting {
@@ -84,6 +86,14 @@ export class Intake {
     return promise;
   }
 
+  get isParsing(): boolean {
+    return this.parsing;
+  }
+
+  get isAtRest(): boolean {
+    return this.disposed || !(this.parsing || this.scanner.inside);
+  }
+
   atRest<T>(fn: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = (): void => {
@@ -93,8 +103,8 @@ export class Intake {
         reject(error);
       }
     };
-    if (!this.disposed && (this.parsing || this.scanner.inside)) this.restWaiters.push(run);
-    else run();
+    if (this.isAtRest) run();
+    else this.restWaiters.push(run);
     return promise;
   }
 
@@ -117,11 +127,26 @@ export class Intake {
       for (let at = 0; at < bytes.length && !this.disposed; ) {
         // The first chunk of a turn is parsed at once, however late the turn is.
         if (this.isPortionUsedUp()) await new Promise((resolve) => setImmediate(resolve));
-        if (!this.disposed) at = this.chunk(bytes, at);
+        if (!this.disposed) at = this.guarded(bytes, at);
       }
       next.done();
     }
     this.running = false;
+  }
+
+  /** What goes wrong with a piece of one terminal's output costs that piece, and no other terminal anything. */
+  private guarded(bytes: Uint8Array, from: number): number {
+    const end = this.parsed + bytes.length - from;
+    try {
+      return this.chunk(bytes, from);
+    } catch (error) {
+      this.parsing = false;
+      this.tail = EMPTY;
+      this.parsed = end;
+      this.port.crashed(error);
+      for (const waiter of this.restWaiters.splice(0)) waiter();
+      return bytes.length;
+    }
   }
 
   private isPortionUsedUp(): boolean {

@@ -40,7 +40,7 @@ export function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session = 1): 
 
 /** Ends processes of sessions at once, as the kernel does when there is no memory left. */
 export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-  const pids = wsh.processes().filter(({ command }) => / (host|layout-process)$/.test(command));
+  const pids = wsh.processes().filter(({ command }) => / host$/.test(command));
   for (const { pid } of pids) process.kill(pid, signal);
   await until("the processes to be gone", () => pids.every(({ pid }) => !fs.existsSync(`/proc/${pid}`)));
 }

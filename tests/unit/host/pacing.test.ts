@@ -43,18 +43,3 @@ test("who shares a processor with one other does not pause", async () => {
   pace.end();
   expect(seen().pauses).toBe(0);
 });
-
-test("who stands aside is read in drops, and whole again some time after it was asked last", async () => {
-  const { pace, seen } = paced(3e6);
-  pace.standAside(60_000);
-  expect(seen()).toMatchObject({ held: 1, passed: 0 });
-  expect(pace.isAside).toBe(true);
-  await until("some drops", () => seen().passed > 0);
-  // What others ask for meanwhile changes nothing.
-  pace.begin();
-  pace.end();
-  expect(seen().held).toBe(1);
-  pace.standAside(0);
-  await until("the end", () => !pace.isAside);
-  expect(seen()).toMatchObject({ held: 0, pauses: 1 });
-});

@@ -27,6 +27,7 @@ export async function awaitStep(
   { access, caller, signal }: CallContext,
   where: { readonly session: string; readonly pane?: string },
 ): Promise<Result> {
+  const pane = where.pane ?? host.info.pane_id;
   const leaves = input.background && input.until === undefined;
   const wait = {
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
@@ -35,18 +36,16 @@ export async function awaitStep(
     ...(input.output_limit === undefined ? {} : { output_limit: input.output_limit }),
     ...(input.until === undefined ? {} : { until: input.until }),
     ...filterOf(input, step),
-    extend: extended.reserve(host.info.pane_id),
+    extend: extended.reserve(pane),
   };
   let until: string | undefined;
   try {
-    const waited = host.request("process.wait", wait, { access, caller, signal });
-    const result = (await waited.catch(
-      rethrowStarted(where.session, host.info.pane_id),
-    )) as OperationOutput<"process.wait">;
+    const waited = host.request("process.wait", wait, { access, caller, signal, target: pane });
+    const result = (await waited.catch(rethrowStarted(where.session, pane))) as OperationOutput<"process.wait">;
     if (isPartial(result)) until = result.readable_until;
     return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
   } finally {
-    if (wait.extend) extended.settle(host.info.pane_id, until);
+    if (wait.extend) extended.settle(pane, until);
   }
 }
 

@@ -8,7 +8,6 @@ import type { Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Asked } from "../../../protocol/requests.ts";
 import type { Hosts } from "../../hosts/session-hosts.ts";
-import { wholeOf } from "../../hosts/whole-session.ts";
 import { personsHost } from "../ask-any.ts";
 import { askedForStep } from "./once.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
@@ -38,7 +37,7 @@ export async function runShown(
 ): Promise<Result[]> {
   const { access, caller, signal } = context;
   const ask = async (op: string, given: object, target: string, asked: Asked = {}): Promise<unknown> => {
-    const host = wholeOf(hosts, await hosts.find(target));
+    const host = await hosts.find(target);
     return host.request(op, given, { access, caller, signal, target, ...asked });
   };
   const started: { readonly pane: string; readonly session: string }[] = [];

@@ -1,0 +1,216 @@
+/**
+ * Makes the session of this process from its spec: everything is checked before anything is claimed, and claimed before
+ * anything runs. What fails leaves nothing behind.
+ */
+
+import type { SessionServer } from "../endpoint/session-server.ts";
+import { sessionSettings } from "../endpoint/session-settings.ts";
+import { hostname } from "../instance/hostname.ts";
+import type { HostSpec } from "../instance/launch/host-spec.ts";
+import type { Logger } from "../instance/log/log.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { LifeLock } from "../instance/registry/life-lock.ts";
+import { linkAll, releasePane } from "../instance/registry/panes.ts";
+import type { Claim } from "../instance/registry/register.ts";
+import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { normalizeTags, paneId } from "../protocol/names.ts";
+import { requireInTime } from "../protocol/requests.ts";
+import { parseKept } from "../session/drawing/kept.ts";
+import { Session } from "../session/session.ts";
+import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
+import { keptVariables } from "../store/checkpoint/environment.ts";
+import { parseTree } from "./checkpoints/tree.ts";
+import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
+import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
+import { Arrangement } from "./panes/arrangement.ts";
+import { Content } from "./panes/content.ts";
+import type { LocalPane } from "./panes/local-pane.ts";
+import { WindowView } from "./panes/window-view.ts";
+import { SessionHost } from "./session-host.ts";
+
+export interface BuildOptions {
+  readonly spec: HostSpec;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  readonly server: SessionServer;
+  readonly logger: Logger;
+  /** A program printed. Runs per chunk. */
+  readonly worked: () => void;
+}
+
+export interface BuiltSession {
+  readonly host: SessionHost;
+  readonly keeper: PaneKeeper;
+  readonly life: LifeLock;
+  /** What the registry has of it now. */
+  links(): KnownLinks;
+}
+
+interface FirstPane {
+  readonly request: PaneRequest;
+  /** Null: the first of the process. */
+  readonly id: number | null;
+  readonly planned: PlannedPane;
+}
+
+/** @throws WshError of sessions.create; nothing is left behind then */
+export async function buildSession(options: BuildOptions): Promise<BuiltSession> {
+  const { spec, instance, settings, server } = options;
+  const tags = normalizeTags(spec.create.tags);
+  const first: FirstPane[] = [];
+  for (const request of spec.split?.panes ?? [spec]) {
+    const id = spec.split === undefined ? null : (request.restored?.pane ?? null);
+    first.push({ request, id, planned: await planPane(request, { instance, settings }) });
+  }
+  let listener: { stop(): void } | null = null;
+  const bind = (path: string): void => {
+    listener = server.listen(path);
+  };
+  requireInTime(spec.deadline);
+  const asked = await takeOnce(instance, spec.once);
+  const claim = await claimFor(spec, instance, settings, bind).catch((thrown) => {
+    asked?.undone();
+    for (const { planned } of first) planned.discard();
+    throw thrown;
+  });
+  if (claim.tooOld.length > 0) {
+    const { askToGiveWay } = await import("./give-way.ts");
+    void askToGiveWay(instance, claim.tooOld);
+  }
+  try {
+    const built = await assemble(options, claim, tags, first);
+    asked?.made(built.host.session.info());
+    return built;
+  } catch (error) {
+    stopListening(listener);
+    asked?.undone();
+    await releaseSession(instance, claim.id).catch(() => {});
+    claim.life.discard();
+    for (const { planned } of first) planned.discard();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: BuildOptions,
+  claim: Claim,
+  tags: readonly string[],
+  first: readonly FirstPane[],
+): Promise<BuiltSession> {
+  const { spec, instance, settings, logger } = options;
+  const { rows, cols } = spec.create;
+  const { restored } = spec;
+  const tree = spec.split === undefined ? null : parseTree(spec.split.tree);
+  const locals = new Map<string, LocalPane>();
+  const area = { rows, cols };
+  const arrangement: Arrangement = new Arrangement(firstWindows(spec, claim, first, tree?.windows ?? null), area, {
+    keepAfterExit: settings.keep_after_exit,
+    wasSplit: tree !== null,
+    isRead: restored?.run === false,
+    layoutAt: (outer) => session.layoutAt(outer),
+  });
+  let view: WindowView | null = null;
+  const content: Content = new Content(
+    arrangement,
+    () => {
+      view ??= new WindowView(arrangement, area, content);
+      return view;
+    },
+    locals,
+    settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
+  );
+  const links = (): KnownLinks => {
+    const { id, session: number, window } = claim;
+    return { id, session: number, window, name: session.name, hasMore: arrangement.isSplit };
+  };
+  const session = new Session<Content>(
+    {
+      id: claim.session,
+      windowId: claim.window,
+      name: claim.name,
+      tags,
+      private: spec.create.private,
+      server: hostname(settings.hostname),
+      ...area,
+      settings: sessionSettings(settings),
+      env: keptVariables(spec.create.env),
+      ...(restored === undefined ? {} : { createdAt: restored.created_at }),
+      ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
+    },
+    content,
+    {
+      rename: (to) => renameSession(instance, claim.id, to),
+      ended: (name) => markEnded(instance, { ...links(), name }),
+      live: () => markLive(instance, claim.id),
+      leave: (name) => releaseSession(instance, { ...links(), name }),
+    },
+  );
+  const keeping: PaneKeeperPort = {
+    ...{ session, arrangement, content, locals, instance, settings, logger, host: claim.id, number: claim.session },
+    env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
+    nofile: spec.nofile,
+    isRestored: restored !== undefined,
+    isRead: restored?.run === false,
+    released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
+    printed: (bytes) => {
+      options.worked();
+      host.printed(bytes);
+    },
+  };
+  const keeper = new PaneKeeper(keeping);
+  const { env, nofile } = keeping;
+  const host: SessionHost = new SessionHost({
+    ...{ session, arrangement, content, instance, settings, locals, env, nofile },
+    ...{ host: claim.id, number: claim.session, socket: claim.socket, view: content.shownView },
+    adopt: (planned, made) => keeper.adopt(planned, made),
+    keeper: () => keeper,
+  });
+  const startedByProgram = spec.starter === "server";
+  try {
+    for (const { request, id, planned } of first) {
+      const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram };
+      arrangement.put(await keeper.adopt(planned, made));
+    }
+    const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
+    if (drawn !== undefined) session.elements.takeOver(parseKept(drawn));
+    await session.layOut();
+    arrangement.place();
+    if (tree !== null) await linkRestored(host);
+  } catch (error) {
+    for (const local of locals.values()) void local.endProgram();
+    throw error;
+  }
+  return { host, keeper, life: claim.life, links };
+}
+
+/** The windows that it begins with, without panes that do not come back. */
+function firstWindows(spec: HostSpec, claim: Claim, first: readonly FirstPane[], kept: Windows | null): Windows {
+  const env = keptVariables(spec.create.env);
+  if (kept === null) return oneWindow(claim.window, paneEntry(paneId(claim.id), env === undefined ? {} : { env }));
+  const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
+  return Object.values(kept.panes).reduce((state, { id, view }) => {
+    if (view !== null || there.has(id)) return state;
+    return takePane(state, id, { rows: spec.create.rows, cols: spec.create.cols }) ?? state;
+  }, kept);
+}
+
+/** All that came back is found, and views are looked for again: one that is gone leaves its place. */
+async function linkRestored(host: SessionHost): Promise<void> {
+  const { arrangement, instance, number, host: id } = host;
+  const { windows, panes } = arrangement.state;
+  const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [Number(entry.id.slice(1))] : []));
+  await linkAll(instance, { id, session: number, panes: own, windows: windows.map((window) => window.id) });
+  const { openView } = await import("./panes/view-pane.ts");
+  for (const { id: pane, view } of Object.values(panes)) {
+    if (view === null) continue;
+    await openView(host, view, arrangement.area).catch(() =>
+      arrangement.change(() => arrangement.remove(pane, { code: null, signal: null })),
+    );
+  }
+  arrangement.place();
+}
+
+function stopListening(listener: { stop(): void } | null): void {
+  listener?.stop();
+}

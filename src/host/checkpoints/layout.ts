@@ -1,0 +1,244 @@
+/**
+ * Keeps what a checkpoint says of a session with several panes as a whole: name, tags, windows and how panes lie. Each
+ * pane has a part of its own (keep.ts). Written at once when panes come, go or move, and a second after any other change.
+ *
+ * Owns one timer, which runs only while something is unwritten, and the writer.
+ */
+import type { Logger } from "../../instance/log/log.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { thisMachine } from "../../instance/place-digest.ts";
+import type { Settings } from "../../instance/settings/table.ts";
+import { bootId } from "../../platform/boot.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { hasKept, keptElements } from "../../session/drawing/kept.ts";
+import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
+import type { Session } from "../../session/session.ts";
+import type { Windows } from "../../session/windows/state.ts";
+import type { Block } from "../../store/checkpoint/blocks.ts";
+import { type Before, PartWriter } from "../../store/checkpoint/part-writer.ts";
+import { checkpointsDir, sessionDir } from "../../store/checkpoint/places.ts";
+import { CHECKPOINT_VERSION, type LayoutRecord } from "../../store/checkpoint/record.ts";
+import { removeSession } from "../../store/checkpoint/sessions.ts";
+import type { Arrangement } from "../panes/arrangement.ts";
+import { type Stored, treeOf } from "./tree.ts";
+
+/** From the first unwritten change to writing, in ms. */
+const REST_MS = 1_000;
+/** The same where a pane has come, gone or moved: what makes several in a row is one change. */
+const AT_ONCE_MS = 50;
+/** So many writings at once in this time, in ms; more wait as other changes do. */
+const BURST = 5;
+const BURST_MS = 10_000;
+/** Least time from one writing to the next for what is drawn, in ms: a clock in a panel changes every second. */
+const DRAWN_MS = 6_000;
+
+type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
+
+export interface LayoutCheckpointPort {
+  readonly session: Session;
+  readonly arrangement: Arrangement;
+  readonly instance: Instance;
+  readonly settings: Pick<Settings, "checkpoint">;
+  readonly logger: Logger;
+  /** The session was lost: what is kept of its layout is its own. */
+  readonly goesOn: boolean;
+  stored(): Stored;
+}
+
+export class LayoutCheckpoint {
+  private writer: PartWriter;
+  private readonly directory: string;
+  private timer: Timer | null = null;
+  /** When it is due. */
+  private dueAt = 0;
+  /** Times of the last writings that were due at once. */
+  private readonly atOnce: number[] = [];
+  private notBefore = 0;
+  private writtenAt = Number.NEGATIVE_INFINITY;
+  private written = "";
+  private writing: Promise<void> = Promise.resolve();
+  private isOver = false;
+  private isKept = false;
+
+  constructor(private readonly port: LayoutCheckpointPort) {
+    const { instance, session, arrangement } = port;
+    this.directory = sessionDir(instance, Number(session.id.slice(2)));
+    this.writer = this.newWriter(port.goesOn ? "this part" : "other parts");
+    const touch = (): void => this.touch();
+    arrangement.events.on("changed", ({ before, after }) => {
+      if (shapeOf(before) === shapeOf(after)) this.touch();
+      else this.touchAtOnce();
+    });
+    for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, touch);
+    let wereKept = false;
+    session.events.on("drawn", () => {
+      const areKept = hasKept(session.elements.state());
+      if (areKept || wereKept) {
+        this.notBefore = Math.max(this.notBefore, this.writtenAt + DRAWN_MS);
+        this.touch();
+      }
+      wereKept = areKept;
+    });
+    session.events.on("info", () => this.infoChanged());
+    session.events.on("destroyed", () => this.over());
+    this.touchAtOnce();
+  }
+
+  /** Writes the session as it is now into another folder, once. @throws WshError checkpoint_refused */
+  async saveTo(directory: string): Promise<void> {
+    const why = this.withheld();
+    const { name } = this.port.session;
+    if (why !== null) throw new WshError("checkpoint_refused", `nothing is written of '${name}': ${why}`);
+    const writer = new PartWriter(directory, "layout");
+    try {
+      await writer.write(null, () => [aboutBlock(this.record(null))]);
+    } finally {
+      writer.leave();
+    }
+  }
+
+  /** The restore that started this process has failed: what it came from stays as it is. */
+  undone(): void {
+    this.isKept = true;
+    this.isOver = true;
+    clearTimeout(this.timer ?? undefined);
+    this.writer.close();
+  }
+
+  /** This process is being ended from outside: the session is to come back as it is now. */
+  async lastOf(signal: string): Promise<void> {
+    this.isKept = true;
+    await this.write(signal).catch(() => {});
+    this.isOver = true;
+    clearTimeout(this.timer ?? undefined);
+    this.writer.close();
+  }
+
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    await this.writing;
+  }
+
+  private newWriter(before: Before): PartWriter {
+    const { instance } = this.port;
+    return new PartWriter(this.directory, "layout", { parents: [instance.stateDir, checkpointsDir(instance)], before });
+  }
+
+  private touchAtOnce(): void {
+    const now = performance.now();
+    const isOften = now - (this.atOnce.at(-BURST) ?? Number.NEGATIVE_INFINITY) < BURST_MS;
+    if (isOften || this.notBefore > now) {
+      this.touch();
+      return;
+    }
+    if (this.timer !== null && this.dueAt - now <= AT_ONCE_MS) return;
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.atOnce.push(now);
+    if (this.atOnce.length > BURST) this.atOnce.shift();
+    this.touch(AT_ONCE_MS);
+  }
+
+  private touch(rest = REST_MS): void {
+    if (this.isOver || this.timer !== null) return;
+    const now = performance.now();
+    const ms = Math.max(rest, this.notBefore - now);
+    this.dueAt = now + ms;
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.enqueue(() => this.write(null));
+    }, ms);
+    this.timer.unref();
+  }
+
+  private enqueue(write: () => Promise<void>): void {
+    this.writing = this.writing.then(write).catch((error) => {
+      this.port.logger.warn("the layout's checkpoint cannot be written", { error });
+    });
+  }
+
+  private async write(endedBy: string | null): Promise<void> {
+    if (this.withheld() === null) await this.writeRecord(this.record(endedBy));
+  }
+
+  private async writeRecord(record: LayoutRecordNow): Promise<void> {
+    const text = JSON.stringify(record);
+    if (this.isOver || text === this.written) return;
+    const { writer } = this;
+    await writer.write(null, () => [aboutBlock(record)]);
+    if (writer !== this.writer) return;
+    this.written = text;
+    this.writtenAt = performance.now();
+  }
+
+  /** Why nothing of the session may be written; null: it may be. */
+  private withheld(): string | null {
+    return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have ended");
+  }
+
+  private refusal(): string | null {
+    const { session, settings } = this.port;
+    if (settings.checkpoint === "off") return "setting checkpoint is off";
+    return session.isPrivate ? "the session is private" : null;
+  }
+
+  private record(endedBy: string | null): LayoutRecordNow {
+    const { session, arrangement, stored } = this.port;
+    const { windows, panes } = arrangement.state;
+    const own = Object.values(panes).filter(({ view }) => view === null);
+    return {
+      version: CHECKPOINT_VERSION,
+      boot: bootId(),
+      machine: thisMachine(),
+      ended_by: endedBy,
+      session: {
+        id: Number(session.id.slice(2)),
+        window: Math.min(...windows.map(({ id }) => id)),
+        name: session.name,
+        tags: [...session.tags],
+        created_at: session.createdAt,
+        ...session.size,
+      },
+      panes: own.map(({ id }) => Number(id.slice(1))),
+      windows: windows.map(({ id }) => id),
+      tree: treeOf({ ...stored(), env: {}, elements: keptElements(session.elements.state()) }),
+    };
+  }
+
+  private infoChanged(): void {
+    if (!this.port.session.isPrivate) {
+      this.touch();
+      return;
+    }
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.written = "";
+    // A write under way removes what it made.
+    this.writer.remove();
+    this.writer = this.newWriter("other parts");
+  }
+
+  /** The session has ended: nothing of it is kept. */
+  private over(): void {
+    if (this.isOver || this.isKept) return;
+    this.isOver = true;
+    clearTimeout(this.timer ?? undefined);
+    try {
+      if (this.writer.remove()) removeSession(this.directory);
+    } catch (error) {
+      // The session ends all the same.
+      this.port.logger.warn("the layout's checkpoint cannot be removed", { error });
+    }
+  }
+}
+
+/** Which panes and windows there are, and how they lie beside each other, without sizes. Runs per change of the layout. */
+function shapeOf({ windows }: Windows): string {
+  const nodeOf = (node: LayoutNode): string =>
+    isLeaf(node) ? node.pane : `${node.axis}(${node.children.map(nodeOf).join()})`;
+  return windows.map(({ id, index, root }) => `${index}:${id}:${nodeOf(root)}`).join(" ");
+}
+
+function aboutBlock(record: LayoutRecordNow): Block {
+  return { kind: "about", text: JSON.stringify({ ...record, saved_at: Date.now() }) };
+}

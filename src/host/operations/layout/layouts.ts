@@ -1,0 +1,189 @@
+/** Operations on the layout of a window as a whole. */
+import type { Handlers } from "../../../endpoint/operations/context.ts";
+import type { OperationNameOf } from "../../../operations/table.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { countPanes, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
+import { windowId } from "../../../protocol/names.ts";
+import { placePanes } from "../../../session/layout/cells.ts";
+import { readTmuxLayout, writeTmuxLayout } from "../../../session/layout/tmux-layout.ts";
+import { isLeaf, type LayoutNode, panesOf, tidy } from "../../../session/layout/tree.ts";
+import { even, nextPreset, preset, rotate, show } from "../../../session/windows/changes.ts";
+import {
+  type PaneEntry,
+  paneEntry,
+  panesIn,
+  putWindow,
+  takePane,
+  type Windows,
+  windowById,
+  windowWith,
+} from "../../../session/windows/state.ts";
+import { answer, change, type LayoutCall, startPane } from "./subject.ts";
+
+type LayoutOperation = Extract<OperationNameOf<"layout">, `layout.${string}`>;
+
+export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperation> = {
+  "layout.get": ({ parts: { arrangement, session, content } }) => ({
+    session: session.name,
+    windows: arrangement.state.windows.map((window) => ({
+      id: windowId(window.id),
+      index: window.index,
+      name: content.nameOf(window),
+      ...(window.name === null ? {} : { named: true as const }),
+      tree: treeOf(window.root, arrangement.state.panes),
+      tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) =>
+        Number(id.slice(1)),
+      ),
+    })),
+  }),
+  "layout.set": (call, { tree, tmux, close_others, focus }) => setLayout(call, { tree, tmux, close_others, focus }),
+  "layout.preset": (call, { preset: name }) =>
+    change(call, (state) => {
+      const window = windowById(state, call.place.window.id);
+      return preset(state, window.id, name === "next" ? nextPreset(window) : name);
+    }),
+  "layout.equalise": (call, { around }) =>
+    change(call, (state) => even(state, call.place.window.id, around ? call.place.pane : undefined)),
+  "layout.rotate": (call, { backwards }) =>
+    change(call, (state) => rotate(state, call.place.window.id, backwards ? -1 : 1)),
+};
+
+/** A tree as it is sent: `layout.set` reads it again. */
+function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
+  if (isLeaf(node)) {
+    const { title, keep, env } = panes[node.pane] ?? {};
+    const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...(env === undefined ? {} : { env }) };
+    return { pane: node.pane, weight: node.weight, ...(title == null ? {} : { title }), ...kept };
+  }
+  const children = node.children.map((child) => treeOf(child, panes));
+  return node.axis === "row" ? { row: children, weight: node.weight } : { column: children, weight: node.weight };
+}
+
+interface Wanted {
+  readonly tree?: LayoutTree | undefined;
+  readonly tmux?: string | undefined;
+  readonly close_others: boolean;
+  readonly focus: boolean;
+}
+
+/** Checks the whole layout, starts what it needs, then arranges the window; or ends what was started. */
+async function setLayout(call: LayoutCall, wanted: Wanted) {
+  const { arrangement } = call.parts;
+  return arrangement.change(async () => {
+    const window = windowById(arrangement.state, call.place.window.id);
+    const tree = wantedTree(wanted, panesIn(window));
+    const listed = panesOfTree(tree);
+    for (const pane of listed) windowWith(arrangement.state, pane);
+    if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane occurs more than once");
+    const left = panesIn(window).filter((pane) => !listed.includes(pane));
+    if (left.length > 0 && !wanted.close_others) {
+      throw new WshError("invalid_layout", `the tree leaves out ${left.map((pane) => `'${pane}'`).join(", ")}`, {
+        hint: "Name every pane of the window, or set close_others to end the rest.",
+      });
+    }
+    const area = arrangement.sizeOf(window);
+    const started: { readonly entry: PaneEntry; undo(): void }[] = [];
+    try {
+      const root = await realise(tree, async (program) => {
+        const pane = await startPane(call, program, window.id, area);
+        started.push(pane);
+        return pane.entry.id;
+      });
+      arrangement.commit(
+        arranged(
+          arrangement.state,
+          window.id,
+          root,
+          started.map(({ entry }) => entry),
+          left,
+        ),
+      );
+    } catch (error) {
+      for (const { undo } of started) undo();
+      throw error;
+    }
+    for (const pane of left) {
+      void arrangement.placed.get(pane)?.endProgram();
+      arrangement.forget(pane);
+    }
+    const [about = call.place.pane] = [...started.map(({ entry }) => entry.id), ...listed];
+    if (wanted.focus) arrangement.commit(show(arrangement.state, about));
+    return answer(call.parts, about);
+  });
+}
+
+/** @throws WshError invalid_layout */
+function wantedTree({ tree, tmux }: Wanted, panes: readonly string[]): LayoutTree {
+  if ((tree === undefined) === (tmux === undefined)) {
+    throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed", {
+      hint: "Send a tree of rows and columns, or a whole layout text of tmux.",
+    });
+  }
+  if (tree !== undefined) {
+    if (countPanes(tree) === null) throw new WshError("invalid_layout", "the tree is too deep or has too many panes");
+    return tree;
+  }
+  const read = readTmuxLayout(tmux ?? "");
+  if (read.panes !== panes.length) {
+    throw new WshError("invalid_layout", `the layout has ${read.panes} panes, the window ${panes.length}`);
+  }
+  return ofTmux(read.tree, panes);
+}
+
+function ofTmux(node: LayoutNode, panes: readonly string[]): LayoutTree {
+  const { weight } = node;
+  if (isLeaf(node)) return { pane: panes[Number(node.pane)] ?? "@0", weight };
+  const children = node.children.map((child) => ofTmux(child, panes));
+  return node.axis === "row" ? { row: children, weight } : { column: children, weight };
+}
+
+function panesOfTree(tree: LayoutTree): string[] {
+  if ("row" in tree) return tree.row.flatMap(panesOfTree);
+  if ("column" in tree) return tree.column.flatMap(panesOfTree);
+  return tree.pane === undefined ? [] : [tree.pane];
+}
+
+async function realise(tree: LayoutTree, start: (program: PaneProgram) => Promise<string>): Promise<LayoutNode> {
+  const { weight } = tree;
+  const children = "row" in tree ? tree.row : "column" in tree ? tree.column : null;
+  if (children === null) {
+    const { pane, weight: _, ...program } = tree as PaneProgram & { pane?: string; weight: number };
+    return { pane: pane ?? (await start(program)), weight };
+  }
+  const made: LayoutNode[] = [];
+  for (const child of children) made.push(await realise(child, start));
+  const axis = "row" in tree ? "row" : "column";
+  const sum = made.reduce((all, each) => all + each.weight, 0);
+  return tidy({ axis, weight, children: made }, () => Math.max(2, Math.round(sum)));
+}
+
+/** The value in which a window has this tree; panes of other windows that it names are taken from there. */
+function arranged(
+  state: Windows,
+  id: number,
+  root: LayoutNode,
+  started: readonly PaneEntry[],
+  left: readonly string[],
+): Windows {
+  const panes = { ...state.panes };
+  for (const entry of started) panes[entry.id] = entry;
+  let next: Windows = { ...state, panes };
+  const own = windowById(state, id);
+  for (const pane of panesOf(root)) {
+    const from = next.windows.find((window) => window.id !== id && panesIn(window).includes(pane));
+    if (from === undefined) continue;
+    const entry = next.panes[pane] ?? paneEntry(pane);
+    const rest = takePane(next, pane, { rows: 1000, cols: 1000 });
+    if (rest === null) continue;
+    next = { ...rest, panes: { ...rest.panes, [pane]: entry } };
+  }
+  const { panes: kept } = next;
+  const remaining = Object.fromEntries(Object.entries(kept).filter(([pane]) => !left.includes(pane)));
+  const order = panesOf(root);
+  const recent = [
+    ...own.recent.filter((pane) => order.includes(pane)),
+    ...order.filter((pane) => !own.recent.includes(pane)),
+  ];
+  const active = order.includes(own.active) ? own.active : (recent[0] ?? own.active);
+  return putWindow({ ...next, panes: remaining }, { ...own, root, active, recent, zoomed: false });
+}

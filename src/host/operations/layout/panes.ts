@@ -1,0 +1,214 @@
+/** Operations on the panes of a session with several. */
+import type { Handlers } from "../../../endpoint/operations/context.ts";
+import { takeWindowId } from "../../../instance/registry/panes.ts";
+import type { OperationNameOf } from "../../../operations/table.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
+import { parseTarget } from "../../../protocol/names.ts";
+import type { Size } from "../../../protocol/size.ts";
+import { replacePane } from "../../../session/layout/tree.ts";
+import { breakOut, join, resize, show, split, swap, zoom } from "../../../session/windows/changes.ts";
+import {
+  paneEntry,
+  panesIn,
+  placementOf,
+  putPane,
+  putWindow,
+  type Windows,
+  windowById,
+  windowWith,
+} from "../../../session/windows/state.ts";
+import { amount, answer, change, isElsewhere, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
+
+type PaneOperation = Extract<OperationNameOf<"layout">, `pane.${string}`>;
+
+const EXIT_UNKNOWN = { code: null, signal: null } as const;
+
+export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> = {
+  "pane.list": async ({ parts: { content } }) => {
+    await content.refresh();
+    return content.windows().flatMap(({ id, panes }) => panes.map((pane) => ({ ...pane, window: id })));
+  },
+  "pane.split": (call, { direction, cells, percent, whole, focus, ...program }) => {
+    const { arrangement, session } = call.parts;
+    return arrangement.change(async () => {
+      session.requireRunning();
+      const size = amount(cells, percent);
+      const change = { pane: call.place.pane, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
+      const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
+      const window = windowWith(made, PROVISIONAL);
+      const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area));
+      commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
+      return answer(call.parts, entry.id);
+    });
+  },
+  "pane.close": async ({ parts: { arrangement, session }, place: { pane, window } }, _, { target }) => {
+    requireOne("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
+    if (Object.keys(arrangement.state.panes).length === 1) {
+      await session.lifetime.kill("killed");
+      return { closed: pane };
+    }
+    await arrangement.change(() => {
+      void arrangement.paneOf(pane).endProgram();
+      arrangement.remove(pane, EXIT_UNKNOWN);
+    });
+    return { closed: pane };
+  },
+  "pane.select": (call, { to }) => {
+    const pane = to === undefined ? call.place.pane : otherPane(call, to);
+    return change(call, (state) => show(state, pane), pane);
+  },
+  "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
+    const { pane } = call.place;
+    if (direction !== undefined) {
+      if ([rows, cols, rows_percent, cols_percent].some((each) => each !== undefined)) {
+        throw new WshError("invalid_request", "a direction moves a border, a size sets a side: not both");
+      }
+      return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
+    }
+    const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];
+    if (height === undefined && width === undefined) {
+      throw new WshError("invalid_request", "neither a direction nor a size is given");
+    }
+    const set = {
+      kind: "set",
+      ...(height === undefined ? {} : { rows: height }),
+      ...(width === undefined ? {} : { cols: width }),
+    } as const;
+    return change(call, (state, area) => resize(state, pane, set, area));
+  },
+  "pane.zoom": (call, { on }) =>
+    change(call, (state) => {
+      const zoomed = zoom(state, call.place.pane, on ?? null);
+      if (!call.byPerson) requireSameFocus(state, zoomed, call.place.pane);
+      return zoomed;
+    }),
+  "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
+  "pane.move": (call, { to, direction, cells, percent, whole, index, name, focus }) => {
+    const { parts, place } = call;
+    const { arrangement } = parts;
+    const { pane } = place;
+    return arrangement.change(async () => {
+      const { state } = arrangement;
+      const area = arrangement.sizeOf(windowWith(state, pane));
+      if (to === undefined || to === null) {
+        const options = { focus, ...(index === undefined ? {} : { index }), ...(name === undefined ? {} : { name }) };
+        // Checked before an id is given out.
+        breakOut(state, pane, 0, area, options);
+        const id = await takeWindowId(parts.instance);
+        arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
+        return answer(parts, pane);
+      }
+      if (isElsewhere(parts, parseTarget(to))) {
+        const { moveAway } = await import("../../panes/moving.ts");
+        await moveAway(parts, pane, to, { direction, whole, focus, cells, percent });
+        return answer(parts, pane);
+      }
+      const size = amount(cells, percent);
+      const beside = parts.place(to).pane;
+      const change = { pane: beside, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
+      return answer(parts, pane);
+    });
+  },
+  "pane.update": ({ parts, place: { pane } }, { title, keep_after_exit: keep }) =>
+    parts.arrangement.change(() => {
+      const { arrangement } = parts;
+      const entry = arrangement.state.panes[pane] ?? paneEntry(pane);
+      const changes = { ...(title === undefined ? {} : { title }), ...(keep === undefined ? {} : { keep }) };
+      arrangement.commit(putPane(arrangement.state, { ...entry, ...changes }));
+      if (keep === false) arrangement.removeEnded(pane);
+      return answer(parts, pane);
+    }),
+  "pane.respawn": async (call, program) => {
+    const { session } = call.parts;
+    let made: Answer | null = null;
+    if (session.exit !== null) {
+      await session.lifetime.restart(async () => {
+        made = await respawn(call, program);
+      });
+    }
+    return made ?? respawn(call, program);
+  },
+};
+
+/** Only the pane with the focus can be zoomed: a call must not move a person's focus. @throws WshError invalid_request */
+function requireSameFocus(before: Windows, after: Windows, pane: string): void {
+  const { id, active } = windowWith(before, pane);
+  if (windowById(after, id).active === active) return;
+  throw new WshError("invalid_request", `pane '${pane}' has not the focus of its window, which '${active}' has`, {
+    hint: "Give it the focus first, if that is meant: whoever types in that window then types there.",
+  });
+}
+
+/** Puts a program in the place of a pane's; the same one again, in the same pane, when none is given. */
+function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
+  const { parts, place } = call;
+  const { arrangement } = parts;
+  const { pane } = place;
+  return arrangement.change(async () => {
+    const window = windowWith(arrangement.state, pane);
+    if (Object.values(program).every((value) => value === undefined)) {
+      await arrangement.restart(pane);
+      return answer(parts, pane);
+    }
+    const size = arrangement.placed.get(pane)?.size ?? arrangement.sizeOf(window);
+    const { entry, undo } = await startPane(call, program, window.id, size);
+    const { [pane]: old, ...panes } = arrangement.state.panes;
+    const other = (each: string): string => (each === pane ? entry.id : each);
+    const next: Windows = putWindow(
+      { ...arrangement.state, panes: { ...panes, [entry.id]: { ...entry, keep: entry.keep ?? old?.keep ?? null } } },
+      {
+        ...window,
+        root: replacePane(window.root, pane, entry.id),
+        active: other(window.active),
+        recent: window.recent.map(other),
+      },
+    );
+    commitOrUndo(() => arrangement.commit(next), undo);
+    arrangement.goesOn();
+    void arrangement.placed.get(pane)?.endProgram();
+    arrangement.forget(pane);
+    return answer(parts, entry.id);
+  });
+}
+
+/**
+ * What ends must be named: the oldest pane of a session, or the active one of a window, may be a person's.
+ * @throws WshError invalid_request
+ */
+export function requireOne(
+  kind: "pane" | "window",
+  target: string | undefined,
+  all: readonly string[],
+  inWindow: readonly string[] = [],
+): void {
+  const parsed = target === undefined ? null : parseTarget(target);
+  const isWhole =
+    parsed === null || parsed.kind === "session_id" || (parsed.kind === "session" && parsed.window === undefined);
+  const isWindow =
+    parsed?.kind === "window_id" || (parsed?.kind === "session" && parsed.window !== "" && parsed.pane === undefined);
+  const candidates = isWhole ? all : kind === "pane" && isWindow ? inWindow : [];
+  if (candidates.length < 2) return;
+  throw new WshError("invalid_request", `'${target ?? "the session"}' has ${candidates.length} ${kind}s: name one`, {
+    hint: `Name one of ${candidates.join(", ")}.`,
+  });
+}
+
+/** A pane that has been started and cannot be put into the layout is ended again. */
+export function commitOrUndo(commit: () => void, undo: () => void): void {
+  try {
+    commit();
+  } catch (error) {
+    undo();
+    throw error;
+  }
+}
+
+/** Size that a pane of a value has; the whole window for one that is not shown. */
+export function cellsOf(state: Windows, pane: string, area: Size): Size {
+  // Behind a zoomed pane it has the cells that it gets when that ends.
+  const box = placementOf({ ...windowWith(state, pane), zoomed: false }, area).boxes.get(pane);
+  return box === undefined ? area : { rows: box.rows, cols: box.cols };
+}

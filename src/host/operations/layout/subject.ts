@@ -1,0 +1,184 @@
+/** What handlers of windows and panes act on, and what they have in common. */
+import type { HandlerContext } from "../../../endpoint/operations/context.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
+import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
+import type { Size } from "../../../protocol/size.ts";
+import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
+import {
+  type PaneEntry,
+  type Place,
+  paneEntry,
+  panesIn,
+  type Windows,
+  windowWith,
+} from "../../../session/windows/state.ts";
+import { keptVariables } from "../../../store/checkpoint/environment.ts";
+import { directoryOf } from "../../panes/directory.ts";
+import type { WindowView } from "../../panes/window-view.ts";
+import type { SessionParts } from "../../parts.ts";
+
+export interface LayoutCall {
+  readonly parts: SessionParts;
+  /** What the target means. */
+  readonly place: Place;
+  /** Asked for at the command line or by a key. */
+  readonly byPerson: boolean;
+}
+
+/** A pane that is not there yet, in a layout that is computed beforehand. */
+export const PROVISIONAL = "@0";
+
+/** The answer to a change, which was about this pane. */
+export function answer({ session, arrangement, content }: SessionParts, pane: string): Answer {
+  const { state } = arrangement;
+  const window = state.panes[pane] === undefined ? state.windows[0] : windowWith(state, pane);
+  return {
+    session: session.name,
+    session_id: session.id,
+    window: windowId(window?.id ?? 0),
+    pane,
+    windows: content.windows(),
+  };
+}
+
+/** Runs a change that starts nothing, and answers with what came of it. */
+export function change(
+  { parts, place }: LayoutCall,
+  make: (state: Windows, area: Size) => Windows,
+  about: string = place.pane,
+): Promise<Answer> {
+  const { arrangement } = parts;
+  return arrangement.change(() => {
+    const window = arrangement.state.windows.find(({ id }) => id === place.window.id);
+    arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? place.window)));
+    return answer(parts, about);
+  });
+}
+
+/** Whether a target names something outside the session. */
+export function isElsewhere({ session, number, arrangement: { state } }: SessionParts, target: Target): boolean {
+  switch (target.kind) {
+    case "session":
+      return target.name !== session.name;
+    case "session_id":
+      return target.id !== number;
+    case "window_id":
+      return state.windows.every(({ id }) => id !== target.id);
+    case "pane":
+      return state.panes[formatTarget(target)] === undefined;
+  }
+}
+
+/** Another pane of the session: as a target, or as seen from this one. @throws WshError pane_not_found */
+export function otherPane({ parts, place }: Pick<LayoutCall, "parts" | "place">, text: string): string {
+  const { arrangement } = parts;
+  const { state } = arrangement;
+  switch (text) {
+    case "left":
+    case "right":
+    case "up":
+    case "down":
+    case "next":
+    case "previous":
+    case "last":
+      return paneBeside(state, place.pane, text, arrangement.sizeOf(place.window));
+    default:
+      if (!isElsewhere(parts, parseTarget(text))) return parts.place(text).pane;
+      throw new WshError("pane_not_found", `session '${parts.session.name}' has no pane '${text}'`);
+  }
+}
+
+export function amount(cells: number | undefined, percent: number | undefined): Amount | undefined {
+  if (cells !== undefined && percent !== undefined) {
+    throw new WshError("invalid_request", `a size is ${cells} cells or ${percent} percent, not both`);
+  }
+  if (cells !== undefined) return { cells };
+  return percent === undefined ? undefined : { percent };
+}
+
+/**
+ * Starts what a new pane shows. The layout is checked before, with a provisional pane.
+ * @returns its entry; `undo` ends it again when it cannot be put into the layout
+ * @throws WshError of the program that could not be started: nothing is left of it then
+ */
+export async function startPane(
+  { parts, place, byPerson }: LayoutCall,
+  given: PaneProgram,
+  window: number,
+  size: Size,
+): Promise<{ readonly entry: PaneEntry; undo(): void }> {
+  const { arrangement } = parts;
+  requireOneContent(given);
+  const isFar = given.view?.includes("/") === true;
+  const there = isFar ? (await import("../../panes/far-view.ts")).farView(parts.instance, given) : null;
+  const program = there ?? given;
+  const { title = null, keep_after_exit: keep = null } = program;
+  if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
+  const source = arrangement.placed.get(place.pane)?.paneInfo();
+  const { command = null, cwd = null, shell = null, env = null, stdin } = program;
+  const create = { command, cwd, shell, env, ...(stdin === undefined ? {} : { stdin }) };
+  const from = directoryOf(source?.pid ?? null, source?.cwd ?? null);
+  const local = await parts.start({ create, cwd: from, window, byPerson }, size);
+  arrangement.put(local);
+  const kept = keptVariables(program.env);
+  const entry = paneEntry(local.id, { title, keep, ...(kept === undefined ? {} : { env: kept }) });
+  return { entry, undo: () => drop(parts, local.id) };
+}
+
+/** @throws WshError invalid_request: a view runs no program of its own */
+function requireOneContent({ view, command, shell, stdin }: PaneProgram): void {
+  const [other] = Object.entries({ command, shell, stdin }).flatMap(([name, value]) => (value == null ? [] : [name]));
+  if (view == null || other === undefined) return;
+  throw new WshError("invalid_request", `'${other}' starts a program, and 'view' shows one that runs: not both`);
+}
+
+/** A pane of another session, or another session, that is shown here, too. */
+async function viewPane(
+  parts: SessionParts,
+  view: string,
+  { title, keep }: Pick<PaneEntry, "title" | "keep">,
+  size: Size,
+): Promise<{ readonly entry: PaneEntry; undo(): void }> {
+  const { openView } = await import("../../panes/view-pane.ts");
+  const { id, target } = await openView(parts, view, size);
+  return { entry: paneEntry(id, { title, keep, view: target }), undo: () => drop(parts, id) };
+}
+
+function drop({ arrangement }: SessionParts, pane: string): void {
+  const placed = arrangement.placed.get(pane);
+  arrangement.forget(pane);
+  void placed?.endProgram();
+}
+
+/**
+ * What a person's key means at a terminal with a focus of its own: selecting and zooming concern it alone.
+ * @returns whether it was such a key
+ */
+export function ownFocusHandlers({ parts, place }: LayoutCall, view: WindowView, op: string, input: unknown): boolean {
+  const { own } = view;
+  if (own === null) return false;
+  const { arrangement } = parts;
+  const { state } = arrangement;
+  const { to, index } = input as { readonly to?: string; readonly index?: number };
+  if (op === "pane.select") {
+    view.focus(to === undefined ? place.pane : otherPane({ parts, place }, to));
+    return true;
+  }
+  if (op === "pane.zoom") own.zoomed = !own.zoomed && panesIn(place.window).length > 1;
+  else if (op === "window.select") {
+    const beside = to === "next" || to === "previous" || to === "last" ? windowBeside(state, own.window, to) : null;
+    const isHere = to === undefined && index === undefined;
+    const window = isHere
+      ? place.window
+      : state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
+    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
+    own.window = window.id;
+    own.pane = window.active;
+    own.zoomed = false;
+  } else return false;
+  arrangement.watch(view, own.window);
+  return true;
+}
+
+export type { HandlerContext };

@@ -1,0 +1,77 @@
+/** Operations on the windows of a session. */
+import type { Handlers } from "../../../endpoint/operations/context.ts";
+import { takeWindowId } from "../../../instance/registry/panes.ts";
+import type { OperationNameOf } from "../../../operations/table.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { windowId } from "../../../protocol/names.ts";
+import { moveWindow, windowBeside } from "../../../session/windows/changes.ts";
+import {
+  addWindow,
+  focusWindow,
+  paneEntry,
+  panesIn,
+  putWindow,
+  requireFree,
+  windowById,
+} from "../../../session/windows/state.ts";
+import { commitOrUndo, requireOne } from "./panes.ts";
+import { answer, change, type LayoutCall, PROVISIONAL, startPane } from "./subject.ts";
+
+type WindowOperation = Extract<OperationNameOf<"layout">, `window.${string}`>;
+
+export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperation> = {
+  "window.list": async ({ parts: { content } }) => {
+    await content.refresh();
+    return content.windows();
+  },
+  "window.create": (call, { name, index, focus, ...program }) => {
+    const { arrangement, session, instance } = call.parts;
+    return arrangement.change(async () => {
+      session.requireRunning();
+      const options = { focus, name: name ?? null, ...(index === undefined ? {} : { index }) };
+      addWindow(arrangement.state, 0, paneEntry(PROVISIONAL), options);
+      const id = await takeWindowId(instance);
+      const { entry, undo } = await startPane(call, program, id, arrangement.area);
+      commitOrUndo(() => arrangement.commit(addWindow(arrangement.state, id, entry, options)), undo);
+      return answer(call.parts, entry.id);
+    });
+  },
+  "window.close": async ({ parts: { arrangement, session }, place: { window } }, _, { target }) => {
+    requireOne(
+      "window",
+      target,
+      arrangement.state.windows.map(({ id }) => windowId(id)),
+    );
+    if (arrangement.state.windows.length === 1) {
+      await session.lifetime.kill("killed");
+      return { closed: windowId(window.id) };
+    }
+    await arrangement.change(() => {
+      for (const pane of panesIn(windowById(arrangement.state, window.id))) {
+        void arrangement.placed.get(pane)?.endProgram();
+        arrangement.remove(pane, { code: null, signal: null });
+      }
+    });
+    return { closed: windowId(window.id) };
+  },
+  "window.select": (call, { index, to }) => {
+    const { arrangement } = call.parts;
+    const { state } = arrangement;
+    const id = to === undefined ? call.place.window.id : windowBeside(state, call.place.window.id, to);
+    const found = index === undefined ? windowById(state, id) : state.windows.find((each) => each.index === index);
+    if (found === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
+    return change(call, (now) => focusWindow(now, found.id), found.active);
+  },
+  "window.update": (call, { name, index, synchronized }) =>
+    change(call, (state) => {
+      const { id } = call.place.window;
+      if (index !== undefined) requireFree(state, index, id);
+      const moved = index === undefined ? state : moveWindow(state, id, index);
+      const window = windowById(moved, id);
+      return putWindow(moved, {
+        ...window,
+        ...(name === undefined ? {} : { name }),
+        ...(synchronized === undefined ? {} : { synchronized }),
+      });
+    }),
+};

@@ -1,0 +1,224 @@
+/**
+ * The panes that run here, from their start until they can be read no more, and what is kept of them on disk: each has a
+ * checkpoint and a journal of its commands; the session as a whole has a checkpoint as soon as there are several.
+ */
+import { basename } from "node:path";
+import { sessionSettings } from "../endpoint/session-settings.ts";
+import type { Logger } from "../instance/log/log.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { paneId } from "../protocol/names.ts";
+import { Session } from "../session/session.ts";
+import { keptEnvironment, keptVariables } from "../store/checkpoint/environment.ts";
+import { sessionDir } from "../store/checkpoint/places.ts";
+import { historyPlaces } from "../store/history/places.ts";
+import { takeInWhenMany } from "../store/history/start-worker.ts";
+import { Checkpoints } from "./checkpoints/keep.ts";
+import { LayoutCheckpoint } from "./checkpoints/layout.ts";
+import { resume, toResume } from "./checkpoints/resume.ts";
+import type { MadePane, PlannedPane } from "./create.ts";
+import { keepHistory } from "./history.ts";
+import type { Arrangement } from "./panes/arrangement.ts";
+import type { Content } from "./panes/content.ts";
+import { LocalPane } from "./panes/local-pane.ts";
+import { ViewLink } from "./panes/view-link.ts";
+
+export interface PaneKeeperPort {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+  readonly locals: Map<string, LocalPane>;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  /** Id of the process, and number of the session. */
+  readonly host: number;
+  readonly number: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly nofile: number | null;
+  readonly isRestored: boolean;
+  /** What is lost is only shown: nothing is written, nor removed. */
+  readonly isRead: boolean;
+  /** A pane is gone, and is found no more. */
+  released(id: number): void;
+  /** A program printed so many bytes. Runs per chunk. */
+  printed(bytes: number): void;
+}
+
+const nothing = async (): Promise<void> => {};
+/** A pane of its session is in the registry by that. */
+const noRegistry = { rename: nothing, ended: nothing, live: nothing, leave: nothing };
+
+export class PaneKeeper {
+  private readonly checkpoints = new Map<string, Checkpoints>();
+  private readonly journals = new Map<string, Disposable>();
+  private layout: LayoutCheckpoint | null = null;
+  private readonly waiters: (() => void)[] = [];
+
+  constructor(private readonly port: PaneKeeperPort) {
+    const { arrangement } = port;
+    arrangement.events.on("changed", () => this.keepLayout());
+    if (arrangement.isSplit) this.keepLayout();
+  }
+
+  /** Makes a pane and starts its program. @throws WshError of the program: nothing of it is left then */
+  async adopt(planned: PlannedPane, made: MadePane): Promise<LocalPane> {
+    const { port } = this;
+    const { session, arrangement, settings, locals } = port;
+    const { create, restored } = made.request;
+    const pane = await planned.make({
+      ...{ id: made.id, session: session.name },
+      isPrivate: () => session.isPrivate,
+    });
+    const own = new Session(
+      {
+        ...{ id: port.number, windowId: made.window, name: session.name, tags: [], private: session.isPrivate },
+        ...{ server: "", rows: create.rows, cols: create.cols, settings: sessionSettings(settings), isSized: true },
+        env: keptVariables(create.env),
+      },
+      pane,
+      noRegistry,
+    );
+    const { id } = pane;
+    const local = new LocalPane({
+      ...{ own, session, mayTakeMouse: settings.mouse !== "off" },
+      isTypedBeside: () => arrangement.isTypedBeside(id),
+      hasOthers: () => arrangement.hasSeveral,
+    });
+    pane.events.on("chunk", ({ bytes }) => port.printed(bytes.length));
+    pane.events.on("crashed", (error) =>
+      port.logger.error("a piece of a pane's output was given up", { pane: id, error }),
+    );
+    pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
+    locals.set(id, local);
+    try {
+      await pane.start();
+    } catch (error) {
+      locals.delete(id);
+      local.close();
+      pane.events.emit("exited", { code: null, signal: null });
+      throw error;
+    }
+    own.events.on("destroyed", () => this.gone(local, made.id));
+    // Nothing was started: what is left is shown as what an ended session leaves.
+    if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
+    this.keep(local, planned, made);
+    return local;
+  }
+
+  /** Panes that another session has; they run here until they end. */
+  get guests(): LocalPane[] {
+    return [...this.port.locals.values()].filter(({ home }) => home !== null);
+  }
+
+  /** A pane goes to another session, which shows it from then on; null: it is back. */
+  lend(local: LocalPane, home: { readonly number: number; readonly name: string } | null): void {
+    local.goTo(home);
+    this.port.session.events.emit("joined", undefined);
+    this.checkpoints.get(local.id)?.moved(home?.number ?? null);
+    for (const wake of this.waiters.splice(0)) wake();
+  }
+
+  /** Writes one pane into another session's named checkpoint. */
+  async savePane(pane: string, directory: string): Promise<void> {
+    await this.checkpoints.get(pane)?.saveTo(directory);
+  }
+
+  async saveTo(directory: string): Promise<void> {
+    const { arrangement } = this.port;
+    if (arrangement.isSplit) await this.layout?.saveTo(directory);
+    await Promise.all(
+      [...this.checkpoints].map(async ([pane, kept]) => {
+        if (arrangement.isLiving(pane)) await kept.saveTo(directory);
+      }),
+    );
+    const elsewhere = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink && placed.isGuest);
+    await Promise.all(
+      elsewhere.map((placed) => (placed as ViewLink).request("host.checkpoint", { folder: basename(directory) })),
+    );
+  }
+
+  async lastOf(signal: string): Promise<void> {
+    await Promise.all([
+      this.layout?.lastOf(signal),
+      ...[...this.checkpoints.values()].map((kept) => kept.lastOf(signal)),
+    ]);
+  }
+
+  undone(): void {
+    this.layout?.undone();
+    for (const kept of this.checkpoints.values()) kept.undone();
+  }
+
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    await Promise.all([this.layout?.settled(), ...[...this.checkpoints.values()].map((kept) => kept.settled())]);
+  }
+
+  /** Resolves when no other session has a pane that runs here. */
+  async untilAlone(): Promise<void> {
+    while (this.guests.length > 0) await new Promise<void>((resolve) => this.waiters.push(resolve));
+  }
+
+  dispose(): void {
+    for (const journal of this.journals.values()) journal[Symbol.dispose]();
+    this.journals.clear();
+  }
+
+  private keep(local: LocalPane, planned: PlannedPane, { id, window, request, startedByProgram }: MadePane): void {
+    const { session, arrangement, instance, settings, number, isRestored } = this.port;
+    const { create, restored, env, nofile } = request;
+    const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
+    const places = historyPlaces(instance);
+    const retention = { days: settings.history_days, bytes: settings.history_bytes };
+    const begun = (): void => takeInWhenMany(places, retention);
+    this.journals.set(local.id, keepHistory(local.own, { places, settings, logger, startedByProgram, begun }));
+    if (restored?.run === false) return;
+    const { pane } = local;
+    const { command = null, shell = null } = create;
+    const given = keptVariables(create.env);
+    const start = {
+      ...{ pane: id, session: number, window, nofile },
+      program: { command, shell, display: pane.command, ...(given === undefined ? {} : { env: given }) },
+      env: keptEnvironment({ ...env, ...create.env }),
+    };
+    const { replayed } = planned;
+    // A named checkpoint stays as it is.
+    const isOwn = restored?.directory === sessionDir(instance, number);
+    const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
+    const line = toResume(foreground, settings.restore_programs);
+    if (line !== null) void resume(pane, line, logger);
+    this.checkpoints.set(
+      local.id,
+      new Checkpoints({
+        ...{ session, local, instance, settings, logger, start, resumed: foreground },
+        isMember: () => arrangement.isSplit,
+        isRestored: restored !== undefined && isRestored,
+        history: isOwn ? (replayed?.history ?? null) : null,
+      }),
+    );
+  }
+
+  private keepLayout(): void {
+    const { session, arrangement, instance, settings, logger, host, number, env, nofile } = this.port;
+    if (this.layout !== null || !arrangement.isSplit || this.port.isRead) return;
+    this.layout = new LayoutCheckpoint({
+      ...{ session, arrangement, instance, settings, logger, goesOn: this.port.isRestored },
+      stored: () => ({
+        ...{ host, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
+        ...{ private: session.isPrivate, ...session.size, elements: session.elements.state() },
+        ...{ windows: arrangement.state, env, nofile },
+      }),
+    });
+  }
+
+  private gone(local: LocalPane, id: number): void {
+    const { port } = this;
+    port.locals.delete(local.id);
+    this.journals.get(local.id)?.[Symbol.dispose]();
+    this.journals.delete(local.id);
+    this.checkpoints.delete(local.id);
+    if (paneId(port.host) !== local.id) port.released(id);
+    for (const wake of this.waiters.splice(0)) wake();
+  }
+}

@@ -1,0 +1,383 @@
+/**
+ * The windows and panes of the session: the one writer of the layout. Changes run one after the other; each is computed
+ * whole before anything happens, and is then shown. A pane whose program has ended leaves the layout, and its neighbours
+ * take its room.
+ *
+ * Owns the value (session/windows) and what shows every pane of it. What must stay true: every pane of the value is
+ * placed here; panes are given their sizes only here.
+ */
+import { Emitter } from "../../base/emitter.ts";
+import type { Layout } from "../../compositor/panel-layout.ts";
+import type { AgentInfo } from "../../protocol/agent.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Placement } from "../../session/layout/cells.ts";
+import { smallest } from "../../session/viewers.ts";
+import {
+  activeWindow,
+  placementOf,
+  takePane,
+  type WindowEntry,
+  type Windows,
+  windowWith,
+} from "../../session/windows/state.ts";
+import { LocalPane } from "./local-pane.ts";
+import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
+
+/** Changes of panes within this time are looked at together, in ms: of twenty panes, each costs a look at all. */
+const LISTED_MS = 20;
+/** How long after a key in one pane the others leave the processor to its echo, in ms. */
+const TYPED_MS = 250;
+
+/** How a program ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface ArrangementEvents {
+  /** A pane has a new picture. */
+  painted: string;
+  /** A pane printed. Runs per chunk. */
+  printed: { readonly pane: string; readonly bytes: Uint8Array };
+  /** The next picture of a pane has this behind the cursor, and nothing else new. */
+  echoed: { readonly pane: string; readonly bytes: Uint8Array };
+  /** A pane's screen is about to be rewrapped, or has been made anew. */
+  resizing: string;
+  reset: string;
+  rang: string;
+  copied: { readonly pane: string; readonly selection: string; readonly base64: string };
+  /** The layout, the focus or a size has changed: places are to be computed again. */
+  placed: undefined;
+  /** What lists show may have changed. Runs for every pane of which something is new. */
+  listed: undefined;
+  /** The same, once for what comes within LISTED_MS: for what looks at all panes. */
+  settled: undefined;
+  /** The AI agent of a pane of this session has changed; null: it is gone. */
+  agent: { readonly pane: string; readonly agent: AgentInfo | null };
+  /** A caller that waited for a program's end was told. */
+  endTold: string;
+  /** The layout is another value. */
+  changed: { readonly before: Windows; readonly after: Windows };
+  paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
+  /** The last pane of the last window has ended. */
+  over: Exit;
+  /** A program runs again after that. */
+  goesOn: undefined;
+}
+
+export interface ArrangementPort {
+  /** Whether panes stay when their program has ended, unless it is said of one. */
+  readonly keepAfterExit: boolean;
+  /** It had several windows or panes when it was lost. */
+  readonly wasSplit: boolean;
+  /** What is lost is shown: no program runs, and every pane stays in its place. */
+  readonly isRead: boolean;
+  /** Where panels lie on an outer screen of that size. */
+  layoutAt(outer: Size): Layout;
+}
+
+export class Arrangement {
+  readonly events = new Emitter<ArrangementEvents>();
+  readonly placed = new Map<string, PlacedPane>();
+  /** Panes that stay although their program has ended, and how it ended. */
+  readonly ended = new Map<string, Exit>();
+  /** Holds what they have printed. */
+  private readonly kept = new Map<string, () => void>();
+  private current: Windows;
+  /** Cells of each window that was shown; a window that is not shown keeps its size. */
+  private readonly sizes = new Map<number, Size>();
+  private queue: Promise<unknown> = Promise.resolve();
+  private changing = 0;
+  /** Windows that viewers with an active window of their own look at, and the sizes of their terminals that decide. */
+  private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
+  private isOver = false;
+  /** It is, or was, more than one window with one pane of which nothing was chosen. */
+  isSplit = false;
+  /** Where a person has typed last, and when. */
+  private typed: { readonly panes: readonly string[]; readonly at: number } = {
+    panes: [],
+    at: Number.NEGATIVE_INFINITY,
+  };
+  private settling: Timer | null = null;
+
+  constructor(
+    state: Windows,
+    /** Cells between the panels. */
+    private room: Size,
+    private readonly port: ArrangementPort,
+  ) {
+    this.current = state;
+    this.isSplit = port.wasSplit || !isSimple(state);
+    this.events.on("listed", () => this.settleSoon());
+  }
+
+  /** Cells of a window that is shown. */
+  get area(): Size {
+    return this.room;
+  }
+
+  get state(): Windows {
+    return this.current;
+  }
+
+  /** Cells of a window. */
+  sizeOf(window: WindowEntry): Size {
+    return this.isShown(window.id) ? this.roomOf(window.id) : (this.sizes.get(window.id) ?? this.area);
+  }
+
+  /** Where panels lie around a window that has its size from who looks at it alone; null: where the session has them. */
+  layoutOf(id: number): Layout | null {
+    if (activeWindow(this.current).id === id) return null;
+    const outer = smallest(
+      [...this.watched.values()].flatMap(({ window, outer }) => (window === id ? (outer ?? []) : [])),
+    );
+    return outer === null ? null : this.port.layoutAt(outer);
+  }
+
+  private roomOf(id: number): Size {
+    const layout = this.layoutOf(id);
+    return layout === null ? this.area : { rows: layout.ptyRows, cols: layout.ptyCols };
+  }
+
+  placementOf(window: WindowEntry): Placement {
+    return placementOf(window, this.sizeOf(window));
+  }
+
+  isLiving(pane: string): boolean {
+    return this.placed.has(pane) && !this.ended.has(pane);
+  }
+
+  /** @throws WshError pane_not_found */
+  paneOf(pane: string): PlacedPane {
+    const found = this.placed.get(pane);
+    if (found !== undefined) return found;
+    throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
+  }
+
+  /** A pane that runs here; null: a view, or none. */
+  localOf(pane: string): LocalPane | null {
+    const found = this.placed.get(pane);
+    return found instanceof LocalPane ? found : null;
+  }
+
+  get hasSeveral(): boolean {
+    return this.placed.size > 1;
+  }
+
+  /** A person has typed in these panes: the others leave the processor to the echo. */
+  typedIn(panes: readonly string[]): void {
+    this.typed = { panes, at: performance.now() };
+  }
+
+  /** Whether a person types in another pane than this one. */
+  isTypedBeside(pane: string): boolean {
+    const { panes, at } = this.typed;
+    return performance.now() - at < TYPED_MS && !panes.includes(pane);
+  }
+
+  /** Runs one change after the others. */
+  change<T>(make: () => Promise<T> | T): Promise<T> {
+    this.changing++;
+    const done = this.queue.then(make).finally(() => {
+      this.changing--;
+    });
+    this.queue = done.catch(() => {});
+    return done;
+  }
+
+  /** Replaces the value. Call within `change`. */
+  commit(next: Windows): void {
+    const before = this.current;
+    if (next === before) return;
+    this.current = next;
+    this.isSplit ||= !isSimple(next);
+    this.place();
+    this.events.emit("changed", { before, after: next });
+    this.events.emit("listed", undefined);
+  }
+
+  /** The room between the panels has changed. */
+  resize(area: Size): void {
+    // Panels lie elsewhere, too, in windows of other sizes.
+    if (this.watched.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
+    this.room = area;
+    this.place();
+  }
+
+  /**
+   * A viewer looks at a window of its own; null: no more.
+   * @param outer size of its terminal, if that decides; absent: as before
+   */
+  watch(viewer: object, window: number | null, outer = this.watched.get(viewer)?.outer ?? null): void {
+    if (window === null) this.watched.delete(viewer);
+    else this.watched.set(viewer, { window, outer });
+    this.place();
+  }
+
+  /** Tells the panes of the windows that are shown their sizes. */
+  place(): void {
+    for (const window of this.current.windows) {
+      if (!this.isShown(window.id)) continue;
+      const room = this.roomOf(window.id);
+      this.sizes.set(window.id, room);
+      for (const [pane, box] of placementOf(window, room).boxes) {
+        this.placed.get(pane)?.resize({ rows: box.rows, cols: box.cols });
+      }
+    }
+    this.events.emit("placed", undefined);
+  }
+
+  /** How a pane that is placed here reports. */
+  eventsOf(pane: string, isView = false): PlacedPaneEvents {
+    const { events } = this;
+    return {
+      painted: () => events.emit("painted", pane),
+      echoed: (bytes) => events.emit("echoed", { pane, bytes }),
+      rang: () => events.emit("rang", pane),
+      copied: (clipboard) => events.emit("copied", { pane, ...clipboard }),
+      listed: () => events.emit("listed", undefined),
+      // That of a view is told by the session that it belongs to.
+      agent: (agent) => !isView && events.emit("agent", { pane, agent }),
+      ended: (exit) => this.ends(pane, exit),
+    };
+  }
+
+  /** Shows a pane that runs here. Call before the value names it. */
+  put(pane: LocalPane): void {
+    const { events } = this;
+    const { id } = pane;
+    this.placed.set(id, pane);
+    pane.placed({
+      ...this.eventsOf(id),
+      printed: (bytes) => events.emit("printed", { pane: id, bytes }),
+      resizing: () => events.emit("resizing", id),
+      reset: () => events.emit("reset", id),
+      endTold: () => events.emit("endTold", id),
+    });
+    const { exit } = pane.pane;
+    if (exit !== null) this.ends(id, { ...exit, isOwn: true });
+  }
+
+  /** Takes a pane out of the layout. Call within `change`. */
+  remove(pane: string, exit: Exit): void {
+    const rest = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
+    if (rest === null) {
+      // Its session says how long it can be read.
+      this.hold(pane);
+      this.over(exit);
+      return;
+    }
+    this.forget(pane);
+    this.events.emit("paneEnded", { pane, exit, kept: false });
+    this.commit(rest);
+  }
+
+  /** Takes a pane whose program has ended out of the layout; its result stays readable as that of any. Call within `change`. */
+  removeEnded(pane: string): void {
+    const exit = this.ended.get(pane);
+    if (exit !== undefined) this.remove(pane, exit);
+  }
+
+  /** A pane that is in the layout no more. */
+  forget(pane: string): void {
+    const placed = this.placed.get(pane);
+    this.placed.delete(pane);
+    this.ended.delete(pane);
+    this.release(pane);
+    if (placed instanceof LocalPane) placed.leave();
+    else placed?.close();
+  }
+
+  /**
+   * Restarts a pane's program in its place: one that runs, or one that has ended and is kept, or was the last one. Call
+   * within `change`. @throws WshError invalid_layout for a view
+   */
+  async restart(pane: string): Promise<unknown> {
+    const placed = this.paneOf(pane);
+    if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
+    // Where it cannot be started, its end is reported behind this.
+    this.ended.delete(pane);
+    this.release(pane);
+    this.goesOn();
+    await placed.restart();
+    this.place();
+    this.events.emit("placed", undefined);
+    this.events.emit("listed", undefined);
+    return {};
+  }
+
+  /** A program runs again. Call within `change`, so that its end is seen after this. */
+  goesOn(): void {
+    if (!this.isOver) return;
+    this.isOver = false;
+    this.events.emit("goesOn", undefined);
+  }
+
+  /** Whether a window is looked at. */
+  private isShown(id: number): boolean {
+    if (activeWindow(this.current).id === id) return true;
+    for (const { window } of this.watched.values()) if (window === id) return true;
+    return false;
+  }
+
+  /** At once, unless a change is under way. */
+  private ends(pane: string, exit: PaneExit): void {
+    if (this.changing === 0) this.paneEnded(pane, exit);
+    else void this.change(() => this.paneEnded(pane, exit)).catch(() => {});
+  }
+
+  private paneEnded(pane: string, { code, signal, isOwn }: PaneExit): void {
+    const entry = this.current.panes[pane];
+    if (entry === undefined || this.isOver || !this.placed.has(pane)) return;
+    const exit: Exit = { code, signal };
+    if (this.port.isRead) {
+      this.ended.set(pane, exit);
+      this.hold(pane);
+      if (this.ended.size === Object.keys(this.current.panes).length) this.over(exit);
+      return;
+    }
+    const kept = isOwn && (entry.keep ?? (this.isSplit && this.port.keepAfterExit));
+    if (!kept) {
+      this.remove(pane, exit);
+      return;
+    }
+    this.ended.set(pane, exit);
+    this.hold(pane);
+    this.events.emit("paneEnded", { pane, exit, kept: true });
+    this.events.emit("placed", undefined);
+  }
+
+  /** What it has printed can be read as long as it is in the layout. */
+  private hold(pane: string): void {
+    const local = this.localOf(pane);
+    if (local !== null && !this.kept.has(pane)) this.kept.set(pane, local.own.lifetime.keep());
+  }
+
+  private release(pane: string): void {
+    this.kept.get(pane)?.();
+    this.kept.delete(pane);
+  }
+
+  private settleSoon(): void {
+    this.settling ??= setTimeout(() => {
+      this.settling = null;
+      this.events.emit("settled", undefined);
+    }, LISTED_MS);
+  }
+
+  private over(exit: Exit): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.events.emit("over", exit);
+  }
+}
+
+/** One window with one pane, and nothing was chosen for them. */
+function isSimple({ windows, panes }: Windows): boolean {
+  const [window, ...more] = windows;
+  const [pane, ...others] = Object.values(panes);
+  if (window === undefined || pane === undefined || more.length > 0 || others.length > 0) return false;
+  const isChosen = window.name !== null || window.index !== 0 || window.synchronized;
+  return !isChosen && pane.title === null && pane.keep === null && pane.view === null;
+}

@@ -1,0 +1,291 @@
+/**
+ * All panes of a session as the session sees them: one thing that is shown, typed into, resized and ended. Facts that
+ * are asked of the session as a whole (program, directory, state) are those of its oldest living pane, as everywhere
+ * where a name alone is given.
+ */
+
+import { orUntil } from "../../base/deadline.ts";
+import { Emitter } from "../../base/emitter.ts";
+import type { PaneLabel } from "../../compositor/border-titles.ts";
+import type { Lasting } from "../../pane/state/lasting.ts";
+import { urgencyOf } from "../../protocol/agent.ts";
+import type { WshError } from "../../protocol/errors.ts";
+import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import type { SecretPrompt } from "../../protocol/secret.ts";
+import {
+  automaticName,
+  type EndReason,
+  type PaneInfo,
+  type SessionState,
+  type WindowInfo,
+} from "../../protocol/session.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { PtyFlags } from "../../pty/port.ts";
+import type { PaneRef } from "../../session/types.ts";
+import { show } from "../../session/windows/changes.ts";
+import { activeWindow, defaultPane, panesIn, type WindowEntry } from "../../session/windows/state.ts";
+import type { Arrangement, Exit } from "./arrangement.ts";
+import type { LocalPane } from "./local-pane.ts";
+import { paneLabel } from "./pane-label.ts";
+import { ViewLink } from "./view-link.ts";
+import type { WindowView } from "./window-view.ts";
+
+/** The end of a view, which has no program. */
+const EXIT_UNKNOWN: Exit = { code: null, signal: null };
+/** Longest wait for what a view shows to say how it is, in ms: a list is not held up by one that hangs. */
+const REFRESH_MS = 500;
+
+interface ContentEvents {
+  alternate: boolean;
+  exited: Exit;
+  abandoned: undefined;
+}
+
+export class Content implements PaneRef {
+  /** Views of viewers with a focus of their own. */
+  readonly independent = new Set<WindowView>();
+  readonly events = new Emitter<ContentEvents>();
+  exit: Exit | null = null;
+  private typedAt = performance.now();
+  private alternate = false;
+
+  constructor(
+    private readonly arrangement: Arrangement,
+    private readonly view: () => WindowView,
+    /** All panes that run here, those that have left the layout among them. */
+    private readonly locals: ReadonlyMap<string, LocalPane>,
+    /** Whether the lines above panes say what they are. */
+    private readonly titled: boolean,
+  ) {
+    arrangement.events.on("over", (exit) => {
+      this.exit = exit;
+      this.events.emit("exited", exit);
+    });
+    arrangement.events.on("goesOn", () => {
+      this.exit = null;
+    });
+    for (const change of ["painted", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
+  }
+
+  /** What all viewers without a focus of their own are shown. */
+  get shownView(): WindowView {
+    return this.view();
+  }
+
+  /** The pane that the session's name alone addresses. */
+  get id(): string {
+    const { state } = this.arrangement;
+    return defaultPane(state, (pane) => this.arrangement.isLiving(pane)) ?? "@0";
+  }
+
+  get pid(): number | null {
+    return this.paneInfo(this.id).pid;
+  }
+
+  get command(): string {
+    return this.paneInfo(this.id).command;
+  }
+
+  readonly activity = {
+    record: (): void => {
+      this.typedAt = performance.now();
+    },
+    idleMs: (): number => {
+      const panes = [...this.arrangement.placed.values()];
+      const all = panes.map((pane) => pane.idleMs());
+      // With one pane, its own activity says what was typed, too.
+      if (panes.length > 1) all.push(Math.floor(performance.now() - this.typedAt));
+      return Math.min(...all);
+    },
+  };
+
+  readonly silence = {
+    dispose: (gone: WshError): void => {
+      for (const { pane } of this.locals.values()) pane.silence.dispose(gone);
+    },
+  };
+
+  readonly lifetime = {
+    isHangingUp: false,
+    readableUntil: null as number | null,
+    restart: (): Promise<void> => this.restart(),
+    end: (reason?: EndReason): Promise<void> => this.end(reason === "server_stopped" ? reason : "killed"),
+    endTold: (): void => this.oldest?.pane.lifetime.endTold(),
+  };
+
+  /** The oldest pane, if it runs here. */
+  get oldest(): LocalPane | null {
+    return this.arrangement.localOf(this.id);
+  }
+
+  /** The oldest pane; its agent is that of any pane which needs a person most. */
+  info(): Omit<PaneInfo, "index" | "active"> {
+    for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.forgetInfo();
+    const { agent: _, ...oldest } = this.paneInfo(this.id);
+    const own = Object.values(this.arrangement.state.panes).filter(({ view }) => view == null);
+    const agents = own.flatMap(({ id }) => this.paneInfo(id).agent ?? []);
+    const [first] = agents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.since - b.since);
+    return first === undefined ? oldest : { ...oldest, agent: first };
+  }
+
+  state(): SessionState {
+    return this.paneInfo(this.id).state;
+  }
+
+  stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
+    const { oldest } = this;
+    if (oldest !== null && !this.arrangement.hasSeveral) return oldest.pane.stateLasting();
+    return { state: this.state(), lasting: null };
+  }
+
+  async resize(rows: number, cols: number): Promise<void> {
+    const area: Size = { rows, cols };
+    for (const view of [this.view(), ...this.independent]) view.resize(area);
+    // The views are arranged anew when the panes have been told.
+    this.arrangement.resize(area);
+  }
+
+  readonly secrets = {
+    prompt: (pane: string): SecretPrompt | null => {
+      const prompt = this.arrangement.localOf(pane)?.pane.secrets.prompt() ?? null;
+      return prompt === null || !this.arrangement.hasSeveral ? prompt : { ...prompt, pane };
+    },
+    type: async ({ group, pane }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
+      const local = this.arrangement.localOf(pane ?? this.id);
+      if (local !== null) return local.pane.secrets.type({ group }, secret);
+      secret.fill(0);
+      return false;
+    },
+    readers: async (): Promise<string[]> => {
+      await this.refresh();
+      return Object.keys(this.arrangement.state.panes).filter((pane) => this.paneInfo(pane).state === "password");
+    },
+  };
+
+  async stateIn(pane: string): Promise<SessionState> {
+    if (!this.arrangement.placed.has(pane)) return "exited";
+    return this.arrangement.localOf(pane)?.pane.state() ?? this.paneInfo(pane).state;
+  }
+
+  reveal(pane: string): void {
+    const { arrangement } = this;
+    void arrangement.change(() => arrangement.commit(show(arrangement.state, pane))).catch(() => {});
+  }
+
+  flags(): PtyFlags | null {
+    return this.view().typed.flags();
+  }
+
+  typed(bytes: Uint8Array): void {
+    this.view().typed.typed(bytes, null);
+  }
+
+  release(gone: WshError): void {
+    for (const placed of this.arrangement.placed.values()) placed.close();
+    for (const local of this.locals.values()) if (local.home === null) local.release(gone);
+  }
+
+  /** Makes what is said of panes new, also of views; one that hangs is shown as it was. */
+  async refresh(): Promise<void> {
+    const all = [...this.arrangement.placed.values()];
+    await Promise.all(all.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
+  }
+
+  windows(): WindowInfo[] {
+    const { state } = this.arrangement;
+    const active = activeWindow(state);
+    return state.windows.map((window) => this.windowInfo(window, window.id === active.id));
+  }
+
+  nameOf(window: WindowEntry): string {
+    return window.name ?? automaticName(this.paneInfo(window.active));
+  }
+
+  /** What the line above a pane says; null: nothing. */
+  labelOf(pane: string): PaneLabel | null {
+    return this.titled ? paneLabel(this.paneInfo(pane)) : null;
+  }
+
+  private windowInfo(window: WindowEntry, active: boolean): WindowInfo {
+    const placement = this.arrangement.placementOf(window);
+    const { rows, cols } = placement.size;
+    const panes = panesIn(window).map((pane, index): PaneInfo => {
+      const box = placement.boxes.get(pane);
+      const place =
+        box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
+      return { ...this.paneInfo(pane), ...place, index, active: pane === window.active };
+    });
+    return {
+      id: `@w${window.id}`,
+      index: window.index,
+      name: this.nameOf(window),
+      active,
+      rows,
+      cols,
+      ...(window.zoomed ? { zoomed: true } : {}),
+      ...(window.synchronized ? { synchronized: true } : {}),
+      panes,
+    };
+  }
+
+  private paneInfo(pane: string): Omit<PaneInfo, "index" | "active"> {
+    const { state, placed, ended } = this.arrangement;
+    const entry = state.panes[pane];
+    const shown = placed.get(pane);
+    const exit = ended.get(pane) ?? this.exit;
+    const known = shown?.paneInfo() ?? {
+      ...{ id: pane, pid: null, command: "", rows: 0, cols: 0, cwd: null, title: "" },
+      state: "unresponsive" as const,
+    };
+    const isLost = known.state === "lost";
+    return {
+      ...known,
+      title: entry?.title ?? known.title,
+      ...(entry?.view == null ? {} : { view: nameNow(entry.view, nameOf(shown)) }),
+      ...(exit === null || exit === undefined || isLost
+        ? {}
+        : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
+    };
+  }
+
+  private lookAtScreen(): void {
+    const { placed, state } = this.arrangement;
+    const alternate = placed.get(activeWindow(state).active)?.modes?.alternate ?? false;
+    if (alternate === this.alternate) return;
+    this.alternate = alternate;
+    this.events.emit("alternate", alternate);
+  }
+
+  /** The program of the oldest pane starts again in its place. */
+  private async restart(): Promise<void> {
+    const { arrangement } = this;
+    await arrangement.change(() => arrangement.restart(this.id));
+  }
+
+  private async end(reason: "killed" | "server_stopped"): Promise<void> {
+    const { arrangement } = this;
+    await arrangement.change(() => {
+      for (const { id, isView } of [...arrangement.placed.values()]) {
+        if (isView) arrangement.remove(id, EXIT_UNKNOWN);
+      }
+    });
+    // Those that have left the layout, too.
+    const own = [...this.locals.values()].filter(({ home }) => home === null);
+    const guests = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink);
+    await Promise.all([
+      ...own.map((local) => local.own.lifetime.kill(reason)),
+      ...guests.map((placed) => placed.endProgram()),
+    ]);
+  }
+}
+
+/** The name that a view's session has by now. */
+function nameOf(shown: unknown): string | undefined {
+  return shown instanceof ViewLink ? shown.info.name : undefined;
+}
+
+/** What a view shows, by the name that its session has by now. */
+function nameNow(view: string, name: string | undefined): string {
+  const target = parseTarget(view);
+  return target.kind === "session" && name !== undefined ? formatTarget({ ...target, name }) : view;
+}

@@ -1,0 +1,400 @@
+/**
+ * A pane that runs here, with what is drawn over it, looked back at in it and kept of it. Its window takes its picture
+ * when it needs one; keys come from whoever has the focus there.
+ *
+ * Owns the pane, and a session of its own (`own`) for what a target that is a pane can have as a session has it: elements,
+ * a restart, time to be read after its end. What must stay true: the picture is taken between two chunks; reading it
+ * while another pane is typed into is rare, since it costs the emulator what the bypass saved.
+ */
+import * as v from "valibot";
+import { composeFrame } from "../../compositor/compose.ts";
+import { frameModes } from "../../compositor/frame-modes.ts";
+import type { AbovePicture } from "../../endpoint/attach/above.ts";
+import { Above } from "../../endpoint/attach/above.ts";
+import { Looking } from "../../endpoint/attach/looking.ts";
+import { Pointer } from "../../endpoint/attach/pointer.ts";
+import type { Shown } from "../../endpoint/attach/shown.ts";
+import type { Pane } from "../../pane/pane.ts";
+import { type LookInput, LookSchema, type TerminalColors } from "../../protocol/attach.ts";
+import type { WshError } from "../../protocol/errors.ts";
+import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { PaneInfo } from "../../protocol/session.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
+import type { PaneSession } from "../session.ts";
+import { shownPane } from "../shown-pane.ts";
+import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
+
+/** Longest that what lists say of a pane is out of date while it prints on, in ms: each look asks the system. */
+const INFO_MS = 250;
+/** Time from a change to the look, in ms: pictures come first. */
+const ASK_MS = 100;
+/** Times from the last news to one more look, in ms: a shell starts a program a moment after what it has printed. */
+const SETTLED_MS = [500, 2_000, 8_000] as const;
+/** Time without anybody who shows it, after which a pane that another session has ends with that session, in ms. */
+const ORPHAN_MS = 2_000;
+/** While somebody types in another pane, a picture is taken anew at most so often, in ms (m: each 60 ms cost a third). */
+const BESIDE_MS = 400;
+const NOTHING = new Map<never, never>();
+
+/** How it reports besides what every pane does. */
+export interface LocalPaneEvents extends PlacedPaneEvents {
+  /** Its program printed. Runs per chunk. */
+  printed(bytes: Uint8Array): void;
+  /** Its screen is about to be rewrapped, and has been made anew. */
+  resizing(): void;
+  reset(): void;
+  /** A caller that waited for its program's end was told. */
+  endTold(): void;
+}
+
+export interface LocalPaneOptions {
+  readonly own: PaneSession;
+  /** The session that it is in. */
+  readonly session: Session;
+  readonly mayTakeMouse: boolean;
+  /** Whether somebody has typed in another pane just now. */
+  isTypedBeside(): boolean;
+  /** Whether the session has other panes, whose lists are kept up to date. */
+  hasOthers(): boolean;
+}
+
+export class LocalPane implements PlacedPane {
+  readonly isView = false;
+  readonly own: PaneSession;
+  readonly session: Session;
+  readonly pane: Pane;
+  /** What shows this pane alone. */
+  readonly shown: Shown;
+  /** Where it is shown; null: it has left the layout. */
+  private port: LocalPaneEvents | null = null;
+  private given: Size;
+  private readonly looking: Looking;
+  private readonly above: Above;
+  private readonly pointer: Pointer;
+  private taken: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
+  private drawnEpoch = 0;
+  private known: Omit<PaneInfo, "index" | "active"> | null = null;
+  private knownAt = Number.NEGATIVE_INFINITY;
+  private isStale = true;
+  private timer: Timer | null = null;
+  private later: Timer | null = null;
+  private repaint: Timer | null = null;
+  private readonly ends: (() => void)[];
+  /** The session that has it, where that is another process's. */
+  home: { readonly number: number; readonly name: string } | null = null;
+  private orphan: Timer | null = null;
+
+  constructor(private readonly options: LocalPaneOptions) {
+    const { own, session } = options;
+    this.own = own;
+    this.session = session;
+    this.pane = own.pane;
+    this.given = own.size;
+    this.shown = shownPane(own);
+    this.looking = this.lookingBack();
+    this.above = new Above({
+      ...{ prefix: "", bindings: NOTHING, looking: this.looking, mouse: { isAllowed: options.mayTakeMouse } },
+      changed: () => this.changedPicture(),
+    });
+    this.pointer = this.pointing();
+    const { events } = this.pane;
+    this.ends = [
+      events.on("chunk", ({ bytes }) => {
+        this.port?.printed(bytes);
+        this.port?.painted();
+      }),
+      events.on("resizing", () => this.port?.resizing()),
+      events.on("ahead", (bytes) => this.port?.echoed(bytes)),
+      events.on("reset", () => {
+        this.changedPicture();
+        this.port?.reset();
+      }),
+      events.on("bell", () => this.port?.rang()),
+      events.on("clipboard", (copied) => this.port?.copied(copied)),
+      events.on("endTold", () => this.port?.endTold()),
+      events.on("agent", (agent) => {
+        this.isStale = true;
+        this.port?.agent(agent);
+      }),
+      events.on("exited", ({ code, signal }) => {
+        const { isEnding } = own.lifetime;
+        this.forgetInfo();
+        this.port?.ended({ code, signal, isOwn: !isEnding });
+      }),
+      ...(["listed", "title", "alternate"] as const).map((change) => events.on(change, () => this.changed())),
+      own.events.on("listed", () => {
+        this.changed();
+        this.watchHome();
+      }),
+      own.events.on("drawn", () => this.changedPicture()),
+      own.events.on("destroyed", () => this.close()),
+    ];
+  }
+
+  /** It is shown in a window from now on. */
+  placed(port: LocalPaneEvents): void {
+    this.port = port;
+    // A program that prints nothing is looked at, too.
+    this.changed();
+  }
+
+  get id(): string {
+    return this.pane.id;
+  }
+
+  get isOver(): boolean {
+    return this.pane.exit !== null;
+  }
+
+  get size(): Size {
+    return this.given;
+  }
+
+  get isCurrent(): boolean {
+    const { rows, cols } = this.own.size;
+    const { ptyRows, ptyCols } = this.own.layout;
+    const { terminal } = this.pane;
+    return (
+      rows === this.given.rows && cols === this.given.cols && terminal.rows === ptyRows && terminal.cols === ptyCols
+    );
+  }
+
+  /** Whether its program's own bytes are the whole picture. */
+  get isPlain(): boolean {
+    return this.isPlainBelow && !this.above.isShown;
+  }
+
+  /** Who has what is drawn at it: the session, while it has no other pane and none of this one's own is left. */
+  get drawn(): Session {
+    return this.options.hasOthers() || !this.isPlainBelow ? this.own : this.session;
+  }
+
+  get modes(): FrameModes {
+    const { terminal } = this.pane;
+    const modes = frameModes(terminal.modes, terminal.alternate);
+    return this.looking.isOn ? this.looking.modes(modes) : modes;
+  }
+
+  get title(): string {
+    return this.pane.terminal.title;
+  }
+
+  get isSynchronized(): boolean {
+    return this.pane.terminal.modes.synchronizedOutput;
+  }
+
+  get frame(): Frame | null {
+    const { terminal } = this.pane;
+    const { taken } = this;
+    if (!terminal.intake.isAtRest) return taken?.frame ?? null;
+    const stamp = `${terminal.epoch} ${this.drawnEpoch}`;
+    if (taken?.stamp === stamp) return taken.frame;
+    const now = performance.now();
+    const isKept = taken !== null && taken.frame.rows === this.given.rows && taken.frame.cols === this.given.cols;
+    if (isKept && now - taken.at < BESIDE_MS && this.options.isTypedBeside()) {
+      this.repaint ??= setTimeout(
+        () => {
+          this.repaint = null;
+          this.port?.painted();
+        },
+        taken.at + BESIDE_MS - now,
+      );
+      return taken.frame;
+    }
+    const frame = this.compose();
+    this.taken = { frame, stamp, at: now };
+    return frame;
+  }
+
+  resize(size: Size): void {
+    if (size.rows === this.given.rows && size.cols === this.given.cols) return;
+    this.given = size;
+    void this.own.window.resize(size);
+  }
+
+  type(bytes: Uint8Array): void {
+    const { own } = this;
+    const placed = this.looking.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
+    this.give(placed);
+  }
+
+  idleMs(): number {
+    return this.pane.activity.idleMs();
+  }
+
+  paneInfo(): Omit<PaneInfo, "index" | "active"> {
+    if (this.known !== null && !(this.isStale && performance.now() - this.knownAt >= INFO_MS)) return this.known;
+    return this.lookNow();
+  }
+
+  refresh(): Promise<void> {
+    if (this.isStale || this.pane.exit === null) this.forgetInfo();
+    return Promise.resolve();
+  }
+
+  /** What `paneInfo` says next is as it is now. */
+  forgetInfo(): void {
+    this.known = null;
+  }
+
+  look(input: LookInput): Promise<void> {
+    return this.looking.begin(v.parse(LookSchema, input));
+  }
+
+  learnColors(colors: TerminalColors): void {
+    this.shown.learnColors(colors);
+  }
+
+  async restart(): Promise<void> {
+    await this.own.lifetime.restart();
+    this.forgetInfo();
+  }
+
+  endProgram(): Promise<void> {
+    return this.own.lifetime.kill("killed");
+  }
+
+  /** Another session has it from now on, shows it, and gives it its size; null: it is back. */
+  goTo(home: { readonly number: number; readonly name: string } | null): void {
+    this.home = home;
+    this.own.isSized = home === null;
+    this.own.renamedTo((home ?? this.session).name);
+    this.watchHome();
+  }
+
+  /** The session that has it may have been lost. */
+  private watchHome(): void {
+    clearTimeout(this.orphan ?? undefined);
+    this.orphan = null;
+    if (this.home === null || this.own.viewers.count > 0) return;
+    this.orphan = setTimeout(() => void this.endProgram(), ORPHAN_MS);
+  }
+
+  /** It is shown in no window any more. */
+  leave(): void {
+    this.port = null;
+    clearTimeout(this.timer ?? undefined);
+    clearTimeout(this.later ?? undefined);
+    clearTimeout(this.repaint ?? undefined);
+  }
+
+  close(): void {
+    this.leave();
+    clearTimeout(this.orphan ?? undefined);
+    for (const end of this.ends) end();
+    this.above.close();
+    this.looking.close();
+  }
+
+  /** The pane is over, with its session: pending waits fail with `gone`. */
+  release(gone: WshError): void {
+    this.close();
+    this.pane.release(gone);
+  }
+
+  private lookNow(): Omit<PaneInfo, "index" | "active"> {
+    const { current: typist } = this.own.typist;
+    this.isStale = false;
+    this.knownAt = performance.now();
+    const exit = this.pane.exit;
+    this.known = {
+      ...this.pane.info(),
+      ...(typist === null ? {} : { typed_by: typist }),
+      ...(exit === null ? {} : { exit_code: exit.code, signal: exit.signal }),
+    };
+    return this.known;
+  }
+
+  /** Runs per chunk and per input. */
+  private changed(): void {
+    this.isStale = true;
+    if (this.port === null) return;
+    this.port.listed();
+    if (!this.options.hasOthers() || this.timer !== null) return;
+    const wait = Math.max(ASK_MS, this.knownAt + INFO_MS - performance.now());
+    this.timer = setTimeout(() => this.lookedAt(SETTLED_MS), wait);
+    this.timer.unref();
+  }
+
+  /** Looks again, and once more when what has happened is over. */
+  private lookedAt(after: readonly number[]): void {
+    this.timer = null;
+    this.forgetInfo();
+    this.port?.listed();
+    const [next, ...rest] = after;
+    clearTimeout(this.later ?? undefined);
+    if (next === undefined || this.port === null) return;
+    this.later = setTimeout(() => this.lookedAt(rest), next);
+    this.later.unref();
+  }
+
+  private changedPicture(): void {
+    this.drawnEpoch++;
+    this.port?.painted();
+  }
+
+  private compose(): Frame {
+    const { own, pane } = this;
+    const { terminal } = pane;
+    const looked: AbovePicture["screen"] = this.above.isShown ? this.above.screen : null;
+    const grid = looked?.grid ?? terminal.grid();
+    const more = { modes: this.modes, title: terminal.title, places: this.shown.framePlaces() };
+    const { sign } = this.above;
+    if (sign === null && this.isPlainBelow) return { ...grid, ...more };
+    const { offset: _, ...frame } = composeFrame({
+      ...{ grid, layout: own.layout, overlays: own.elements.overlays(), panels: own.panels(), outer: own.size },
+      ...{ sign, note: false, ascii: false },
+    });
+    return { ...frame, ...more };
+  }
+
+  private get isPlainBelow(): boolean {
+    const { elements } = this.own;
+    return !elements.hasOverlays && elements.panels().length === 0;
+  }
+
+  private give(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    if (this.looking.isOn) this.looking.push(bytes);
+    else this.own.typed(0, bytes);
+  }
+
+  private lookingBack(): Looking {
+    return new Looking(this.shown, 0, {
+      changed: () => this.changedPicture(),
+      copied: (text) => {
+        this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });
+        const lines = text.replace(/\n$/, "").split("\n").length;
+        this.above.say(`copied ${lines === 1 ? `${Array.from(text).length} characters` : `${lines} lines`}`);
+      },
+      say: (text) => this.above.say(text),
+      typed: (bytes) => this.give(bytes),
+      mayShare: () => true,
+      mayTakeMouse: this.options.mayTakeMouse,
+      isPlain: false,
+    });
+  }
+
+  /** Reports are in the cells of the pane, with its panels. */
+  private pointing(): Pointer {
+    const { own, looking, shown } = this;
+    return new Pointer({
+      pointed: shown.pointed,
+      get isLooking() {
+        return looking.isOn;
+      },
+      isOthers: () => false,
+      isOn: false,
+      modeKeys: "vi",
+      get top() {
+        return own.layout.top;
+      },
+      statusAt: () => null,
+      look: (input) => looking.begin(input),
+      status: () => {},
+      offer: () => {},
+      typed: (bytes) => this.give(bytes),
+    });
+  }
+}

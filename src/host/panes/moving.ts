@@ -1,0 +1,132 @@
+/**
+ * Moves a pane into another session. Its program goes on in the process that runs it, which is a guest there from then on:
+ * that session shows it, gives it its size, keeps it in its checkpoint and ends it. A process whose own session is over
+ * stays until its guests have ended.
+ */
+import * as v from "valibot";
+import { hostSocket } from "../../instance/paths.ts";
+import { linkPane, releasePane } from "../../instance/registry/panes.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
+import { paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
+import { Connection } from "../../wire/connection.ts";
+import type { PeerRequest } from "../../wire/peer.ts";
+import type { PaneKeeper } from "../pane-keeper.ts";
+import type { SessionParts } from "../parts.ts";
+import { ViewLink } from "./view-link.ts";
+
+export interface Placing {
+  readonly direction: "left" | "right" | "up" | "down";
+  readonly whole: boolean;
+  readonly focus: boolean;
+  readonly cells?: number | undefined;
+  readonly percent?: number | undefined;
+}
+
+const context = { caller: { kind: "cli", id: `moving:${process.pid}`, connected: true }, access: "admin" } as const;
+const AdoptedSchema = v.object({ name: v.string() });
+
+/** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
+export async function moveAway(parts: SessionParts, pane: string, to: string, placing: Placing): Promise<void> {
+  const { arrangement, instance, number, host, keeper } = parts;
+  const { state } = arrangement;
+  const placed = arrangement.paneOf(pane);
+  if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
+  const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
+  if (rest === null) throw onlyOne(pane);
+  const target = parseTarget(to);
+  const entry = findSession(instance, target);
+  if (entry.session === null) throw new WshError("session_not_found", `no session '${to}'`);
+  const local = arrangement.localOf(pane);
+  const socket = placed instanceof ViewLink ? placed.socket : hostSocket(instance, host);
+  const { title = null, keep = null, env } = state.panes[pane] ?? {};
+  const chosen = { title, keep, ...(env === undefined ? {} : { env }) };
+  const { connection } = await Connection.open(entry.socket, "cli");
+  // Whoever is to show it finds it by its id, and gives it its size.
+  if (local !== null) keeper.lend(local, { number: entry.session, name: entry.name ?? "" });
+  try {
+    const asked = { ...context, target: formatTarget(target) };
+    const answer = await connection.request("host.adopt", { pane, socket, chosen, ...placing }, asked);
+    local?.own.renamedTo(v.parse(AdoptedSchema, answer).name);
+  } catch (error) {
+    if (local !== null) keeper.lend(local, null);
+    throw error;
+  } finally {
+    connection.close();
+  }
+  arrangement.forget(pane);
+  arrangement.commit(rest);
+  await releasePane(instance, host, number, Number(pane.slice(1))).catch(() => {});
+}
+
+const AdoptSchema = v.object({
+  pane: v.pipe(v.string(), v.regex(/^@\d{1,9}$/)),
+  /** Of the process that runs it. */
+  socket: v.string(),
+  /** What was chosen for it. */
+  chosen: v.object({
+    title: v.nullable(v.string()),
+    keep: v.nullable(v.boolean()),
+    env: v.exactOptional(v.record(v.string(), v.string())),
+  }),
+  direction: v.picklist(["left", "right", "up", "down"]),
+  whole: v.boolean(),
+  focus: v.boolean(),
+  cells: v.optional(v.number()),
+  percent: v.optional(v.number()),
+});
+
+/** A pane of another session is put beside the request's target. @throws WshError pane_not_found, host_unavailable */
+export async function adopt(
+  parts: SessionParts,
+  { input, target }: PeerRequest,
+): Promise<v.InferOutput<typeof AdoptedSchema>> {
+  const { pane, socket, chosen, direction: side, whole, focus, cells, percent } = v.parse(AdoptSchema, input);
+  const { arrangement, instance, session, host, number, locals, keeper } = parts;
+  return arrangement.change(async () => {
+    session.requireRunning();
+    const beside = parts.place(target).pane;
+    const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
+    const change = { pane: beside, side, whole, focus, ...(size === undefined ? {} : { size }) };
+    const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
+    const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
+    const local = locals.get(pane);
+    if (local !== undefined) {
+      keeper.lend(local, null);
+      arrangement.put(local);
+    } else {
+      const linked = { id: pane, socket, shows: pane, isGuest: true };
+      const link = await ViewLink.open(linked, area, hostSocket(instance, host), arrangement.eventsOf(pane));
+      await link.refresh();
+      arrangement.placed.set(pane, link);
+    }
+    if (Number(pane.slice(1)) !== host) await linkPane(instance, host, number, Number(pane.slice(1)));
+    arrangement.commit(next);
+    return { name: session.name };
+  });
+}
+
+const NamedSchema = v.object({ name: v.string() });
+
+/** What the session that has a pane asks of the process that runs it. @throws WshError unknown_method, pane_not_found */
+export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request: PeerRequest): Promise<object> {
+  const local = parts.localFor(request.target);
+  switch (request.op) {
+    case "host.pane":
+      await local.refresh();
+      return { info: local.paneInfo() };
+    case "host.end_pane":
+      await local.endProgram();
+      return {};
+    case "host.restart_pane":
+      await local.restart();
+      return {};
+    case "host.named_pane":
+      if (local.home !== null) keeper.lend(local, { ...local.home, ...v.parse(NamedSchema, request.input) });
+      return {};
+    default:
+      throw new WshError("unknown_method", `this session process knows no request '${request.op}'`);
+  }
+}

@@ -1,0 +1,25 @@
+/** What the line above a pane says of it. Pure. */
+import type { PaneLabel } from "../../compositor/border-titles.ts";
+import type { AgentInfo } from "../../protocol/agent.ts";
+import { automaticName, type PaneInfo } from "../../protocol/session.ts";
+
+/** What is seen in the pane itself is not said: that there is a prompt, or a program that runs. */
+function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_code" | "signal">): string {
+  if (state === "exited") return `exited: ${signal ?? exit_code ?? "?"}`;
+  if (state === "password") return "asks for a password";
+  if (state === "waiting_for_input") return "waits for input";
+  if (state === "unresponsive") return "does not answer";
+  return state === "lost" ? "lost" : "";
+}
+
+function agentOf({ name, state }: AgentInfo): string {
+  return `${name} ${state === "needs_input" ? "needs you" : state}`;
+}
+
+/** Who types comes before what the pane is in: for a person who wonders at letters that nobody at the keyboard wrote. */
+export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
+  const { agent, typed_by: typist, title } = pane;
+  const typing = typist === undefined ? "" : `${typist} types`;
+  const state = agent === undefined || pane.state === "exited" ? stateOf(pane) : agentOf(agent);
+  return { title: title === "" ? automaticName(pane) : title, says: [typing, state].filter((each) => each !== "") };
+}

@@ -1,0 +1,66 @@
+/** A pane as the session's windows have it: one that runs here, or a view of what another process runs. Types only. */
+import type { AgentInfo } from "../../protocol/agent.ts";
+import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { PaneInfo } from "../../protocol/session.ts";
+import type { Size } from "../../protocol/size.ts";
+
+export interface PlacedPane {
+  readonly id: string;
+  /** It belongs to another session, and is shown here. */
+  readonly isView: boolean;
+  /** Its program has ended, or what shows it is gone. */
+  readonly isOver: boolean;
+  /** The size that it was given. */
+  readonly size: Size;
+  /** Whether its picture has that size. */
+  readonly isCurrent: boolean;
+  /** The newest whole picture; null before the first. */
+  readonly frame: Frame | null;
+  /** Null while there is no picture. */
+  readonly modes: FrameModes | null;
+  readonly title: string;
+  /** In the middle of a synchronized update. */
+  readonly isSynchronized: boolean;
+  resize(size: Size): void;
+  /** A person typed. */
+  type(bytes: Uint8Array): void;
+  /** Time since something happened in the pane, in ms. */
+  idleMs(): number;
+  /** The pane as lists show it, without its place. */
+  paneInfo(): Omit<PaneInfo, "index" | "active">;
+  /** What `paneInfo` says is as it is now. */
+  refresh(): Promise<void>;
+  /** Looks back at what it printed. */
+  look(input: LookInput): Promise<void>;
+  learnColors(colors: TerminalColors): void;
+  /** Starts its program again; not of a view. @throws WshError session_create_failed */
+  restart(): Promise<void>;
+  /** Ends its program, a view is only shown no more. Resolves when it has ended. */
+  endProgram(): Promise<void>;
+  /** It is shown no more. */
+  close(): void;
+}
+
+/** How a pane reports to the windows that have it. */
+export interface PlacedPaneEvents {
+  /** A new picture is there. Runs per chunk. */
+  painted(): void;
+  /** The echo of a key, which the next picture has. */
+  echoed(bytes: Uint8Array): void;
+  rang(): void;
+  copied(clipboard: { readonly selection: string; readonly base64: string }): void;
+  /** What lists show of the pane may have changed. */
+  listed(): void;
+  /** The AI agent in it has changed; null: there is none any more. */
+  agent(agent: AgentInfo | null): void;
+  ended(exit: PaneExit): void;
+}
+
+/** How a pane's program ended. */
+export interface PaneExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** It ended by itself: the pane may be kept. */
+  readonly isOwn: boolean;
+}

@@ -1,0 +1,351 @@
+/**
+ * A view: another session, or one of its panes, shown in a pane here. A connection to its process, which sends pictures
+ * and takes keys and a size, as it does with an attached terminal.
+ *
+ * Owns the newest picture and the newest info. What must stay true: the pane's process never waits for us, nor we for
+ * it; a picture is complete, and of the size that it says.
+ */
+import * as v from "valibot";
+import { AgentInfoSchema } from "../../protocol/agent.ts";
+import { type Attach, composedAttach, type LookInput, type TerminalColors } from "../../protocol/attach.ts";
+import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import type { Size } from "../../protocol/size.ts";
+import { Connection, type RequestContext } from "../../wire/connection.ts";
+import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
+
+/** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
+const INFO_MS = 250;
+/** Time from a change to the question, in ms: an answer costs the pane's process a look at the system; pictures come first. */
+const ASK_MS = 100;
+/** Longest time that the question waits for a pause between two keys, in ms: the answer would hold up their echo. */
+const TYPED_MS = 1_000;
+
+/** Times from the last news to one more question, in ms: a shell starts a program a moment after what it has printed. */
+const SETTLED_MS = [500] as const;
+
+const KnownSchema = v.omit(PaneInfoSchema, ["index", "active"]);
+
+/** Requests of the session process itself. */
+const OWN_CONTEXT = {
+  caller: { kind: "cli", id: `view:${process.pid}`, connected: true },
+  access: "admin",
+} as const satisfies RequestContext;
+
+/** What a link is opened to. */
+export interface Linked {
+  readonly id: string;
+  readonly socket: string;
+  /** As a call names it there. */
+  readonly shows: string;
+  /** It is a pane of this session, which another process runs since it was moved here. */
+  readonly isGuest: boolean;
+}
+
+export class ViewLink implements PlacedPane {
+  readonly isView: boolean;
+  readonly isGuest: boolean;
+  readonly id: string;
+  readonly socket: string;
+  readonly shows: string;
+  /** Of a guest, as lists show it. */
+  private known: Omit<PaneInfo, "index" | "active"> | null = null;
+  /** The newest picture; null until the first. */
+  frame: Frame | null = null;
+  info: SessionInfo;
+  private infoAt = performance.now();
+  private asking = false;
+  private later: Timer | null = null;
+  private askTimer: Timer | null = null;
+  private typedAt = Number.NEGATIVE_INFINITY;
+  private isStale = false;
+  /** What was asked and is not answered yet. */
+  private question: Promise<void> | null = null;
+  private over = false;
+
+  private constructor(
+    linked: Linked,
+    private readonly connection: Connection,
+    info: SessionInfo,
+    /** The size that it was told. */
+    private told: Size,
+    private readonly port: PlacedPaneEvents,
+  ) {
+    this.id = linked.id;
+    this.socket = linked.socket;
+    this.shows = linked.shows;
+    this.isGuest = linked.isGuest;
+    this.isView = !linked.isGuest;
+    this.info = info;
+    connection.listen({ message: (message) => this.receive(message), close: () => this.end(null) });
+  }
+
+  /**
+   * A program that has ended meanwhile is no failure: its end is reported as that of any other.
+   * @param around socket of the session that shows it
+   * @throws WshError of the process
+   */
+  static async open(linked: Linked, size: Size, around: string, port: PlacedPaneEvents): Promise<ViewLink> {
+    const { id, socket } = linked;
+    const { connection, hello } = await Connection.open(socket, "layout");
+    if (hello.info === undefined) {
+      connection.close();
+      throw new WshError("host_unavailable", `pane '${id}' is being started`);
+    }
+    const link = new ViewLink(linked, connection, hello.info, size, port);
+    try {
+      // A view is a terminal in the session that has it: sessions do not show themselves by way of others. It changes
+      // no size that somebody else looks at.
+      const how = linked.isGuest ? {} : { around, observe: true };
+      const attach = { ...size, ...composedAttach, ...how } satisfies Attach;
+      await link.request("host.attach", attach);
+      link.watch();
+      return link;
+    } catch (error) {
+      if (link.isOver) return link;
+      link.close();
+      throw error;
+    }
+  }
+
+  /** The stream has ended: nothing comes from the process, and nothing reaches it. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  get size(): Size {
+    return this.told;
+  }
+
+  /** Whether its picture has the size that it was told last. */
+  get isCurrent(): boolean {
+    const { frame, told } = this;
+    return frame !== null && frame.rows === told.rows && frame.cols === told.cols;
+  }
+
+  get modes(): FrameModes | null {
+    return this.frame?.modes ?? null;
+  }
+
+  get title(): string {
+    return this.frame?.title ?? "";
+  }
+
+  readonly isSynchronized = false;
+
+  resize(size: Size): void {
+    if (size.rows === this.told.rows && size.cols === this.told.cols) return;
+    this.told = size;
+    this.connection.send(messageTypes.resize, size);
+  }
+
+  type(bytes: Uint8Array): void {
+    this.connection.sendBytes(messageTypes.input, bytes);
+    this.typedAt = performance.now();
+  }
+
+  /** @throws what its process answered */
+  request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
+    return this.connection.request(op, input, { ...context, target: this.shows });
+  }
+
+  /** The pane that it means, and where that is served. @param through views that lie before it */
+  resolve(through: number): Promise<unknown> {
+    return this.request("host.resolve", { through });
+  }
+
+  async look(input: LookInput): Promise<void> {
+    await this.request("host.look", input);
+  }
+
+  learnColors(colors: TerminalColors): void {
+    this.request("host.colors", colors).catch(() => {});
+  }
+
+  /** A view is only shown no more. */
+  async endProgram(): Promise<void> {
+    if (this.isGuest && !this.over) await this.request("host.end_pane", {}).catch(() => {});
+    this.close();
+  }
+
+  /** Its program starts again in its place. @throws WshError of its process */
+  async restart(): Promise<void> {
+    await this.request("host.restart_pane", {});
+    this.isStale = true;
+    await this.refresh();
+  }
+
+  /** The session that has this guest has another name. */
+  named(name: string): void {
+    this.request("host.named_pane", { name }).catch(() => {});
+  }
+
+  /** Time since something happened in the pane, in ms. */
+  idleMs(): number {
+    return this.info.idle_ms + Math.floor(performance.now() - this.infoAt);
+  }
+
+  /** The pane as lists show it, without its place. */
+  paneInfo(): Omit<PaneInfo, "index" | "active"> {
+    if (this.known !== null) return this.known;
+    const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
+    const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
+    const { rows, cols } = this.frame ?? own ?? this.told;
+    return {
+      ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
+      ...(own?.program === undefined ? {} : { program: own.program }),
+      ...(own?.last_exit_code === undefined ? {} : { last_exit_code: own.last_exit_code }),
+      ...(own?.typed_by === undefined ? {} : { typed_by: own.typed_by }),
+      ...(agent === undefined ? {} : { agent }),
+    };
+  }
+
+  /**
+   * Asks for the info, if it may be out of date. A view is asked only after it has reported a change: two sessions that
+   * show each other would ask each other for ever.
+   */
+  async refresh(): Promise<void> {
+    if (this.over) return;
+    if (!this.isStale) return;
+    // Who waits for an answer sets himself a limit; one that hangs is not asked again.
+    if (this.question !== null) return;
+    this.question = this.ask()
+      .catch(() => {})
+      .finally(() => {
+        this.question = null;
+      });
+    await this.question;
+  }
+
+  close(): void {
+    this.over = true;
+    this.stopAsking();
+    this.connection.close();
+  }
+
+  /** @throws what its process answered */
+  private async ask(): Promise<void> {
+    this.isStale = false;
+    if (!this.isGuest) {
+      this.learn(await this.connection.request("host.watch", {}, OWN_CONTEXT));
+      return;
+    }
+    const before = this.known?.agent;
+    const { info } = v.parse(v.object({ info: KnownSchema }), await this.request("host.pane", {}));
+    this.known = info;
+    this.infoAt = performance.now();
+    if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);
+    this.port.listed();
+  }
+
+  private receive(message: Message): void {
+    if (this.over) return;
+    if (message.type === messageTypes.frame) {
+      const update = v.parse(FrameUpdateSchema, messageJson(message));
+      const { view, events } = applyFrame(this.frame, update);
+      this.frame = view;
+      if (events.bell) this.port.rang();
+      if (events.clipboard !== null) this.port.copied(events.clipboard);
+      this.port.painted();
+      if (this.isGuest) this.askSoon();
+    } else if (message.type === messageTypes.output) {
+      this.port.echoed(message.payload);
+    } else if (message.type === messageTypes.end) {
+      this.end(v.parse(StreamEndSchema, messageJson(message)));
+    } else if (message.type === messageTypes.event) this.event(messageJson(message));
+  }
+
+  private event(value: unknown): void {
+    const event = v.safeParse(EventSchema, value);
+    if (!event.success) return;
+    if (event.output.event === "stale") {
+      this.isStale = true;
+      this.askSoon();
+      return;
+    }
+    if (event.output.info !== undefined) this.learn(event.output.info);
+    if (event.output.event !== "agent_state") return;
+    const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
+    if (agent.success) this.port.agent(agent.output);
+  }
+
+  /** Asks for the first time, once its first pictures are there: what it said of itself as it was connected is new. */
+  private watch(): void {
+    this.isStale = true;
+    this.later = setTimeout(() => {
+      void this.refresh();
+      this.settle();
+    }, ASK_MS);
+    this.later.unref();
+  }
+
+  /** One that prints all the time is asked a few times a second; one that is typed into, when its person pauses. */
+  private askSoon(): void {
+    this.isStale = true;
+    if (this.asking) return;
+    this.asking = true;
+    const now = performance.now();
+    this.askIn(Math.max(ASK_MS, this.infoAt + INFO_MS - now), now + TYPED_MS);
+    this.settle();
+    this.port.listed();
+  }
+
+  private askIn(ms: number, latest: number): void {
+    this.askTimer = setTimeout(() => {
+      const wait = Math.min(this.typedAt + ASK_MS, latest) - performance.now();
+      if (wait > 0) {
+        this.askIn(wait, latest);
+        return;
+      }
+      this.asking = false;
+      void this.refresh();
+    }, ms);
+    this.askTimer.unref();
+  }
+
+  /** Looks again when what has happened is over. */
+  private settle(): void {
+    const at = performance.now();
+    const look = (after: readonly number[]): void => {
+      const [next, ...rest] = after;
+      clearTimeout(this.later ?? undefined);
+      if (next === undefined || this.over) return;
+      this.later = setTimeout(
+        () => {
+          look(rest);
+          this.isStale = true;
+          // Else it is asked anyway, when its person pauses.
+          if (!this.asking) void this.refresh();
+        },
+        at + next - performance.now(),
+      );
+      this.later.unref();
+    };
+    look(SETTLED_MS);
+  }
+
+  private stopAsking(): void {
+    clearTimeout(this.later ?? undefined);
+    clearTimeout(this.askTimer ?? undefined);
+  }
+
+  private learn(value: unknown): void {
+    const info = v.safeParse(SessionInfoSchema, value);
+    if (!info.success) return;
+    this.info = info.output;
+    this.infoAt = performance.now();
+    this.port.listed();
+  }
+
+  private end(end: StreamEnd | null): void {
+    if (this.over) return;
+    this.over = true;
+    this.stopAsking();
+    this.port.ended({ code: end?.exit_code ?? null, signal: end?.signal ?? null, isOwn: end?.reason === "exited" });
+    if (end !== null) this.connection.close();
+  }
+}

@@ -1,0 +1,48 @@
+/** Opens a view: another session, or a pane of one, in a pane here. */
+import { refuseMirror } from "../../endpoint/switcher/mirrors.ts";
+import { hostSocket } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import { addressesPane } from "../../operations/routing.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { formatTarget, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { SessionParts } from "../parts.ts";
+import { ViewLink } from "./view-link.ts";
+
+const VIEW_IN = "the view would be in";
+
+/**
+ * Shows it among the panes that the layout may name, under the id of what is shown.
+ * @returns that id, and the target as it is kept
+ * @throws WshError session_not_found, nested_session, invalid_layout
+ */
+export async function openView(
+  { instance, host, number, arrangement }: SessionParts,
+  text: string,
+  size: Size,
+): Promise<{ readonly id: string; readonly target: string }> {
+  const target = parseTarget(text);
+  const entry = findSession(instance, target);
+  const isPane = target.kind === "pane";
+  if (entry.id === host || entry.session === number) {
+    throw new WshError("nested_session", `session '${text}' would show itself`, {
+      hint: "A view shows a pane of another session, or another session.",
+    });
+  }
+  const socket = hostSocket(instance, entry.id);
+  // A pane of several shows itself alone.
+  if (!isPane || entry.panes === undefined) {
+    await refuseMirror(instance, hostSocket(instance, host), { socket, name: text }, VIEW_IN);
+  }
+  const id = isPane ? formatTarget(target) : paneId(entry.id);
+  if (arrangement.placed.has(id)) {
+    throw new WshError("invalid_layout", `'${text}' is shown in this session already`, {
+      hint: "Select that pane, or move it.",
+    });
+  }
+  const shows = addressesPane(text) ? text : sessionId(entry.session ?? 0);
+  const own = hostSocket(instance, host);
+  const link = await ViewLink.open({ id, socket, shows, isGuest: false }, size, own, arrangement.eventsOf(id, true));
+  arrangement.placed.set(id, link);
+  return { id, target: formatTarget(target) };
+}

@@ -1,0 +1,388 @@
+/**
+ * A session's window as attached terminals show it: a single pane's program as it is, or several panes composed from
+ * their pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
+ *
+ * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
+ * longer than SETTLE_MS, so that no half of a change is seen.
+ */
+import type { PaneLabel } from "../../compositor/border-titles.ts";
+import type { Layout } from "../../compositor/panel-layout.ts";
+import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
+import type { Pointed } from "../../endpoint/attach/pointer.ts";
+import type { Shown, ShownListener, ShownProgram } from "../../endpoint/attach/shown.ts";
+import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
+import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
+import { windowId } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import { borderCells, type Placement } from "../../session/layout/cells.ts";
+import type { Typed } from "../../session/types.ts";
+import {
+  activeWindow,
+  panesIn,
+  placementOf,
+  showsOthers,
+  type WindowEntry,
+  windowWith,
+} from "../../session/windows/state.ts";
+import type { TerminalModel } from "../../terminal/model.ts";
+import type { Arrangement } from "./arrangement.ts";
+import type { LocalPane } from "./local-pane.ts";
+import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
+
+/** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
+const SETTLE_MS = 50;
+/** Encoding of mouse reports that knows every cell and which button was let go. */
+const SGR = 1006;
+const FOCUS_IN = new TextEncoder().encode("\x1b[I");
+const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
+
+export class WindowView implements Shown {
+  epoch = 1;
+  readonly isElsewhere = (pane?: string): boolean => showsOthers(this.arrangement.state, this.window, pane);
+  private readonly listeners = new Set<ShownListener>();
+  private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
+  readonly pointed: Pointed;
+  placement: Placement;
+  private places: WindowPlaces;
+  layout: Layout | null = null;
+  private held: (() => void)[] | null = null;
+  private heldTimer: Timer | null = null;
+  private focused: string;
+  /** One program was the whole picture when that was looked at last. */
+  private isAlone = false;
+  /** The active pane has just printed. */
+  private isPrinting = false;
+  private readonly ends: (() => void)[];
+
+  /**
+   * @param own null: the session's active window and pane
+   * @param watched id of the one window that is shown as it is, at its own size, by who only looks
+   */
+  constructor(
+    readonly arrangement: Arrangement,
+    private area: Size,
+    readonly content: { readonly activity: { record(): void }; labelOf(pane: string): PaneLabel | null },
+    readonly own: OwnFocus | null = null,
+    private readonly watched: number | null = null,
+  ) {
+    const { events } = arrangement;
+    this.pointed = pointedIn(this);
+    this.placement = this.placed(this.window);
+    this.places = this.placesOf();
+    this.focused = this.active;
+    this.ends = [
+      events.on("painted", (pane) => this.painted(pane)),
+      events.on("printed", ({ pane, bytes }) => this.printed(pane, bytes)),
+      events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
+      events.on("resizing", (pane) => this.single?.id === pane && this.each((listener) => listener.resizing())),
+      events.on("reset", (pane) => this.single?.id === pane && this.each((listener) => listener.reset())),
+      events.on("placed", () => this.arranged()),
+      events.on("settled", () => this.labelled()),
+      events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
+      events.on("copied", ({ selection, base64 }) =>
+        this.each((listener) => listener.clipboard({ selection, base64 })),
+      ),
+    ];
+  }
+
+  dispose(): void {
+    for (const end of this.ends) end();
+    this.settle();
+  }
+
+  get rows(): number {
+    return this.area.rows;
+  }
+
+  get cols(): number {
+    return this.area.cols;
+  }
+
+  /** The pane that is the whole picture, and runs here; null: there are several, or something is drawn over it. */
+  get single(): LocalPane | null {
+    const [only, ...more] = this.placement.boxes.keys();
+    if (only === undefined || more.length > 0) return null;
+    const local = this.arrangement.localOf(only);
+    return local?.isPlain === true ? local : null;
+  }
+
+  get program(): ShownProgram | null {
+    return this.single?.pane.terminal ?? null;
+  }
+
+  get alternate(): boolean {
+    return this.single?.pane.terminal.alternate ?? false;
+  }
+
+  get isSynchronized(): boolean {
+    return this.single?.isSynchronized ?? false;
+  }
+
+  /** The window that is shown. */
+  get window(): WindowEntry {
+    const { state } = this.arrangement;
+    const { own } = this;
+    if (own === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
+    const window = state.windows.find(({ id }) => id === own.window) ?? activeWindow(state);
+    if (window.id !== own.window || !panesIn(window).includes(own.pane)) {
+      own.window = window.id;
+      own.pane = window.active;
+      own.zoomed = false;
+    }
+    return { ...window, active: own.pane, zoomed: own.zoomed };
+  }
+
+  get isIndependent(): boolean {
+    return this.own !== null;
+  }
+
+  get isApart(): boolean {
+    return this.own !== null && this.window.id !== activeWindow(this.arrangement.state).id;
+  }
+
+  sized(outer: Size): void {
+    if (this.own !== null) this.arrangement.watch(this, this.window.id, outer);
+  }
+
+  /** Gives a pane this view's own focus, in whatever window it is. */
+  focus(pane: string): void {
+    const { arrangement, own } = this;
+    if (own === null) return;
+    own.window = windowWith(arrangement.state, pane).id;
+    own.pane = pane;
+    arrangement.watch(this, own.window);
+  }
+
+  /** The pane that gets what is typed. */
+  get active(): string {
+    return this.window.active;
+  }
+
+  get title(): string {
+    const { panes } = this.arrangement.state;
+    return panes[this.active]?.title ?? this.arrangement.placed.get(this.active)?.title ?? "";
+  }
+
+  get modes(): FrameModes {
+    const active = this.arrangement.placed.get(this.active)?.modes ?? initialFrameModes;
+    if (this.single !== null) return active;
+    return { ...active, alternate: false, ...this.mouse };
+  }
+
+  private get mouse(): Pick<FrameModes, "mouse" | "mouseEncoding"> {
+    const { placed } = this.arrangement;
+    const asked = this.panesShown().map((pane) => placed.get(pane)?.modes?.mouse ?? 0);
+    const [mouse = 0] = asked.sort((a, b) => b - a);
+    return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR };
+  }
+
+  get hasSeveral(): boolean {
+    return this.placement.boxes.size > 1;
+  }
+
+  grid(ascii = false) {
+    const { single } = this;
+    if (single !== null) return single.pane.terminal.grid();
+    const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
+    canvas.place(this.places);
+    return canvas.grid((pane) => this.arrangement.placed.get(pane)?.frame ?? null);
+  }
+
+  framePlaces(): FramePlaces {
+    const { active, placement } = this;
+    const { placed, state } = this.arrangement;
+    const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
+      const frame = placed.get(id)?.frame;
+      const own = frame?.places?.panes[0];
+      const fits = own !== undefined && frame?.rows === rows && frame.cols === cols;
+      return {
+        ...{ id, row, col, rows, cols, active: id === active },
+        title: state.panes[id]?.title ?? frame?.title ?? "",
+        alternate: own?.alternate ?? frame?.modes.alternate ?? false,
+        mouse: frame?.modes.mouse ?? 0,
+        first_line: fits ? own.first_line : null,
+        first_col: fits ? own.first_col : 0,
+        history: own?.history ?? 0,
+        wrapped: fits ? own.wrapped : [],
+      };
+    });
+    return { window: windowId(this.window.id), panes };
+  }
+
+  atRest<T>(make: () => T): Promise<T> {
+    const { held } = this;
+    if (held === null) return this.parsing?.atRest(make) ?? Promise.resolve(make());
+    return new Promise((resolve, reject) => {
+      held.push(() => {
+        try {
+          resolve(make());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** The terminal of a pane that is shown and is in the middle of a chunk; of several panes, others show what they had. */
+  private get parsing(): TerminalModel | null {
+    const { single } = this;
+    if (single !== null) return single.pane.terminal;
+    for (const pane of this.placement.boxes.keys()) {
+      const terminal = this.arrangement.localOf(pane)?.pane.terminal;
+      if (terminal?.intake.isParsing === true) return terminal;
+    }
+    return null;
+  }
+
+  listen(listener: ShownListener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  learnColors(colors: TerminalColors): void {
+    for (const pane of this.arrangement.placed.values()) pane.learnColors(colors);
+  }
+
+  readonly typed: Typed = typedIn(this);
+
+  get look(): Shown["look"] {
+    const { single } = this;
+    if (single !== null) return single.shown.look;
+    return this.lookIn;
+  }
+
+  private readonly lookIn = (input: LookInput, pane = this.active): Promise<void> =>
+    this.arrangement.paneOf(pane).look(input);
+
+  /** The room between the panels has changed. */
+  resize(area: Size): void {
+    if (this.isApart) return;
+    if (area.rows === this.area.rows && area.cols === this.area.cols) return;
+    this.area = area;
+    this.each((listener) => listener.resizing());
+  }
+
+  private placed(window: WindowEntry): Placement {
+    return placementOf(window, this.area);
+  }
+
+  private placesOf(): WindowPlaces {
+    const { placement, window } = this;
+    const order = panesIn(window);
+    const panes = order.flatMap((id) => {
+      const box = placement.boxes.get(id);
+      if (box === undefined) return [];
+      const label = box.row === 0 ? null : this.content.labelOf(id);
+      return label === null ? [{ id, box }] : [{ id, box, label }];
+    });
+    const size = { rows: placement.size.rows, cols: placement.size.cols };
+    return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
+  }
+
+  private panesShown(): string[] {
+    return [...this.placement.boxes.keys()];
+  }
+
+  shows(pane: string): boolean {
+    return this.placement.boxes.has(pane);
+  }
+
+  rings(pane: string): boolean {
+    return panesIn(this.window).includes(pane);
+  }
+
+  private arranged(): void {
+    const { window } = this;
+    if (this.watched === null) this.refocus();
+    if (this.watched !== null || this.own !== null) this.area = this.arrangement.sizeOf(window);
+    if (this.own !== null) this.layout = this.arrangement.layoutOf(window.id);
+    this.placement = this.placed(window);
+    this.places = this.placesOf();
+    this.isAlone = this.single !== null;
+    this.epoch++;
+    this.hold();
+    this.each((listener) => listener.reset());
+  }
+
+  /** What the lines above panes say may have changed. Runs a few times a second for a pane that prints all the time. */
+  private labelled(): void {
+    const isSame = this.places.panes.every(({ id, box, label }) => {
+      const now = box.row === 0 ? null : this.content.labelOf(id);
+      return label?.title === now?.title && label?.says.join("\n") === now?.says.join("\n");
+    });
+    if (isSame) return;
+    this.places = this.placesOf();
+    this.epoch++;
+    if (this.held === null) this.each((listener) => listener.changed(false));
+  }
+
+  /** Programs that asked are told when they get and lose the keys. */
+  private refocus(): void {
+    const { active, focused } = this;
+    if (active === focused) return;
+    this.focused = active;
+    const { placed } = this.arrangement;
+    for (const [pane, told] of [
+      [focused, FOCUS_OUT],
+      [active, FOCUS_IN],
+    ] as const) {
+      const link = placed.get(pane);
+      if (link?.modes?.focus === true) link.type(told);
+    }
+  }
+
+  private painted(pane: string): void {
+    if (!this.placement.boxes.has(pane)) return;
+    this.epoch++;
+    if (this.held !== null && this.isCurrent) this.settle();
+    if (this.isAlone !== (this.single !== null)) {
+      this.isAlone = !this.isAlone;
+      this.each((listener) => listener.reset());
+    }
+    // What the active pane prints is told by its bytes.
+    if (this.held === null && !(pane === this.active && this.isPrinting)) {
+      this.each((listener) => listener.changed(false));
+    }
+    this.isPrinting = false;
+  }
+
+  /** Its bytes come just before its picture is new. */
+  private printed(pane: string, bytes: Uint8Array): void {
+    if (pane !== this.active || !this.placement.boxes.has(pane)) return;
+    this.epoch++;
+    this.isPrinting = true;
+    this.each((listener) => listener.chunk(bytes));
+  }
+
+  /** Its cursor is the window's: what is written there now is what its next picture shows. */
+  private echoed(pane: string, bytes: Uint8Array): void {
+    if (pane === this.active && this.held === null) this.each((listener) => listener.ahead(bytes));
+  }
+
+  /** Whether every pane that is shown has painted in its present size. */
+  private get isCurrent(): boolean {
+    const { placed, ended } = this.arrangement;
+    return this.panesShown().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);
+  }
+
+  private hold(): void {
+    if (this.isCurrent) {
+      this.settle();
+      return;
+    }
+    this.held ??= [];
+    this.heldTimer ??= setTimeout(() => this.settle(), SETTLE_MS);
+  }
+
+  private settle(): void {
+    clearTimeout(this.heldTimer ?? undefined);
+    this.heldTimer = null;
+    const { held } = this;
+    this.held = null;
+    for (const make of held ?? []) make();
+  }
+
+  private each(act: (listener: ShownListener) => void): void {
+    for (const listener of this.listeners) act(listener);
+  }
+}

@@ -1,0 +1,48 @@
+/** The parts of a session, as its handlers see them. Types only. */
+import type { Instance } from "../instance/paths.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import type { WshError } from "../protocol/errors.ts";
+import type { Size } from "../protocol/size.ts";
+import type { Session } from "../session/session.ts";
+import type { Place } from "../session/windows/state.ts";
+import type { PeerRequest } from "../wire/peer.ts";
+import type { PaneRequest } from "./create.ts";
+import type { PaneKeeper } from "./pane-keeper.ts";
+import type { Arrangement } from "./panes/arrangement.ts";
+import type { Content } from "./panes/content.ts";
+import type { LocalPane } from "./panes/local-pane.ts";
+
+export interface SessionParts {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  /** The process's own id in the registry. */
+  readonly host: number;
+  /** The session's number. */
+  readonly number: number;
+  /** Panes that run here, by their ids; those that have left the layout as long as they can be read. */
+  readonly locals: ReadonlyMap<string, LocalPane>;
+  /** What is kept of its panes. */
+  readonly keeper: PaneKeeper;
+  /** The session that has what a request is about. @returns its id as it is when called */
+  owner(request: Pick<PeerRequest, "op" | "target">): () => string;
+  /** @throws WshError pane_not_found */
+  place(target: string | undefined): Place;
+  /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
+  localFor(target: string | undefined): LocalPane;
+  /** Starts a program in a new pane, which is in no window yet. @throws WshError of sessions.create */
+  start(program: NewPane, size: Size): Promise<LocalPane>;
+  /** Where the pane that a request is about is served, as the error that says so. */
+  elsewhere(pane: string, target: string | undefined): WshError;
+}
+
+/** What a new pane runs. */
+export interface NewPane {
+  readonly create: Pick<PaneRequest["create"], "command" | "cwd" | "shell" | "env" | "stdin">;
+  /** Directory of who asks for it, where it names none. */
+  readonly cwd: string;
+  readonly window: number;
+  readonly byPerson: boolean;
+}

@@ -1,0 +1,408 @@
+/**
+ * A session with all that runs in it, as its socket serves it: requests go to handlers of the session, its windows or a
+ * pane; terminals are shown a window; what happens to windows and panes is reported.
+ */
+import * as v from "valibot";
+import type { Shown } from "../endpoint/attach/shown.ts";
+import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served.ts";
+import type { Instance } from "../instance/paths.ts";
+import { claimPane, linkWindow, releasePane } from "../instance/registry/panes.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import type { Binding } from "../keys/bindings.ts";
+import { addressesPane } from "../operations/routing.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
+import { formatTarget, parseTarget, sessionId, type Target, windowId } from "../protocol/names.ts";
+import type { WindowInfo } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
+import { meantWindow } from "../protocol/window-target.ts";
+import type { Entered } from "../session/entered.ts";
+import type { Session } from "../session/session.ts";
+import { type AskedFirst, askedFirst } from "../session/windows/asked-first.ts";
+import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
+import { SaveToSchema, unnamedDir } from "../store/checkpoint/named.ts";
+import type { Peer, PeerRequest } from "../wire/peer.ts";
+import { type MadePane, type PaneHome, planPane } from "./create.ts";
+import { FloodPace } from "./fairness/pacing.ts";
+import { FloodPriority } from "./fairness/priority.ts";
+import type { PaneKeeper } from "./pane-keeper.ts";
+import type { Arrangement } from "./panes/arrangement.ts";
+import type { Content } from "./panes/content.ts";
+import type { LocalPane } from "./panes/local-pane.ts";
+import { ViewLink } from "./panes/view-link.ts";
+import { ownFocus } from "./panes/window-input.ts";
+import { WindowView } from "./panes/window-view.ts";
+import type { NewPane, SessionParts } from "./parts.ts";
+import { startedBy } from "./started-by.ts";
+
+/** How many views may lie between a target and the pane that it means. */
+const MOST_VIEWS = 8;
+/** Streams of what the session shows, not of one pane. */
+const ofSession: ReadonlySet<string> = new Set(["host.attach", "host.window"]);
+const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
+
+export interface SessionHostPort {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  readonly host: number;
+  readonly number: number;
+  /** Where it is served. */
+  readonly socket: string;
+  readonly locals: Map<string, LocalPane>;
+  /** What all viewers without a focus of their own are shown. */
+  readonly view: WindowView;
+  /** The environment of the session's programs, and their soft limit of open descriptors. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly nofile: number | null;
+  /** Makes a pane of the session: what is kept of it begins. */
+  adopt(planned: Awaited<ReturnType<typeof planPane>>, made: MadePane): Promise<LocalPane>;
+  keeper(): PaneKeeper;
+}
+
+export class SessionHost implements SessionParts, Served {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  readonly host: number;
+  readonly number: number;
+  readonly locals: Map<string, LocalPane>;
+  private readonly shared: WindowView;
+  /** Windows and panes as they were last reported. */
+  private windows: readonly WindowInfo[] = [];
+  private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
+  private readonly priority: FloodPriority;
+
+  constructor(private readonly port: SessionHostPort) {
+    this.session = port.session;
+    this.arrangement = port.arrangement;
+    this.content = port.content;
+    this.instance = port.instance;
+    this.settings = port.settings;
+    this.host = port.host;
+    this.number = port.number;
+    this.locals = port.locals;
+    this.shared = port.view;
+    const { arrangement, session } = this;
+    this.priority = new FloodPriority(
+      () => session.viewers.count > 0,
+      () => void this.load(),
+      new FloodPace(() => this.hold()),
+    );
+    for (const change of ["settled", "placed"] as const) arrangement.events.on(change, () => this.compare());
+    arrangement.events.on("placed", () => this.resize());
+    arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
+    arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
+    arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
+      this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept });
+    });
+    arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
+    session.events.on("renamed", ({ new_name }) => {
+      for (const { own, home } of this.locals.values()) if (home === null) own.renamedTo(new_name);
+      for (const placed of arrangement.placed.values()) {
+        if (placed instanceof ViewLink && placed.isGuest) placed.named(new_name);
+      }
+    });
+    session.events.on("info", () => {
+      const { isPrivate } = session;
+      for (const { own } of this.locals.values()) {
+        if (own.isPrivate !== isPrivate) void own.update({ add_tags: [], remove_tags: [], private: isPrivate });
+      }
+    });
+    this.windows = this.content.windows();
+  }
+
+  /** Runs per chunk of any pane. */
+  printed(bytes: number): void {
+    this.priority.count(bytes);
+  }
+
+  dispose(): void {
+    this.shared.dispose();
+  }
+
+  get paneId(): string {
+    return this.content.id;
+  }
+
+  owner({ op, target }: Pick<PeerRequest, "op" | "target">): () => string {
+    const isOfSession = ofSession.has(op) && !(target !== undefined && addressesPane(target));
+    const pane = isOfSession ? null : this.meant(target);
+    return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
+  }
+
+  begin({ changed, agent, tell }: Watchers): void {
+    const { events } = this.arrangement;
+    events.on("listed", changed);
+    events.on("agent", (changed) => agent(changed.pane, changed.agent));
+    events.on("endTold", () => tell("session_end_told"));
+  }
+
+  refresh(): Promise<void> {
+    return this.content.refresh();
+  }
+
+  async askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null> {
+    await this.content.refresh();
+    return askedFirst(binding, { name: this.session.name, windows: this.content.windows() }, shown.pointed.active);
+  }
+
+  /** Of a view, the operation is its session's. */
+  async bound({ operation: op, input }: Binding, shown: Shown, { by, about, signal }: BoundHow): Promise<unknown> {
+    const target = about ?? shown.pointed.active;
+    const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
+    const { isForPane } = await import("../operations/routing.ts");
+    const placed = this.arrangement.placed.get(target);
+    if (placed instanceof ViewLink && isForPane(op, target))
+      return placed.request(op, input, { ...by, signal: request.signal });
+    const { operate } = await this.load();
+    return operate(this, request, shown instanceof WindowView ? shown : undefined);
+  }
+
+  startedBy(pid: number): Entered | null {
+    for (const { pane } of this.locals.values()) {
+      const entered = startedBy(pane, this.session.entered, pid);
+      if (entered !== null) return entered;
+    }
+    return null;
+  }
+
+  async between(request: PeerRequest): Promise<unknown> {
+    if (request.op === "host.resolve") return this.resolve(request);
+    if (request.op === "host.checkpoint") {
+      const { folder } = v.parse(SaveToSchema, request.input);
+      const directory = unnamedDir(this.instance, folder);
+      // Of a pane that another session has, that one keeps the rest.
+      const guest = request.target === undefined ? undefined : this.locals.get(request.target);
+      if (guest === undefined) await this.keeper.saveTo(directory);
+      else await this.keeper.savePane(guest.id, directory);
+      return {};
+    }
+    const { adopt, askGuest } = await import("./panes/moving.ts");
+    return request.op === "host.adopt" ? adopt(this, request) : askGuest(this, this.keeper, request);
+  }
+
+  restoreUndone(): void {
+    this.keeper.undone();
+  }
+
+  async endedFromOutside(signal: string): Promise<void> {
+    await this.keeper.lastOf(signal);
+  }
+
+  async operate(request: PeerRequest): Promise<unknown> {
+    const answered = this.priority.asked();
+    try {
+      return await (await this.load()).operate(this, request);
+    } finally {
+      answered();
+    }
+  }
+
+  async clients(): Promise<ClientStreams> {
+    const { clientStreams } = await import("./streams/client-streams.ts");
+    return clientStreams((target) => this.localFor(target));
+  }
+
+  /** @throws WshError pane_not_found, moved for a view of one */
+  shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session } {
+    const { input, target } = request;
+    const { session } = this;
+    if (target !== undefined && addressesPane(target)) {
+      const { shown, own } = this.localFor(target);
+      return { shown, session: own };
+    }
+    const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
+    if (isIndependent !== true) return { shown: this.shared, session };
+    const { rows, cols } = this.shared;
+    const view = new WindowView(this.arrangement, { rows, cols }, this.content, ownFocus(this.arrangement));
+    this.content.independent.add(view);
+    this.arrangement.watch(view, view.window.id);
+    peer.onClosed = () => {
+      this.content.independent.delete(view);
+      this.arrangement.watch(view, null);
+      view.dispose();
+    };
+    return { shown: view, session };
+  }
+
+  /** A window for a stream, which changes nobody's view and no size. @throws WshError pane_not_found */
+  window(target: string | undefined): StreamedWindow {
+    const { arrangement, shared, content } = this;
+    const { state } = arrangement;
+    if (target === undefined) {
+      return {
+        get id() {
+          return windowId(activeWindow(now()).id);
+        },
+        shown: shared,
+        dispose: () => {},
+      };
+    }
+    const found =
+      state.windows.find(({ id }) => windowId(id) === target) ??
+      meantWindow(
+        state.windows,
+        { kind: "session", name: this.session.name, window: target },
+        { automatic: (each) => content.nameOf(each), id: ({ id }) => windowId(id) },
+      )?.window;
+    if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
+    const view = new WindowView(arrangement, arrangement.sizeOf(found), content, null, found.id);
+    return {
+      get id() {
+        return now().windows.some(({ id }) => id === found.id) ? windowId(found.id) : null;
+      },
+      shown: view,
+      dispose: () => view.dispose(),
+    };
+
+    function now(): Windows {
+      return arrangement.state;
+    }
+  }
+
+  /**
+   * Finds what a request is about.
+   * @param target as the caller wrote it; absent: the session as a whole, which means its oldest pane
+   * @throws WshError pane_not_found
+   */
+  place(target: string | undefined): Place {
+    const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
+    const { arrangement, content } = this;
+    return findPlace(
+      arrangement.state,
+      parsed,
+      (pane) => arrangement.isLiving(pane),
+      (each) => content.nameOf(each),
+    );
+  }
+
+  localFor(target: string | undefined): LocalPane {
+    const parsed = target === undefined ? null : parseTarget(target);
+    // One that has left the layout can be read for a while.
+    const known = parsed?.kind === "pane" ? this.locals.get(formatTarget(parsed)) : undefined;
+    if (known !== undefined) return known;
+    const { pane } = this.place(target);
+    const local = this.arrangement.localOf(pane);
+    if (local === null) throw this.elsewhere(pane, target);
+    return local;
+  }
+
+  /** Null: none that is known here. */
+  private meant(target: string | undefined): string | null {
+    try {
+      const parsed = target === undefined ? null : parseTarget(target);
+      const named = parsed?.kind === "pane" ? formatTarget(parsed) : null;
+      return named !== null && this.locals.has(named) ? named : this.place(target).pane;
+    } catch {
+      return null;
+    }
+  }
+
+  elsewhere(pane: string, target: string | undefined): WshError {
+    const placed = this.arrangement.paneOf(pane);
+    if (!(placed instanceof ViewLink)) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
+    const said = target === undefined ? "the session" : `'${target}'`;
+    return new WshError("moved", `${said} is a view of '${placed.shows}', which another process has`, {
+      pane: placed.shows,
+      socket: placed.socket,
+    });
+  }
+
+  async start({ create, cwd, window, byPerson }: NewPane, size: Size): Promise<LocalPane> {
+    const { instance, settings, session, port, number, host } = this;
+    const env = { ...port.env, ...session.viewers.environment };
+    const request = {
+      create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
+      ...{ env, cwd, nofile: port.nofile },
+    };
+    const home: PaneHome = { instance, settings };
+    const planned = await planPane(request, home);
+    const own = [...this.locals.values()].filter(({ pane }) => pane.exit === null).length;
+    const limits = { maxPanes: settings.max_panes, maxAll: settings.max_all_panes };
+    const id = await claimPane(instance, { host, session: number, own, ...limits }).catch((thrown) => {
+      planned.discard();
+      throw thrown;
+    });
+    try {
+      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson });
+    } catch (thrown) {
+      planned.discard();
+      await releasePane(instance, host, number, id).catch(() => {});
+      throw thrown;
+    }
+  }
+
+  /**
+   * The pane that a request is about, and the socket of its process; of a view whose session has several panes, the one
+   * that is meant there.
+   * @throws WshError pane_not_found, invalid_layout for views that show each other
+   */
+  private async resolve({ target, input }: PeerRequest): Promise<object> {
+    const pane = this.meant(target) ?? this.place(target).pane;
+    const { through } = v.parse(ResolveSchema, input);
+    if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a view of a view, without end`);
+    const placed = this.arrangement.placed.get(pane);
+    if (!(placed instanceof ViewLink)) return { pane, socket: this.socket };
+    return v.parse(v.looseObject({}), await placed.resolve(through + 1));
+  }
+
+  get keeper(): PaneKeeper {
+    return this.port.keeper();
+  }
+
+  private get socket(): string {
+    return this.port.socket;
+  }
+
+  private load(): Promise<typeof import("./operations/dispatch.ts")> {
+    this.operations ??= import("./operations/dispatch.ts");
+    return this.operations;
+  }
+
+  /** Stops reading all programs until it is disposed. */
+  private hold(): Disposable & { pass(bytes: number): void } {
+    const holds = [...this.locals.values()].map(({ pane }) => pane.hold());
+    return {
+      pass: (bytes) => {
+        for (const hold of holds) hold.pass(bytes);
+      },
+      [Symbol.dispose]: () => {
+        for (const hold of holds) hold[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Who looks at the session's active window may be others now: it has the size of those. */
+  private resize(): void {
+    const { session, content } = this;
+    const size = content.independent.size === 0 ? null : session.viewers.size();
+    if (size === null || (size.rows === session.size.rows && size.cols === session.size.cols)) return;
+    session.resize().catch(() => {});
+  }
+
+  private changed(before: Windows, after: Windows): void {
+    const { host: id, number: session, instance } = this;
+    const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
+    for (const window of now?.difference(old ?? new Set()) ?? [])
+      void linkWindow(instance, { id, session, window }, true).catch(() => {});
+    for (const window of old?.difference(now ?? new Set()) ?? [])
+      void linkWindow(instance, { id, session, window }, false).catch(() => {});
+  }
+
+  /** Reports what has happened to windows and panes since the last time: by a call, by itself, or to a program's name. */
+  private compare(): void {
+    if (!this.arrangement.isSplit) return;
+    const before = this.windows;
+    this.windows = this.content.windows();
+    for (const event of layoutChanges(before, this.windows)) this.tell(event);
+  }
+
+  private tell(event: LayoutEvent): void {
+    this.session.events.emit("layout", event);
+  }
+}

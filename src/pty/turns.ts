@@ -1,0 +1,266 @@
+/**
+ * The order in which a process reads its terminals: one loop for all of them, whatever their number.
+ *
+ * What must stay true:
+ * - The person's keys come first: they are looked for before every read (`beforeEachRead`).
+ * - The pane that a person types into is read before all others. While an echo may be awaited, the others get drops.
+ * - One read is about SLICE_MS of work, and all reads of a turn TURN_MS: then sockets, timers and answers have theirs. The
+ *   budget is the process's, so ten floods delay nothing more than one does.
+ * - Nobody starves: of those that may be read, the one that has waited longest is next.
+ * - Nothing is lost: bytes are read when they can be given on, and the end of a terminal is looked for until it is there.
+ *
+ * The kernel signals that output waits (O_ASYNC, SIGURG, which does nothing by default); a signal is an edge, and one that
+ * floods would send thousands. So a terminal that has more than a read takes is not signalled but looked at in each turn,
+ * until it has nothing: then it is signalled again, and looked at once more, since what came between counts. A hangup is
+ * not signalled: terminals whose program has ended are looked at every ENDING_MS. Linux only; elsewhere a stream reads
+ * (stream-reader.ts).
+ */
+import { platform } from "../platform/platform.ts";
+import { system } from "../platform/system.ts";
+import { libc } from "../platform/tty-calls.ts";
+
+const SIGNAL = "SIGURG";
+const { F_GETFL, F_SETFL, F_SETOWN, F_SETSIG, O_ASYNC, SIGURG, POLLIN } = system.constants;
+/** Work of one read while a person types, and otherwise, in ms: an echo waits no longer for a read that has begun. */
+const SLICE_MS = 1;
+const CALM_SLICE_MS = 4;
+/** Work of one turn of the event loop, in ms. */
+const TURN_MS = 4;
+/** Least and most bytes of one read. The kernel gives at most 4 KB at a time where the program writes no faster. */
+const LEAST_BYTES = 4 * 1024;
+const MOST_BYTES = 128 * 1024;
+/** Bytes that are parsed in a ms before that was measured: what a screen full of colours takes. */
+const FIRST_RATE = 16 * 1024;
+/** How much of the rate is the newest read's. */
+const NEWEST = 0.3;
+/** How long after a key the other panes leave the processor to its echo, in ms: longer than a pause within a word. */
+const TYPED_MS = 250;
+/** What another pane gets meanwhile: so many bytes every so many ms, 0.4 MB a second, more than anyone reads. */
+const DROP_BYTES = 8 * 1024;
+const DROP_MS = 20;
+/** Interval between two looks at a terminal whose program has ended, in ms. */
+const ENDING_MS = 2;
+
+/** Who gets what is read. */
+export interface TurnsPort {
+  /** The receiver owns the array. */
+  data(bytes: Uint8Array): void;
+  /** Every byte was delivered and no process has the other side open. */
+  hungUp(): void;
+}
+
+const readers = new Set<TurnReader>();
+const buffer = Buffer.alloc(MOST_BYTES);
+let lookForKeys = (): void => {};
+let typed: { readonly reader: TurnReader; readonly at: number } | null = null;
+let isRunning = false;
+let next: { readonly cancel: () => void; readonly at: number } | null = null;
+
+/** @param look reads what a person has typed by now, if there is anything. Runs before every read */
+export function beforeEachRead(look: () => void): void {
+  lookForKeys = look;
+}
+
+export class TurnReader {
+  /** It has more than was read, is looked at in each turn and not signalled. */
+  isBusy = true;
+  isPaused = false;
+  isHungUp = false;
+  /** Bytes that are parsed in a ms, as measured. */
+  rate = FIRST_RATE;
+  readAt = 0;
+  /** Its program has ended. */
+  isEnding = false;
+  private isSignalled = false;
+  private isClosed = false;
+
+  private constructor(
+    readonly fd: number,
+    readonly port: TurnsPort,
+  ) {}
+
+  /** Null where the kernel sends no signal. @param fd of the terminal's master; it stays its owner's */
+  static begin(fd: number, port: TurnsPort): TurnReader | null {
+    if (F_SETSIG === null || !platform().terminals.signalsInput) return null;
+    const { fcntl } = libc();
+    if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
+    const reader = new TurnReader(fd, port);
+    if (readers.size === 0) process.on(SIGNAL, run);
+    readers.add(reader);
+    soon(0);
+    return reader;
+  }
+
+  /** What is read elsewhere comes next: nothing is read ahead. */
+  get isWaiting(): boolean {
+    return !this.isClosed;
+  }
+
+  /** Whether it has something that was not read yet: its turn is still to come. */
+  get hasOutput(): boolean {
+    return !this.isClosed && polled([this]).has(this);
+  }
+
+  /** A person has typed into it. Runs per key. */
+  typed(): void {
+    typed = { reader: this, at: performance.now() };
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.isBusy = true;
+    soon(0);
+  }
+
+  /** Its program has ended: what it has left is read, and then its end told. */
+  ending(): void {
+    this.isEnding = true;
+    soon(0);
+  }
+
+  /** Idempotent. Call before the descriptor is closed. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    readers.delete(this);
+    this.signal(false);
+    if (typed?.reader === this) typed = null;
+    if (readers.size === 0) process.off(SIGNAL, run);
+  }
+
+  /** It has nothing now: more of it is signalled. */
+  rest(): void {
+    this.isBusy = false;
+    this.signal(true);
+  }
+
+  /** It has more than is read now. */
+  flow(): void {
+    this.isBusy = true;
+    this.signal(false);
+  }
+
+  private signal(on: boolean): void {
+    if (on === this.isSignalled) return;
+    this.isSignalled = on;
+    const { fcntl } = libc();
+    const flags = fcntl(this.fd, F_GETFL, 0);
+    if (flags >= 0) fcntl(this.fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
+  }
+}
+
+/** Runs `ms` from now, unless that is sooner already. */
+function soon(ms: number): void {
+  if (isRunning) return;
+  const at = performance.now() + ms;
+  if (next !== null && next.at <= at) return;
+  next?.cancel();
+  if (ms > 0) {
+    const timer = setTimeout(run, ms);
+    next = { at, cancel: () => clearTimeout(timer) };
+  } else {
+    const immediate = setImmediate(run);
+    next = { at, cancel: () => clearImmediate(immediate) };
+  }
+}
+
+/** One turn. Runs per signal, and while a terminal has more than was read. */
+function run(): void {
+  if (isRunning) return;
+  isRunning = true;
+  next?.cancel();
+  next = null;
+  const began = performance.now();
+  let waits: number | null = null;
+  try {
+    for (;;) {
+      lookForKeys();
+      const ready = look();
+      const now = performance.now();
+      const isTyping = typed !== null && now - typed.at < TYPED_MS;
+      const chosen = choose(ready, now, isTyping);
+      if (chosen === null) {
+        for (const reader of ready) waits = Math.min(waits ?? DROP_MS, reader.readAt + DROP_MS - now);
+        break;
+      }
+      if (now - began > TURN_MS) {
+        waits = 0;
+        break;
+      }
+      read(chosen, isTyping);
+    }
+  } finally {
+    isRunning = false;
+  }
+  for (const reader of readers)
+    if (reader.isEnding && !reader.isHungUp) waits = Math.min(waits ?? ENDING_MS, ENDING_MS);
+  if (waits !== null) soon(Math.max(0, waits));
+}
+
+/** Those that have something; the others are signalled. */
+function look(): TurnReader[] {
+  const asked = [...readers].filter(({ isPaused, isHungUp, isEnding }) => !isPaused && (!isHungUp || !isEnding));
+  if (asked.length === 0) return [];
+  let ready = polled(asked);
+  const idle = asked.filter((reader) => reader.isBusy && !ready.has(reader));
+  if (idle.length > 0) {
+    for (const reader of idle) reader.rest();
+    // What came before it was signalled again was not told.
+    ready = ready.union(polled(idle));
+  }
+  for (const reader of ready) reader.flow();
+  return [...ready];
+}
+
+function polled(asked: readonly TurnReader[]): Set<TurnReader> {
+  // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
+  const watched = new Int32Array(asked.length * 2);
+  for (const [index, { fd }] of asked.entries()) {
+    watched[2 * index] = fd;
+    watched[2 * index + 1] = POLLIN;
+  }
+  const ready = new Set<TurnReader>();
+  if (libc().poll(watched, asked.length, 0) <= 0) return ready;
+  for (const [index, reader] of asked.entries()) {
+    const events = (watched[2 * index + 1] ?? 0) >>> 16;
+    if ((events & POLLIN) !== 0) ready.add(reader);
+    else if (events !== 0 && reader.isEnding && !reader.isHungUp) {
+      reader.isHungUp = true;
+      reader.port.hungUp();
+    }
+  }
+  return ready;
+}
+
+/** The one that a person types into, else the one that has waited longest, if it may be read now. */
+function choose(ready: readonly TurnReader[], now: number, isTyping: boolean): TurnReader | null {
+  if (isTyping && typed !== null && ready.includes(typed.reader)) return typed.reader;
+  let chosen: TurnReader | null = null;
+  for (const reader of ready) {
+    if (isTyping && now - reader.readAt < DROP_MS) continue;
+    if (chosen === null || reader.readAt < chosen.readAt) chosen = reader;
+  }
+  return chosen;
+}
+
+function read(reader: TurnReader, isTyping: boolean): void {
+  const isBeside = isTyping && typed?.reader !== reader;
+  const most = isBeside ? DROP_BYTES : MOST_BYTES;
+  const size = Math.round(reader.rate * (isTyping ? SLICE_MS : CALM_SLICE_MS));
+  const began = performance.now();
+  reader.readAt = began;
+  const length = libc().read(reader.fd, buffer, Math.min(most, Math.max(LEAST_BYTES, size)));
+  if (length <= 0) {
+    // Nothing, or hung up: which of both is looked for when its program has ended.
+    reader.rest();
+    return;
+  }
+  reader.port.data(new Uint8Array(buffer.subarray(0, length)));
+  const ms = performance.now() - began;
+  if (ms > 0) reader.rate = reader.rate * (1 - NEWEST) + (length / ms) * NEWEST;
+}

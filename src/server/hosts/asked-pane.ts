@@ -1,0 +1,47 @@
+/** Whom a request about a pane goes to, and what streams of it know. */
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import type { Host } from "./session-host.ts";
+import type { StreamedPane } from "./streamed-host.ts";
+
+export const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
+
+/** Most processes that a request goes through: a session's, then that of a view. */
+const MOST_HOPS = 8;
+
+/**
+ * Asks a session process, and where the target means a view there, the process that has what it shows.
+ * @param at the process at a socket
+ * @throws what was answered
+ */
+export async function askThrough(
+  first: Host,
+  at: (socket: string) => Promise<Host>,
+  { op, input, context }: { readonly op: string; readonly input: unknown; readonly context: RequestContext },
+): Promise<unknown> {
+  let host = first;
+  let asked = context;
+  for (let hop = 1; ; hop++) {
+    try {
+      return await host.request(op, input, asked);
+    } catch (thrown) {
+      const { code, details } = WshError.from(thrown);
+      const moved = code === "moved" ? v.safeParse(ResolvedSchema, details) : null;
+      if (moved?.success !== true || hop === MOST_HOPS) throw thrown;
+      host = await at(moved.output.socket);
+      asked = { ...context, target: moved.output.pane };
+    }
+  }
+}
+
+/** @param isPart whether its session has others */
+export function paneIn(owner: Host, address: string, pane: string, isPart: boolean): StreamedPane {
+  return {
+    ...{ address, target: pane, isPart },
+    // The name is that of the moment.
+    get info() {
+      return { ...owner.info, pane_id: pane };
+    },
+  };
+}

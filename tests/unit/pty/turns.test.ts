@@ -1,0 +1,102 @@
+/** The order in which terminals are read: what a person types into comes first, nobody starves, and nothing is lost. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openPty } from "../../../src/pty/open.ts";
+import { beforeEachRead } from "../../../src/pty/turns.ts";
+import { Program } from "../../support/pty-program.ts";
+
+const linux = process.platform === "linux";
+const FLOOD = "while :; do printf '%01000d' 0; done";
+/** While a key may be echoed another pane gets 8 KB each 20 ms; a reading of the time may be late. */
+const SLOW_BYTES_PER_MS = (8 * 1024) / 20;
+const LATE = 3;
+
+describe.if(linux)("terminals that are read in turns", () => {
+  let looks = 0;
+  beforeAll(() =>
+    beforeEachRead(() => {
+      looks++;
+    }),
+  );
+  afterAll(() => beforeEachRead(() => {}));
+
+  test("keys are looked for before every read", async () => {
+    using program = await Program.start(await openPty("bun"), "seq 1 20000; sleep 1000");
+    looks = 0;
+    await program.shows("\n20000");
+    // A read is at most 128 KB, and there are more than 100 KB.
+    expect(looks).toBeGreaterThan(1);
+  });
+
+  test("beside a key the others get drops, and all of it again a quarter of a second later", async () => {
+    const open = await openPty("bun");
+    using flood = await Program.start(open, FLOOD);
+    using quiet = await Program.start(open, "stty -echo; exec cat");
+    await Bun.sleep(300);
+    const before = flood.received;
+    const began = performance.now();
+    while (performance.now() - began < 400) {
+      quiet.pty.typed();
+      await Bun.sleep(20);
+    }
+    const slow = (flood.received - before) / (performance.now() - began);
+    expect(slow).toBeLessThan(LATE * SLOW_BYTES_PER_MS);
+    expect(slow).toBeGreaterThan(0);
+    await Bun.sleep(300);
+    const after = flood.received;
+    const again = performance.now();
+    await Bun.sleep(300);
+    expect((flood.received - after) / (performance.now() - again)).toBeGreaterThan(2 * slow);
+  });
+
+  test("an echo beside eight floods is there within a tenth of a second, mostly", async () => {
+    const open = await openPty("bun");
+    const floods = await Promise.all(Array.from({ length: 8 }, () => Program.start(open, FLOOD)));
+    using quiet = await Program.start(open, "exec cat");
+    try {
+      await Bun.sleep(300);
+      const times: number[] = [];
+      for (let key = 0; key < 15; key++) {
+        const seen = quiet.received;
+        const began = performance.now();
+        quiet.pty.typed();
+        await quiet.type("x");
+        while (quiet.received === seen) await new Promise((resume) => setImmediate(resume));
+        times.push(performance.now() - began);
+        await Bun.sleep(30);
+      }
+      times.sort((a, b) => a - b);
+      expect(times[Math.floor(times.length / 2)]).toBeLessThan(100);
+      // Nobody starves.
+      const passed = floods.map(({ received }) => received);
+      await Bun.sleep(400);
+      for (const [at, { received }] of floods.entries()) expect(received).toBeGreaterThan(passed[at] ?? 0);
+    } finally {
+      for (const flood of floods) flood[Symbol.dispose]();
+    }
+  });
+
+  test("the end of an output is whole, also beside keys and floods", async () => {
+    const open = await openPty("bun");
+    using flood = await Program.start(open, FLOOD);
+    const programs = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => Program.start(open, `seq 1 5000; printf 'the end ${at}'`)),
+    );
+    const typing = setInterval(() => flood.pty.typed(), 20);
+    for (const program of programs) await program.exited;
+    clearInterval(typing);
+    const all = Array.from({ length: 5000 }, (_, at) => `${at + 1}\r\n`).join("");
+    for (const [at, { text }] of programs.entries()) expect(text).toBe(`${all}the end ${at}`);
+    for (const program of programs) program[Symbol.dispose]();
+  });
+
+  test("who is not taken from is held, and loses nothing", async () => {
+    using program = await Program.start(await openPty("bun"), "seq 1 200000; printf 'the end'", { hold: true });
+    await Bun.sleep(500);
+    const held = program.received;
+    await Bun.sleep(200);
+    expect(program.received).toBe(held);
+    program.acknowledge(true);
+    await program.exited;
+    expect(program.text.endsWith("200000\r\nthe end")).toBe(true);
+  });
+});
