@@ -69,6 +69,7 @@ static void constants(void) {
   NUMBER(ICANON);
   NUMBER(ECHO);
   NUMBER(TCSANOW);
+  NUMBER(TCIFLUSH);
   NUMBER(F_SETFD);
   NUMBER(F_GETFL);
   NUMBER(F_SETFL);

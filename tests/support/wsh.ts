@@ -185,7 +185,10 @@ export class Wsh implements AsyncDisposable {
 
   /** Kills the server. */
   async killServer(): Promise<void> {
-    process.kill(await until("a server", () => this.servers()[0]), "SIGKILL");
+    const pid = await until("a server", () => this.servers()[0]);
+    process.kill(pid, "SIGKILL");
+    // Until it has gone its lock says that a server runs, and none is started.
+    await until("the server to be gone", () => !this.servers().includes(pid));
   }
 
   /** The server processes. */
