@@ -41,14 +41,9 @@ const MOST_VIEWS = 8;
 const ofSession: ReadonlySet<string> = new Set(["host.attach", "host.window"]);
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
-export interface SessionHostPort {
-  readonly session: Session<Content>;
-  readonly arrangement: Arrangement;
-  readonly content: Content;
-  readonly instance: Instance;
-  readonly settings: Settings;
-  readonly host: number;
-  readonly number: number;
+type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "host" | "number";
+
+export interface SessionHostPort extends Pick<SessionParts, OwnParts> {
   /** Where it is served. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;
