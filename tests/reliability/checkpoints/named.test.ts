@@ -142,7 +142,7 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
     }
   });
   await until("the other pane to be written", () =>
-    fs.readdirSync(folderOf(wsh)).some((name) => /^p2\..*state/.test(name)),
+    fs.readdirSync(folderOf(wsh)).some((name) => /^p2\..*\.state$/.test(name)),
   );
   await kill(wsh);
   await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");

@@ -24,7 +24,7 @@ async function placesOf(http: Http): Promise<object[]> {
 }
 
 async function four(wsh: Wsh, http: Http): Promise<string[]> {
-  await wsh.session("dev", "--tag", "mine");
+  await wsh.session("dev");
   const made: string[] = ["@1"];
   for (const [beside, direction] of [
     [0, "right"],
@@ -36,10 +36,13 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
   }
   await http.post("/sessions/@1/pane/resize", { cols: 30 });
   for (const pane of made) await wsh.ok("exec", pane, "--", `seq 1 40; echo in ${pane}`);
+  // The last change of the layout: what is written with it has the sizes, too.
+  await wsh.ok("tag", "dev", "--add", "mine");
   for (const pane of made) await writtenToPrompt(wsh, `in ${pane}`, Number(pane.slice(1)));
   await until("the layout to be written", () => {
     try {
-      return readLayout(folderOf(wsh)).record.panes.length === 4;
+      const { panes, session } = readLayout(folderOf(wsh)).record;
+      return panes.length === 4 && session.tags.includes("mine");
     } catch {
       return false;
     }
