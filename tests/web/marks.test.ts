@@ -1,6 +1,6 @@
 /** Marks of commands beside their prompts: how they ended, and folding. */
 import { expect } from "bun:test";
-import type { Gateway } from "../support/server.ts";
+import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
@@ -21,7 +21,7 @@ browserTest("a command's mark says how it ended, and folds its output", async ()
   await gateway.unix("/sessions/marks/exec", { json: { command: "seq 100 105" } });
   await gateway.unix("/sessions/marks/exec", { json: { command: "false" } });
   await shows(/^105$/m);
-  await page.waitForSelector(".row[data-state=failed][data-mark='exit 1']");
+  await page.waitForSelector(".row[data-state=failed][data-mark^='exit 1']");
   await page.waitForSelector(".row[data-state=ok]");
   const at = await page.$eval(".row[data-state=ok]", (row) => {
     const { left, top, height } = row.getBoundingClientRect();
@@ -45,12 +45,12 @@ browserTest(
     const exec = (command: string) => gateway.unix("/sessions/cleared/exec", { json: { command } });
     await exec("seq 3");
     await exec("(exit 3)");
-    await page.waitForSelector(".row[data-mark='exit 3']");
+    await page.waitForSelector(".row[data-mark^='exit 3']");
     await exec("printf '\\033[H\\033[2J'");
     await exec("printf '%s\\n' a b c d e f g h");
     await shows(/^h$/m);
     await exec("(exit 4)");
-    await page.waitForSelector(".row[data-mark='exit 4']");
+    await page.waitForSelector(".row[data-mark^='exit 4']");
     const commands = ["seq 3", "(exit 3)", "printf '\\033", "a b c", "(exit 4)"];
     await page.hover(".pane");
     await until("each mark beside its own command", async () => {
@@ -61,6 +61,24 @@ browserTest(
     expect(faults).toEqual([]);
   },
 );
+
+browserTest("commands that ended before the page's calls had a connection have their marks, too", async () => {
+  await gateway.create({ name: "early", shell: undefined });
+  const { page, faults } = await browser.page();
+  await page.evaluateOnNewDocument(() => {
+    const listen = WebSocket.prototype.addEventListener;
+    WebSocket.prototype.addEventListener = function (this: WebSocket, type: string, heard: EventListener) {
+      const isHeld = type === "open" && this.url.includes("/ws/json");
+      const later = (event: Event) => setTimeout(() => heard.call(this, event), 500);
+      listen.call(this, type, isHeld ? later : heard);
+    } as typeof listen;
+  });
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=early`);
+  await page.waitForSelector(".tile .dot.live");
+  await gateway.unix("/sessions/early/exec", { json: { command: "(exit 5)" } });
+  await page.waitForSelector(".row[data-mark^='exit 5']");
+  expect(faults).toEqual([]);
+});
 
 browserTest(
   "from command to command, over history that is not there yet; an output is copied from its mark",
@@ -93,7 +111,7 @@ browserTest(
     await page.waitForSelector(".row[data-state]");
     await jump("ArrowUp", /seq 5001 5100/);
     await jump("ArrowUp", /\(exit 3\)/);
-    await page.waitForSelector(".row[data-state=failed][data-mark='exit 3']");
+    await page.waitForSelector(".row[data-state=failed][data-mark^='exit 3']");
     await jump("ArrowUp", /seq 1 3000/);
     await jump("ArrowUp", /echo first/);
     await jump("ArrowDown", /seq 1 3000/);

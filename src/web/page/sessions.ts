@@ -42,7 +42,7 @@ export type Told =
       readonly command: CommandRecord;
       readonly started: boolean;
     }
-  | { readonly kind: "agent"; readonly session: SessionInfo }
+  | { readonly kind: "followed" | "agent"; readonly session: SessionInfo }
   | { readonly kind: "question"; readonly session: SessionInfo; readonly question: PendingQuestion }
   | { readonly kind: "gone"; readonly session: SessionInfo; readonly reason: string };
 
@@ -161,6 +161,8 @@ export class SessionList {
     if (this.followed.has(id)) return;
     this.followed.add(id);
     await Promise.all([this.followCommands(session), this.askQuestions(session)]);
+    // What its tiles asked for before the connection was there has failed, and events before the list told nobody.
+    this.told({ kind: "followed", session });
   }
 
   private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {

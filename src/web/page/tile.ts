@@ -185,6 +185,11 @@ export class Tile {
     this.view.start(this.size.rows, this.size.cols, settings.peek().size);
   }
 
+  /** The control connection is there and knows the session: what was asked before may have failed. */
+  followed(): void {
+    void this.follow(this.terminal.panes);
+  }
+
   /** A command has begun or ended in the session: its marks are drawn anew. */
   marksChanged(): void {
     void this.mark(this.terminal.panes);

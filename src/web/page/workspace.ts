@@ -325,8 +325,11 @@ export class Workspace {
 
   private told(what: Told): void {
     this.notices.tell(what, this.isLookedAt(what.session));
-    if (what.kind === "command") {
-      for (const tile of this.tiles.peek()) if (tile.session === what.session.id) tile.marksChanged();
+    if (what.kind === "command" || what.kind === "followed") {
+      for (const tile of this.tilesOf(what.session)) {
+        if (what.kind === "command") tile.marksChanged();
+        else tile.followed();
+      }
     }
     if (what.kind === "gone") {
       const tile = this.tiles.peek().find(({ session }) => session === what.session.id);
@@ -334,10 +337,13 @@ export class Workspace {
     }
   }
 
-  private isLookedAt({ id, name }: SessionInfo): boolean {
+  private tilesOf({ id, name }: SessionInfo): Tile[] {
     // A tile has its session's name until the session has answered.
-    const isShown = this.tiles.peek().some(({ session }) => session === id || session === name);
-    return isShown && !document.hidden && document.hasFocus();
+    return this.tiles.peek().filter(({ session }) => session === id || session === name);
+  }
+
+  private isLookedAt(session: SessionInfo): boolean {
+    return this.tilesOf(session).length > 0 && !document.hidden && document.hasFocus();
   }
 
   /** Once it is known which sessions there are: those of the address that are gone go, and something is shown. */
