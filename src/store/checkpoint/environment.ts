@@ -5,7 +5,7 @@
 type Environment = Readonly<Record<string, string>>;
 
 /** Names of secrets, in any part of a name. */
-const secret = /TOKEN|KEY|SECRET|PASS(WORD|WD|PHRASE)?|CREDENTIAL|AUTH|COOKIE|PRIVATE|SESSION_ID/i;
+const secret = /TOKEN|KEY|SECRET|PASS|_PWD|CREDENTIAL|AUTH|BEARER|COOKIE|PRIVATE|SESSION_ID|JWT|DSN|(^|_)PAT(_|$)/i;
 /** An address with a user's password, such as postgres://me:secret@db. */
 const withPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 /** Names whose values mean something only in the login that set them. */

@@ -265,20 +265,25 @@ test("a writer that is gone is followed by one that goes on; two at once are not
 test("no secret of an environment is kept, and what belongs to a login comes from who restores", () => {
   const env = {
     PATH: "/bin",
+    PWD: "/",
     EDITOR: "vim",
     GITHUB_TOKEN: "t",
     AWS_SECRET_ACCESS_KEY: "s",
     api_key: "k",
     PGPASSWORD: "p",
+    MYSQL_PWD: "p",
+    GITHUB_PAT: "t",
+    SENTRY_DSN: "https://key@host/1",
     SSH_AUTH_SOCK: "/old",
     DBUS_SESSION_BUS_ADDRESS: "/old",
     DATABASE_URL: "postgres://me:secret@db/x",
     LONG: "x".repeat(9_000),
   };
   const kept = keptEnvironment(env);
-  expect(kept).toEqual({ PATH: "/bin", EDITOR: "vim" });
+  expect(kept).toEqual({ PATH: "/bin", PWD: "/", EDITOR: "vim" });
   expect(restoredEnvironment(kept, { PATH: "/other", SSH_AUTH_SOCK: "/new", GITHUB_TOKEN: "mine" })).toEqual({
     PATH: "/bin",
+    PWD: "/",
     EDITOR: "vim",
     SSH_AUTH_SOCK: "/new",
     GITHUB_TOKEN: "mine",
