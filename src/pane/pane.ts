@@ -98,7 +98,9 @@ export class Pane {
       },
     );
     this.terminal = this.program.terminal;
-    this.text = new PaneText(this.terminal);
+    const { restored } = options;
+    const before = { first: firstNumbers(options.id).cursor, places: restored?.places ?? [] };
+    this.text = new PaneText(this.terminal, restored?.numbers === undefined ? null : before);
     this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
     this.commands = this.joinCommands(first.command);
     const { program, commands, silence, clock } = this;

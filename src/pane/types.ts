@@ -15,6 +15,7 @@ import type { ChildKey } from "./commands/child-shells.ts";
 import type { CommandLimits } from "./commands/commands.ts";
 import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
+import type { CursorPlace } from "./text/text.ts";
 
 /** What the program is: a shell, or the one command that runs instead of it. */
 export interface PaneShell {
@@ -74,6 +75,8 @@ export interface RestoredPane {
   readonly commands: readonly CommandRecord[];
   /** What it had handed out by then; null where the checkpoint does not say. */
   readonly numbers?: NumbersBefore | undefined;
+  /** Where some of the cursors from then point. */
+  readonly places?: readonly CursorPlace[] | undefined;
   /** No program is started: what was there can be read. */
   readonly isLost: boolean;
 }

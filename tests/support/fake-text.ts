@@ -4,6 +4,7 @@ import type { TerminalText, TextPosition } from "../../src/pane/text/text.ts";
 /** Lines of text with a cursor at their end; history forgets on request. */
 export class FakeText implements TerminalText {
   offset = 0;
+  readonly first = 0;
   readonly start = 0;
   alternate = false;
   readonly scrolledAway = 0;

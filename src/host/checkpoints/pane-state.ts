@@ -86,12 +86,13 @@ export function paneState(
     screen_line: screenTop,
     ...(withScreen ? { cursor: terminal.cursor } : {}),
     ...(!isMember && hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
-  } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers">;
+  } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers" | "places">;
   const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =
     kept === "recent" || kept === "history"
       ? { first, end: screenTop, lines: (from, end) => storedLines(stored, from, end - 1) }
       : null;
+  const places = pane.text.keptPlaces();
   const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
   const texts = [
     JSON.stringify(about),
@@ -105,7 +106,7 @@ export function paneState(
     digest: String(Bun.hash(texts.join("\0"))),
     history,
     blocks: (at) => [
-      { kind: "about", text: JSON.stringify({ ...about, numbers, saved_at: Date.now(), history: at }) },
+      { kind: "about", text: JSON.stringify({ ...about, numbers, places, saved_at: Date.now(), history: at }) },
       ...(withScreen ? [{ kind: "screen", text: screen } as const] : []),
       ...(alternate === null ? [] : [{ kind: "alternate", text: linesBlock(alternate) } as const]),
       { kind: "commands", text: commands },

@@ -51,12 +51,18 @@ export function replay(request: ReplayRequest): Replay {
   // Lines behind a gap have the numbers that they had.
   const first = kept.first + kept.lines.length - above.length;
   const lines = above.splice(0, Math.max(0, above.length - tail));
-  const text = request.run ? continued(stored, above, request) : asItWas(stored);
+  const old = request.run ? oldLines(stored, above) : [];
+  // What is printed now begins below the old lines, and no cursor from then points past it.
+  const end = first + lines.length + old.length;
+  const text = request.run ? continued(old, stored.record, request) : asItWas(stored);
   const restored = {
     history: { lines: encoder.encode([...lines.map(closed), ""].join(LINE_END)), first },
     text: encoder.encode(text),
     commands: commandsOf(stored),
     numbers: request.numbers ?? stored.record.numbers,
+    places: stored.record.places?.map((place) =>
+      request.run && place[1] >= end ? ([place[0], end, 0] as const) : place,
+    ),
     isLost: !request.run,
   };
   return { record: stored.record, restored, foreground: stored.record.foreground, history: kept.file };
@@ -85,11 +91,15 @@ function withGaps(lines: readonly (string | null)[]): string[] {
 
 const DAMAGED = [`${DIM}[the screen of the checkpoint cannot be read]${RESET}`];
 
-/** Everything above a rule; what is printed next stands below it. */
-function continued(stored: StoredPane, above: readonly string[], { cols, why, notes }: ReplayRequest): string {
+function oldLines(stored: StoredPane, above: readonly string[]): readonly string[] {
   const old = [...above, ...(stored.screen ?? DAMAGED), ...(stored.alternate ?? [])];
   while (old.length > 0 && old.at(-1) === "") old.pop();
-  const rule = ruleText(`restored: above as of ${moment(stored.record.saved_at)}, ${why}`, cols);
+  return old;
+}
+
+/** The old lines above a rule; what is printed next stands below it. */
+function continued(old: readonly string[], { saved_at }: PaneRecord, { cols, why, notes }: ReplayRequest): string {
+  const rule = ruleText(`restored: above as of ${moment(saved_at)}, ${why}`, cols);
   const said = notes.map((note) => `${DIM}${note}${RESET}`);
   return [...old.map(closed), `${DIM}${rule}${RESET}`, ...said, ""].join(LINE_END);
 }

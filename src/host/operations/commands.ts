@@ -6,6 +6,7 @@ import { stillRunning } from "../../pane/commands/step-results.ts";
 import { drained } from "../../pane/output/drained.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { cutOutput, cutToEnd } from "../../pane/text/cut-output.ts";
+import { unsavedSince } from "../../pane/text/own-cursor.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
 import {
@@ -91,15 +92,19 @@ async function waitForProgram(
   input: ParsedInput<"wait">,
   context: HandlerContext,
 ): Promise<OperationOutput<"wait">> {
-  const { since } = input;
+  const { since: given } = input;
+  const since =
+    typeof given === "object" ? (given[context.session] ?? given[pane.id] ?? given[context.sessionId]) : given;
+  const unsaved = unsavedSince(pane.text, since);
   const outcome = await pane.commands.wait({
     anyOf: program.map(condition),
     commandId: input.command_id,
-    since: typeof since === "object" ? (since[context.session] ?? since[pane.id] ?? since[context.sessionId]) : since,
+    since,
     maxWaitMs: input.max_wait_ms,
     signal: context.signal,
   });
-  const { command, warnings } = outcome;
+  const { command } = outcome;
+  const warnings = [...(outcome.warnings ?? []), ...unsaved];
   // A cursor that is the end of the output is given with the screen that belongs to it.
   if (outcome.outputCursor === pane.outputCursor) await pane.terminal.atRest(() => pane.giveCursor());
   return {
@@ -108,7 +113,7 @@ async function waitForProgram(
     state: outcome.state?.state ?? pane.state(),
     output_cursor: outcome.outputCursor,
     ...(command === undefined ? {} : { command }),
-    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
 }
 
@@ -138,6 +143,7 @@ async function run(
       ? { outcome: await runOnce(pane, input, signal, deadline), unmet: null }
       : await runDialog(pane, input, signal, () => requireInTime(deadline));
   const { command, output, prompt } = outcome;
+  const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since)];
   const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
     state: outcome.state.state,
@@ -149,7 +155,7 @@ async function run(
     ...(prompt === null ? {} : { prompt }),
     ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
     ...(included.has("screen") ? { screen: terminal.screen(input.format) } : {}),
-    ...(outcome.warnings.length === 0 ? {} : { warnings: [...outcome.warnings] }),
+    ...(warnings.length === 0 ? {} : { warnings }),
   }));
   if (unmet !== null) {
     const { step, why } = unmet;

@@ -9,7 +9,7 @@ import { type OutputReading, readOutput } from "../../pane/output/read-output.ts
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { KeptLines } from "../../pane/text/kept-lines.ts";
-import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
+import { requireOwnCursor, unsavedSince } from "../../pane/text/own-cursor.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -37,7 +37,7 @@ export async function output(
   const { since } = input;
   if (since === undefined) {
     const count = input.lines ?? (input.grep === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY);
-    const rows = await pane.terminal.atRest(() => newest(pane, input.format, count));
+    const rows = await pane.terminal.atRest(() => newest(pane, input.format, count, query.test !== null));
     return shown(pane, rows, input, query, signal);
   }
   requireOwnCursor(pane.text, since);
@@ -46,8 +46,10 @@ export async function output(
   }
   const rows = await pane.terminal.atRest(() => {
     const range = pane.textSince(since, input.format);
-    const searched = `what is kept of what came since the cursor: ${range.dropped} lines are not`;
-    return { ...range, ...placeOf(pane), unread: range.dropped === 0 ? null : { searched, reason: SCROLLED_OUT } };
+    const dropped = range.dropped === 0 ? "" : `: ${range.dropped} lines are not`;
+    const searched = `what is kept of what came since the cursor${dropped}`;
+    const [reason = range.dropped === 0 ? null : SCROLLED_OUT] = unsavedSince(pane.text, since);
+    return { ...range, ...placeOf(pane), unread: reason === null ? null : { searched, reason } };
   });
   return shown(pane, rows, input, query, signal);
 }
@@ -69,15 +71,18 @@ function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
   return { output_cursor: pane.giveCursor(), alternate: pane.terminal.alternate };
 }
 
-/** The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. */
-function newest(pane: Pane, format: Format, count: number): Rows {
+/**
+ * The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. A search is about
+ * all that there are; the newest, without one, are all that was asked for.
+ */
+function newest(pane: Pane, format: Format, count: number, isSearch: boolean): Rows {
   const { terminal } = pane;
   if (terminal.alternate) {
     const { lines } = terminal.screen(format);
     const end = lines.findLastIndex((line) => line.length > 0) + 1;
     const rows = lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line }));
     const searched = `${rows.length} rows of the alternate screen`;
-    const unread = count < end ? { searched: `the last ${searched}`, reason: `lines=${count}` } : null;
+    const unread = isSearch && count < end ? { searched: `the last ${searched}`, reason: `lines=${count}` } : null;
     return { lines: rows, dropped: 0, unread, ...placeOf(pane) };
   }
   const { firstLine, lastLine } = terminal;
@@ -85,8 +90,9 @@ function newest(pane: Pane, format: Format, count: number): Rows {
   const from = Math.max(firstLine, asked);
   const { lines } = terminal.text({ line: from, col: 0 }, undefined, format);
   const searched = `${from + 1}–${lastLine + 1} of ${lastLine + 1}`;
+  const isRead = from === 0 || (!isSearch && from === asked);
   const reason = from > asked ? SCROLLED_OUT : `lines=${count}`;
-  return { lines, dropped: from - asked, unread: from === 0 ? null : { searched, reason }, ...placeOf(pane) };
+  return { lines, dropped: from - asked, unread: isRead ? null : { searched, reason }, ...placeOf(pane) };
 }
 
 /** @throws WshError command_not_found, invalid_cursor, invalid_request, regex_too_slow */
@@ -151,9 +157,7 @@ async function shown(
   signal: AbortSignal | undefined,
 ): Promise<Output> {
   const { unread, output_cursor } = rows;
-  // A search is about everything; the newest lines, without one, are all that was asked for.
-  const isPartial = unread !== null && (rows.dropped > 0 || query.test !== null);
-  const first = isPartial ? ({ incomplete: true, searched: unread.searched, reason: unread.reason } as const) : {};
+  const first = unread === null ? {} : ({ incomplete: true, ...unread } as const);
   const base = {
     output_cursor,
     first_line_id: rows.lines[0]?.id ?? null,

@@ -39,7 +39,7 @@ export async function withCopy<T>(
 }
 
 /** A pane under a new id has handed out nothing. */
-const fresh = { numbers: undefined };
+const fresh = { numbers: undefined, places: undefined };
 
 async function copyPane(
   stored: StoredPane,

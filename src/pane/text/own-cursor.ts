@@ -2,8 +2,18 @@
 import { WshError } from "../../protocol/errors.ts";
 import type { TerminalText } from "./text.ts";
 
+type Cursors = Pick<TerminalText, "first" | "start" | "offset">;
+
 /** 0 is the start of any pane. @throws WshError invalid_cursor */
-export function requireOwnCursor({ start, offset }: Pick<TerminalText, "start" | "offset">, cursor: number): void {
-  if (cursor === 0 || (cursor >= start && cursor <= offset)) return;
-  throw new WshError("invalid_cursor", `output cursor ${cursor} is none of this pane's (${start} to ${offset})`);
+export function requireOwnCursor({ first, offset }: Cursors, cursor: number): void {
+  if (cursor === 0 || (cursor >= first && cursor <= offset)) return;
+  throw new WshError("invalid_cursor", `output cursor ${cursor} is none of this pane's (${first} to ${offset})`);
+}
+
+/** What may be missing of the output since a cursor: of one that an earlier process has given. */
+export function unsavedSince({ start }: Cursors, cursor: number | undefined): readonly string[] {
+  if (cursor === undefined || cursor === 0 || cursor >= start) return [];
+  return [
+    "the session was lost after that cursor: what was printed between its last checkpoint and its end is not kept",
+  ];
 }

@@ -7,10 +7,12 @@ import type { Format } from "../../protocol/screen.ts";
 import type { TextRange } from "../../terminal/history/transcript.ts";
 import type { Position, TerminalModel } from "../../terminal/model.ts";
 import { GivenCursors, isNew, newPart } from "./screen-before.ts";
-import type { ScreenBefore, TerminalText, TextPosition } from "./text.ts";
+import type { CursorPlace, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;
+/** Places that a checkpoint keeps: of some forty commands; 4 KB before it is compressed. */
+const MAX_KEPT = 128;
 
 export class PaneText implements TerminalText {
   private readonly offsets = new Float64Array(REMEMBERED);
@@ -23,10 +25,17 @@ export class PaneText implements TerminalText {
 
   private readonly given = new GivenCursors(this);
 
+  readonly first: number;
   readonly start: number;
 
-  constructor(private readonly terminal: TerminalModel) {
+  /** @param before of a pane that was lost: its lowest cursor, and places of some of those from then, in order */
+  constructor(
+    private readonly terminal: TerminalModel,
+    before: { readonly first: number; readonly places: readonly CursorPlace[] } | null = null,
+  ) {
     this.start = terminal.offset;
+    this.first = before?.first ?? this.start;
+    for (const [offset, line, col] of before?.places ?? []) this.note(offset, { line, col });
   }
 
   get offset(): number {
@@ -130,6 +139,19 @@ export class PaneText implements TerminalText {
     return this.given.give();
   }
 
+  /** What a checkpoint keeps of the remembered places: the newest, where output first came to a line, and its end. */
+  keptPlaces(): CursorPlace[] {
+    const { line, col } = this.terminal.position();
+    const places: CursorPlace[] = [[this.offset, line, col]];
+    for (let noted = this.noted - 1; noted >= this.oldest && places.length < MAX_KEPT; noted--) {
+      const at = noted % REMEMBERED;
+      const place: CursorPlace = [this.offsets[at] ?? 0, this.lineIds[at] ?? 0, this.cols[at] ?? 0];
+      const isSameLine = places.length > 1 && places.at(-1)?.[1] === place[1];
+      places.splice(isSameLine ? -1 : places.length, 1, place);
+    }
+    return places.reverse();
+  }
+
   /** Lines from `top` on were erased and are printed again. */
   erased(top: number): void {
     this.given.erased(top);
@@ -160,10 +182,14 @@ export class PaneText implements TerminalText {
     return { lines, dropped: all.dropped };
   }
 
+  private get oldest(): number {
+    return Math.max(0, this.noted - REMEMBERED);
+  }
+
   /** As positionAt, in cells. */
   placeAt(offset: number): Position | null {
     if (offset >= this.offset) return this.terminal.position();
-    const oldest = Math.max(0, this.noted - REMEMBERED);
+    const { oldest } = this;
     let low = oldest;
     let high = this.noted;
     // The first chunk end past the offset.

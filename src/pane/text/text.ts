@@ -6,6 +6,9 @@
  * both are unchanged by a reflow. `offset` counts parsed output bytes and is the one clock.
  */
 
+/** An output cursor with its place: a logical line, and a cell of it. */
+export type CursorPlace = readonly [offset: number, line: number, col: number];
+
 /** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
 export interface TextPosition {
   readonly line: number;
@@ -39,7 +42,9 @@ export interface ScreenBefore {
 export interface TerminalText {
   /** Output bytes parsed since the pane began, counted from `start`. */
   readonly offset: number;
-  /** The offset before any output: what lies below it is no cursor of this pane, but for 0, which means the same. */
+  /** The pane's lowest cursor: what lies below it is none of its own, but for 0, which means the same. */
+  readonly first: number;
+  /** The offset before any output of this process: cursors below it were given before the pane was lost. */
   readonly start: number;
   /** Whether the alternate screen is shown. */
   readonly alternate: boolean;

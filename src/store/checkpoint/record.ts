@@ -78,6 +78,8 @@ export const PaneRecordSchema = v.object({
   cursor: v.optional(v.object({ row: line, col: line, visible: v.boolean() })),
   /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
   numbers: v.optional(PaneNumbersSchema),
+  /** Where some of its output cursors point: offset, line, cell. Absent in records of earlier versions. */
+  places: v.optional(v.array(v.tuple([line, line, line]))),
   /** Overlays and panels that asked to be kept, of a pane that is all of its session (session/drawing/kept.ts). */
   elements: v.optional(v.unknown()),
 });

@@ -83,20 +83,34 @@ test("it runs again also while others read it, which has it shown all the time",
   }
 });
 
-test("a cursor from before is no place in what runs again", async () => {
+test("a cursor from before goes on: what is kept since it, once, and what may be missing is said", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--", "seq 1 60");
-  const { output_cursor: since } = JSON.parse(await wsh.ok("status", "dev", "--json"));
+  const cursor = async (): Promise<number> => JSON.parse(await wsh.ok("status", "dev", "--json")).output_cursor;
   await writtenToPrompt(wsh, "60");
+  const since = await cursor();
+  await wsh.ok("exec", "dev", "--", "echo second");
+  await writtenToPrompt(wsh, "second");
+  const end = await cursor();
   await kill(wsh);
+  const read = async (from: number) => {
+    const { code, stdout, stderr } = await wsh.run("output", "dev", "--since", String(from));
+    expect(code).toBe(0);
+    expect(stderr).toContain("between its last checkpoint and its end is not kept");
+    return stdout.replace(/^── restored.*$/m, "──");
+  };
+  // As long as it is lost, and in what runs again.
+  expect(await read(since)).toBe("$ echo second\nsecond\n$\n");
   await wsh.ok("restore", "dev");
-  await wsh.ok("exec", "dev", "--", "seq 1 500");
-  expect((await wsh.run("output", "dev", "--since", String(since))).stderr).toContain("is none of this pane's");
-  // The prompt is output too, and comes after the command's end.
-  await wsh.shows("dev", /^500\n\$ ?$/m);
-  const { output_cursor: now } = JSON.parse(await wsh.ok("status", "dev", "--json"));
-  expect(await wsh.ok("output", "dev", "--since", String(now))).toBe("");
+  await wsh.ok("exec", "dev", "--", "echo third");
+  await wsh.shows("dev", /^third\n\$ ?$/m);
+  const shown = ["$ echo second", "second", "$", "──", "$ echo third", "third", "$"];
+  expect(await read(since)).toBe(`${shown.join("\n")}\n`);
+  expect((await read(end)).trim()).toBe(shown.slice(3).join("\n"));
+  expect((await wsh.run("wait", "dev", "--text", "second", "--since", String(since))).code).toBe(0);
+  expect(await wsh.ok("output", "dev", "--since", String(await cursor()))).toBe("");
+  expect((await wsh.run("output", "dev", "--since", "7")).stderr).toContain("is none of this pane's");
 });
 
 test("lost twice, it still has the lines from before the first time", async () => {
