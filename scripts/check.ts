@@ -44,6 +44,14 @@ function report({ file, ms, output, result }: FileRun): void {
   say(`${file}: ${result.passed} passed, ${result.failed} failed`, performance.now() - ms, result.failed === 0);
 }
 
+/** A failure's file, test, first error and the lines that say what was expected. */
+function inShort(error: string): string {
+  const [file = "", ...lines] = error.split("\n");
+  const test = lines.findLast((line) => line.startsWith("(fail) ")) ?? "";
+  const why = lines.filter((line) => /^\s*(error|\w*Error|Expected|Received)\b.*:/.test(line)).slice(0, 4);
+  return [`${file} ${test}`, ...why.map((line) => `  ${line.trim().slice(0, 300)}`)].join("\n");
+}
+
 async function runSome(name: string, files: readonly string[], workers: number): Promise<FileRun[]> {
   const started = performance.now();
   const runs = await runFiles(files, { ...run, workers, ended: report });
@@ -76,6 +84,8 @@ async function tests(): Promise<void> {
     const again = await runFiles(files, { ...run, workers: 1 });
     console.log(["What failed, again:", ...[...broken, ...again].flatMap(({ result }) => result.errors)].join("\n\n"));
     for (const { file, result } of again) console.log(`${result.failed > 0 ? "BROKEN  " : "UNSTEADY"}  ${file}`);
+    // In short at the end, too: of a long log often nothing else is kept.
+    for (const { result } of broken) for (const error of result.errors) console.log(inShort(error));
   }
   for (const reason of new Set(runs.flatMap(({ result }) => result.reasons))) console.log(reason);
 }
