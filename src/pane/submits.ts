@@ -38,15 +38,17 @@ export class Submits {
   constructor(private readonly port: SubmitPort) {}
 
   /** Rejects as `write` does. */
-  async type({ text, enter }: TypedInput, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
-    const isPlain = enter === null || text.length === 0 || this.port.isAtPrompt() || this.isLineByLine();
-    const type = async (): Promise<void> => {
-      if (text.length > 0 || enter === null) await write(text);
-      if (!isPlain) await this.taken();
-      if (enter !== null) await write(enter);
-    };
-    if (isPlain) return await type();
-    const typed = this.last.then(type);
+  async type(input: TypedInput, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+    const { text, enter } = input;
+    // In one piece: an Enter that comes while a shell runs the first line of a text is echoed by the terminal.
+    if (enter === null || text.length === 0 || this.port.isAtPrompt() || this.isLineByLine()) {
+      return await write(joined(input));
+    }
+    const typed = this.last.then(async () => {
+      await write(text);
+      await this.taken();
+      await write(enter);
+    });
     // What comes next is not read together with this Enter.
     this.last = typed.then(() => this.taken()).catch(() => {});
     return await typed;
