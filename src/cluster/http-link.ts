@@ -7,7 +7,7 @@ import { getOperation, type OperationInput, type OperationName, type OperationOu
 import { isRefusal, WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
-import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { ASKING_HEADER, DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, errorThere, readAnswer } from "./answer.ts";
@@ -41,6 +41,7 @@ const MISSED_PINGS = 2;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class HttpLink implements Link {
+  private readonly id = crypto.randomUUID();
   private known: LinkHello | null = null;
   private answered: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
@@ -74,13 +75,13 @@ export class HttpLink implements Link {
   async call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    { session, caller, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
+    { session, caller, access: held, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
     const bodyOf = (sent: unknown): string =>
       JSON.stringify({
         op: name,
         input: sent,
-        caller: sentCaller(caller),
+        caller: sentCaller(caller, held),
         ...(session === undefined ? {} : { session }),
       });
     const deadline = beginsUntil(name, input, own);
@@ -335,7 +336,7 @@ export class HttpLink implements Link {
     return fetch(`${url}${pathAt(base, path)}`, {
       ...init,
       redirect: "error",
-      headers: { ...headers, ...Object(init.headers) },
+      headers: { ...headers, [ASKING_HEADER]: this.id, ...Object(init.headers) },
       ...(unix === undefined ? {} : { unix }),
       ...(tls === undefined ? {} : { tls }),
     });

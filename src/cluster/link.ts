@@ -5,14 +5,17 @@
  * was sent and has no answer is `outcome_unknown` then, what was not sent `machine_unreachable`.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
-import type { Caller } from "../protocol/caller.ts";
+import type { Access, Caller } from "../protocol/caller.ts";
 import type { LinkHello, MachineHealth } from "../protocol/machines.ts";
+import { shareOf } from "../protocol/shares.ts";
 import type { Dial } from "../wire/connection.ts";
 
 export interface LinkCallOptions {
   /** Target there, without the machine's name. */
   readonly session?: string;
   readonly caller: Caller;
+  /** Of the caller; absent: the account's own. */
+  readonly access?: Access;
   readonly signal?: AbortSignal;
   /** The request's id there; without one the link gives it an id. */
   readonly request?: LinkRequest;
@@ -94,6 +97,8 @@ export interface Link {
 }
 
 /** What of a caller is said on another machine. */
-export function sentCaller({ kind, id, name }: Caller): object {
-  return { kind, id, ...(name === undefined ? {} : { name }) };
+export function sentCaller(caller: Caller, access: Access = "admin"): object {
+  const { kind, id, name } = caller;
+  const share = shareOf({ caller, access });
+  return { kind, id, ...(name === undefined ? {} : { name }), ...(share === null ? {} : { share }) };
 }

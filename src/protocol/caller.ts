@@ -11,6 +11,8 @@ export interface Admission {
   readonly id?: string;
   /** Address of the peer; null where there is none. */
   readonly peer: string | null;
+  /** Whose part of the limits it takes there, as another machine says for whom it asks (shares.ts). */
+  readonly share?: string;
 }
 
 /**
@@ -47,6 +49,13 @@ export function accessCovers(held: Access, needed: Access): boolean {
 /** The access of a caller by what admitted it, where its own process says for whom it asks. */
 export function lesserAccess(held: Access, said: Access): Access {
   return accessCovers(held, said) ? said : held;
+}
+
+/** The caller that another machine's connection is here, asking for one of its own. @param share the part of that one */
+export function actingAt(caller: Caller, share: string | null | undefined): Caller {
+  return caller.via === undefined || share === undefined || share === null
+    ? caller
+    : { ...caller, via: { ...caller.via, share } };
 }
 
 interface ByKeys {

@@ -31,7 +31,14 @@ const CallerSchema = v.pipe(
     name: v.optional(v.string()),
     connected: v.boolean(),
     only: v.optional(v.string()),
-    via: v.optional(v.object({ token: v.string(), id: v.optional(v.string()), peer: v.nullable(v.string()) })),
+    via: v.optional(
+      v.object({
+        token: v.string(),
+        id: v.optional(v.string()),
+        peer: v.nullable(v.string()),
+        share: v.optional(v.string()),
+      }),
+    ),
   }),
   v.transform(
     ({ name, only, via, ...caller }): Caller => ({
@@ -47,8 +54,9 @@ const AccessSchema = v.picklist(["observe", "operate", "admin"]);
 /** A caller that another process acts for. */
 export const ActingSchema = v.object({ caller: CallerSchema, access: AccessSchema });
 
-function admission({ id, ...via }: { token: string; id?: string | undefined; peer: string | null }): Admission {
-  return id === undefined ? via : { ...via, id };
+function admission(via: { [field in keyof Admission]: Admission[field] | undefined }): Admission {
+  const { token = "", id, peer = null, share } = via;
+  return { token, peer, ...(id === undefined ? {} : { id }), ...(share === undefined ? {} : { share }) };
 }
 
 export const RequestSchema = v.object({

@@ -132,6 +132,8 @@ export const LinkCallSchema = v.object({
     kind: v.picklist(["http", "ws", "mcp", "cli"]),
     id: v.pipe(v.string(), v.maxLength(256)),
     name: v.optional(v.pipe(v.string(), v.maxLength(256))),
+    /** The token of that machine for which it asks, where that is not the account's own. */
+    share: v.optional(v.pipe(v.string(), v.maxLength(256))),
   }),
 });
 export type LinkCall = v.InferOutput<typeof LinkCallSchema>;

@@ -13,6 +13,8 @@ export const REQUEST_AGE_HEADER = "Wsh-Request-Age";
 export const REQUEST_FIRST_HEADER = "Wsh-Request-First";
 /** Unix time in ms, by the clock of the machine that is asked, after which the request is not begun. */
 export const DEADLINE_HEADER = "Wsh-Deadline";
+/** An id of the machine that asks, by which it says again that it is there while it waits. */
+export const ASKING_HEADER = "Wsh-Asking";
 /** For whom a process of this account asks, as JSON: heard on the Unix socket alone, where it can only lessen. */
 export const ACTING_HEADER = "Wsh-Acting";
 export const REQUEST_HEADERS: readonly string[] = [

@@ -1,11 +1,15 @@
 /**
  * Limits that several callers have in common leave room for the account itself: one token takes at most half of the places,
- * all tokens together three quarters (docs/security.md, Limits). Tokens of access admin are the account's own. Pure.
+ * all tokens together three quarters (docs/security.md, Limits). Tokens of access admin are the account's own. Of the
+ * places that another machine takes by its token, one token there takes at most half again. Pure.
  */
 import type { Access, Caller } from "./caller.ts";
 import { WshError } from "./errors.ts";
 
-/** The token whose part a place is; null: the account's own programs, terminals and browsers. */
+/**
+ * The token whose part a place is, and behind a `/` the one for which that token's machine asks; null: the account's own
+ * programs, terminals and browsers.
+ */
 export type Share = string | null;
 
 /** Ids of what is never another's: a read-only MCP client over the Unix socket, for one. */
@@ -14,7 +18,13 @@ type Admitted = { readonly caller: Pick<Caller, "via" | "only">; readonly access
 const PART_OF_ONE = 1 / 2;
 const PART_OF_ALL = 3 / 4;
 
-export function shareOf({ caller: { via, only }, access }: Admitted): Share {
+export function shareOf(admitted: Admitted): Share {
+  const own = ownShare(admitted);
+  const there = admitted.caller.via?.share;
+  return there === undefined ? own : own === null ? there : `${own}/${there}`;
+}
+
+function ownShare({ caller: { via, only }, access }: Admitted): Share {
   if (via === undefined || (access === "admin" && only === undefined)) return null;
   const id = via.id ?? via.token;
   return ofAccount.has(id) ? null : id;
@@ -26,19 +36,19 @@ export function shareOf({ caller: { via, only }, access }: Admitted): Share {
  * @throws WshError resource_limit_reached when the caller may not have one more
  */
 export function requireRoom(limit: number, share: Share, taken: Iterable<Share>, what: string): void {
-  let all = 0;
-  let others = 0;
-  let own = 0;
-  for (const each of taken) {
-    all++;
-    if (each !== null) others++;
-    if (each === share) own++;
-  }
-  if (all >= limit) throw new WshError("resource_limit_reached", `${limit} ${what} already`);
+  const all = [...taken];
+  if (all.length >= limit) throw new WshError("resource_limit_reached", `${limit} ${what} already`);
   if (share === null) return;
-  const part = own >= partOf(limit, PART_OF_ONE) ? own : others >= partOf(limit, PART_OF_ALL) ? others : null;
+  const others = all.filter((each) => each !== null);
+  const names = share.split("/");
+  const own = names.map((_, depth) => {
+    const name = names.slice(0, depth + 1).join("/");
+    return others.filter((each) => each === name || each.startsWith(`${name}/`)).length;
+  });
+  const full = own.find((count, depth) => count >= partOf(limit, PART_OF_ONE ** (depth + 1)));
+  const part = full ?? (others.length >= partOf(limit, PART_OF_ALL) ? others.length : null);
   if (part === null) return;
-  const whose = part === own ? "of this token" : "of tokens";
+  const whose = part === full ? "of this token" : "of tokens";
   throw new WshError(
     "resource_limit_reached",
     `${part} ${what} already ${whose}: the rest is kept for the account itself`,

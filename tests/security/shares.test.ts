@@ -1,7 +1,7 @@
 /** Whoever was given a token uses up a part of each limit, and the account itself still finds room. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { requireRoom } from "../../src/protocol/shares.ts";
-import { Gateway } from "../support/server.ts";
+import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 
@@ -13,10 +13,16 @@ const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo
 
 let gateway: Gateway;
 let guest = "";
+let gone: Promise<void>;
 beforeAll(async () => {
   gateway = await Gateway.start({ config });
   await gateway.create({ name: "s" });
   guest = (await gateway.ok("token", "create", "guest", "--access", "observe", "--session", "s")).trim();
+  // That takes a while.
+  await gateway.create({ name: "t" });
+  const other = (await gateway.ok("token", "create", "other", "--access", "observe", "--session", "t")).trim();
+  gone = guestWaits(gateway, "t", other, byMcp);
+  gone.catch(() => {});
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -34,6 +40,23 @@ test("one token has at most half of the places, all tokens together three quarte
   };
   const all = (share: string | null): number => Array.from({ length: 10 }, () => take(share)).filter(Boolean).length;
   expect([all("a"), all("b"), all("c"), all(null)]).toEqual([4, 2, 0, 2]);
+});
+
+test("of the places that a machine takes by its token, one token there has half again", () => {
+  const taken: (string | null)[] = [];
+  const take = (share: string | null): number => {
+    for (let count = 0; ; count++) {
+      try {
+        requireRoom(16, share, taken, "places");
+        taken.push(share);
+      } catch {
+        return count;
+      }
+    }
+  };
+  expect([take("hub/guest"), take("hub/other"), take("hub/third"), take("hub"), take("else"), take(null)]).toEqual([
+    4, 4, 0, 0, 4, 4,
+  ]);
 });
 
 /** How often it works until it is refused as one too many, at most `most` times. */
@@ -68,21 +91,52 @@ test.each(["/ws/json", "/sessions/s/ws/json", "/sessions/s/ws/raw", "/sessions/s
   await until("no clients", async () => (await (await gateway.tcp("/sessions/s")).json()).clients === 0);
 });
 
-test("waits", async () => {
+const waits = { any_of: ["exited"], max_wait_ms: 300_000 };
+
+/** Eight waits of a guest: four go on until they are ended, the account's own still find room. */
+async function guestWaits(at: Gateway, place: string, token: string, wait: Wait): Promise<void> {
   const ended = new AbortController();
-  const statuses: number[] = [];
-  const json = { any_of: ["exited"], max_wait_ms: 300_000 };
-  const wait = (token: string) =>
-    gateway.tcp("/sessions/s/wait", { json, token, signal: ended.signal }).then(
-      ({ status }) => statuses.push(status),
+  let refused = 0;
+  for (let count = 0; count < 8; count++) {
+    wait(at, place, token, ended.signal).then(
+      (text) => text.includes("resource_limit_reached") && refused++,
       () => {},
     );
-  for (let count = 0; count < 8; count++) void wait(guest);
-  await until("the others to be refused", () => statuses.length === 4);
-  expect(statuses).toEqual([429, 429, 429, 429]);
-  const own = await gateway.tcp("/sessions/s/wait", { json: { ...json, max_wait_ms: 0 } });
-  expect(own.status).toBe(200);
+  }
+  await until("four to be refused", () => refused === 4);
+  const path = `/sessions/${encodeURIComponent(place)}/wait`;
+  const look = { any_of: [{ type: "idle", ms: 1 }], max_wait_ms: 100 };
+  expect((await at.tcp(path, { json: look })).status).toBe(200);
   ended.abort();
+  await until("the guest's own place to be free", async () => (await at.tcp(path, { json: look, token })).ok);
+}
+type Wait = (at: Gateway, place: string, token: string, signal: AbortSignal) => Promise<string>;
+
+const byHttp: Wait = async (at, place, token, signal) =>
+  (await at.tcp(`/sessions/${encodeURIComponent(place)}/wait`, { json: waits, token, signal })).text();
+
+const byMcp: Wait = async (at, session, token, signal) => {
+  const headers = { Accept: "application/json, text/event-stream" };
+  const begun = await at.tcp("/mcp", {
+    json: { jsonrpc: "2.0", id: 0, method: "initialize", params: initialize },
+    token,
+    headers,
+  });
+  const params = { name: "wsh_wait", arguments: { session, ...waits } };
+  const json = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+  const own = { ...headers, "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
+  return (await at.tcp("/mcp", { json, token, headers: own, signal })).text();
+};
+
+test("waits", async () => {
+  await guestWaits(gateway, "s", guest, byHttp);
+});
+
+test("waits on another machine", async () => {
+  await using hub = await Gateway.start();
+  await hub.ok("servers", "add", gateway.origin, "--name", "m1", "--token", TOKEN);
+  const token = (await hub.ok("token", "create", "guest", "--access", "observe")).trim();
+  await guestWaits(hub, "m1/s", token, byHttp);
 });
 
 test("MCP sessions: a token's newest ends its own oldest, and nobody else's", async () => {
@@ -114,4 +168,8 @@ test("streams of links", async () => {
   expect(await countOf(1_024, () => open(guest))).toBe(512);
   expect(await open(gateway.bearer.Authorization?.slice("Bearer ".length) ?? "")).toBe(200);
   for (const socket of opened) socket.close();
+});
+
+test("waits over MCP, whose client is gone", async () => {
+  await gone;
 });

@@ -78,7 +78,7 @@ export class NatsLink implements Link {
   async call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    { session, caller, signal, request = { id: crypto.randomUUID() }, deadline: own }: LinkCallOptions,
+    { session, caller, access: held, signal, request = { id: crypto.randomUUID() }, deadline: own }: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
     const { machine } = this;
     const { identity } = this.parts.connection;
@@ -86,7 +86,7 @@ export class NatsLink implements Link {
     if (!accessCovers(roleAccess(identity), access)) throw denied(name, access, identity);
     const place = session === undefined ? {} : { session };
     const bodyOf = (sent: unknown): string =>
-      JSON.stringify({ op: name, input: sent, caller: sentCaller(caller), ...place });
+      JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, held), ...place });
     const deadline = beginsUntil(name, input, own);
     const { id, shown = id, firstAt } = request;
     const isThere = (): Promise<boolean> => this.isThere();

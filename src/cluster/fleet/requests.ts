@@ -5,6 +5,7 @@
  * the one who was asked write it.
  */
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";
+import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { FleetConnection, FleetMessage } from "./connection.ts";
 
 /** Largest answer that is read, in bytes: as over every other link. */
@@ -55,6 +56,7 @@ export class FleetRequests {
   /** Looks whether those that were asked are still there, while an answer is missing; one timer, however many there are. */
   private looking: Timer | null = null;
   private next = 1;
+  private readonly asking = { [ASKING_HEADER]: crypto.randomUUID() };
 
   constructor(private readonly connection: FleetConnection) {
     connection.subscribe(connection.inboxOf("*", "*"), (message) => this.received(message));
@@ -67,7 +69,10 @@ export class FleetRequests {
     const reply = this.connection.inboxOf(from, String(this.next++));
     const outcome = Promise.withResolvers<Outcome>();
     let late: Timer | null = null;
-    const sent = { reply, headers: { ...headers, ...(key === undefined ? {} : { [headerNames.key]: key }) } };
+    const sent = {
+      reply,
+      headers: { ...headers, ...this.asking, ...(key === undefined ? {} : { [headerNames.key]: key }) },
+    };
     const cancel = (): void => {
       this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
       outcome.resolve({ kind: "cancelled" });
@@ -121,7 +126,7 @@ export class FleetRequests {
       ...{ from, subject, boot, askedAt: performance.now(), refusedBy: async () => true },
       ...{ parts: [], bytes: 0, missing: 0, end },
     });
-    return this.connection.publish(subject, body, { reply, headers });
+    return this.connection.publish(subject, body, { reply, headers: { ...headers, ...this.asking } });
   }
 
   private look(): void {

@@ -89,7 +89,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     headers.set("accept", BOTH_TYPES);
     const forwarded = new Request(url, { method: "POST", headers, body: text, signal });
     if (await isLegacyRequest(forwarded, body)) {
-      return inForm(form, await sessions.post(forwarded, body, identity), body);
+      return inForm(form, await sessions.post(forwarded, body, identity), body, signal);
     }
     callers.set(forwarded, callerFor(`mcp:${identity.via.id}`, false, url, identity));
     const uris = methodOf(body) === "subscriptions/listen" ? listenedResources(paramsOf(body)) : null;
@@ -111,7 +111,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       );
     }
     const response = await modern.fetch(forwarded, { parsedBody: body });
-    if (watched === null) return inForm(form, response, body);
+    if (watched === null) return inForm(form, response, body, signal);
     listening.set(watched, shareOfIdentity(identity));
     return onEnd(response, () => {
       listening.delete(watched);
@@ -146,9 +146,14 @@ export function acceptedForm(accept: string | null): "json" | "events" | null {
   return types.includes("text/event-stream") ? "events" : "json";
 }
 
-async function inForm(form: "json" | "events", response: Response, body: unknown): Promise<Response> {
+async function inForm(
+  form: "json" | "events",
+  response: Response,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<Response> {
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  return form === "json" && isStream ? collectJson(response, body) : response;
+  return form === "json" && isStream ? collectJson(response, body, signal) : response;
 }
 
 function methodOf(body: unknown): string | null {

@@ -13,13 +13,14 @@ export function jsonRpcError(
 /**
  * Makes one JSON body from an event stream: the answers to the requests of `body`, in the order of the requests.
  * Notifications are dropped: the body has no place for them.
+ * @param signal aborts when the client has left: one that takes no stream cannot come back to its answers
  */
-export async function collectJson(response: Response, body: unknown): Promise<Response> {
+export async function collectJson(response: Response, body: unknown, signal: AbortSignal): Promise<Response> {
   const messages = Array.isArray(body) ? body : [body];
   const wanted = messages.flatMap((message) => (isAnswered(message) ? [message.id] : []));
   const answers = new Map<unknown, unknown>();
   if (response.body !== null) {
-    for await (const data of events(response.body)) {
+    for await (const data of events(response.body, signal)) {
       const message: unknown = JSON.parse(data);
       const isAnswer = hasId(message) && ("result" in message || "error" in message);
       if (isAnswer && wanted.includes(message.id)) answers.set(message.id, message);
@@ -43,10 +44,12 @@ function isAnswered(message: unknown): message is { id: unknown } {
 }
 
 /** The data of each event that has any. Leaving the loop cancels the stream. */
-async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* events(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const chunk of stream) {
+  const passed = new TransformStream<Uint8Array, Uint8Array>();
+  stream.pipeTo(passed.writable, { signal }).catch(() => {}); // it ends, and with it what is read here
+  for await (const chunk of passed.readable) {
     rest += decoder.decode(chunk, { stream: true });
     const parts = rest.split("\n\n");
     rest = parts.pop() ?? "";

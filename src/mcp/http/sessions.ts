@@ -9,6 +9,7 @@ import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
 import { createMcpServer } from "../caller-server.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
+import { isLookingTool } from "../tools/tools.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { RecentEvents } from "./event-store.ts";
 import { jsonRpcError, onEnd } from "./responses.ts";
@@ -22,6 +23,8 @@ const SWEEP_MS = 60 * 1000;
 const DEFAULT_MAX_SESSIONS = 256;
 /** Delay before a client whose stream broke should reconnect, in ms. */
 const RETRY_MS = 3_000;
+/** Time without any stream or request after which nobody waits for what a client looks at, in ms: it would have come back. */
+const GONE_MS = 2 * RETRY_MS;
 
 interface Session {
   readonly id: string;
@@ -31,12 +34,14 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly events: RecentEvents;
   readonly close: () => Promise<void>;
-  /** Ids of unanswered requests: another request with the same id would be ambiguous. */
-  readonly unanswered: Set<string | number>;
+  /** Unanswered requests, by id, and whether they change nothing. Another one with the same id would be ambiguous. */
+  readonly unanswered: Map<string | number, boolean>;
   readonly hints: UnreadHints;
   /** Number of open requests and streams. */
   open: number;
   usedAt: number;
+  /** Runs while none is. */
+  gone: Timer | null;
 }
 
 export class HttpSessions {
@@ -52,13 +57,14 @@ export class HttpSessions {
     const found = this.find(request, identity, idOf(body));
     if (found instanceof Response) return found;
     const { unanswered } = found;
-    const ids = requestIds(body);
+    const requests = requestsIn(body);
+    const ids = requests.map(({ id }) => id);
     const taken = ids.find((id, at) => unanswered.has(id) || ids.indexOf(id) < at);
     if (taken !== undefined) {
       return jsonRpcError(400, -32600, "Invalid Request: the id is that of a request that is still open", taken);
     }
     for (const id of cancelledIds(body)) unanswered.delete(id);
-    for (const id of ids) unanswered.add(id);
+    for (const { id, isLook } of requests) unanswered.set(id, isLook);
     let begun = false;
     try {
       const response = await this.serve(found, request, body);
@@ -101,7 +107,7 @@ export class HttpSessions {
       eventStore: events,
       retryInterval: RETRY_MS,
     });
-    const unanswered = new Set<string | number>();
+    const unanswered: Session["unanswered"] = new Map();
     const send = transport.send.bind(transport);
     const hints = new UnreadHints();
     transport.send = async (message, options) => {
@@ -128,6 +134,7 @@ export class HttpSessions {
       hints,
       open: 0,
       usedAt: performance.now(),
+      gone: null,
     };
     await server.connect(transport);
     const response = await this.serve(session, request, body);
@@ -152,12 +159,15 @@ export class HttpSessions {
   private async serve(session: Session, request: Request, body: unknown): Promise<Response> {
     session.open++;
     session.usedAt = performance.now();
+    clearTimeout(session.gone ?? undefined);
     const isStream = request.method === "GET";
     // Messages of an earlier stream may be lost with it.
     if (isStream) session.hints.forget();
     const released = () => {
       session.open--;
       session.usedAt = performance.now();
+      if (session.open === 0 && session.unanswered.size > 0)
+        session.gone = setTimeout(() => endLooks(session), GONE_MS);
     };
     try {
       const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
@@ -207,6 +217,7 @@ export class HttpSessions {
 
   private async end(session: Session): Promise<void> {
     if (!this.sessions.delete(session.id)) return;
+    clearTimeout(session.gone ?? undefined);
     if (this.sessions.size === 0 && this.sweeper !== null) {
       clearInterval(this.sweeper);
       this.sweeper = null;
@@ -220,9 +231,23 @@ function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[]
   return messages.flatMap((message) => (typeof message === "object" && message !== null ? [{ ...message }] : []));
 }
 
-function requestIds(body: unknown): (string | number)[] {
-  const requests = messagesIn(body).filter(({ method }) => method !== undefined);
-  return requests.flatMap(({ id }) => (isRequestId(id) ? [id] : []));
+/** Its client may come back for what it does; what it only looks at it can ask again. */
+function endLooks({ transport, unanswered }: Session): void {
+  for (const [requestId, isLook] of unanswered) {
+    if (!isLook) continue;
+    const error = { code: -32000, message: "Nobody waited for the answer any more: ask again" };
+    // Kept for a client that comes back later still.
+    transport.send({ jsonrpc: "2.0", id: requestId, error }).catch(() => {});
+    transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  }
+}
+
+function requestsIn(body: unknown): { readonly id: string | number; readonly isLook: boolean }[] {
+  return messagesIn(body).flatMap(({ id, method, params }) => {
+    if (method === undefined || !isRequestId(id)) return [];
+    const tool = typeof params === "object" && params !== null && "name" in params ? params.name : null;
+    return [{ id, isLook: method === "tools/call" && isLookingTool(tool) }];
+  });
 }
 
 /** Requests that will not be answered, since their caller cancelled them. */

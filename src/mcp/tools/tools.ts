@@ -51,6 +51,11 @@ export const machineTools: readonly Tool[] = [
   removeServer,
 ];
 
+/** Whether a call of it changes nothing, so that it can be made again. */
+export function isLookingTool(name: unknown): boolean {
+  return tools.some((tool) => tool.name === name && tool.access === "observe");
+}
+
 /** The tools served to a caller: the requested set, without those that the caller may not use. */
 export function servedTools(set: ToolSet, access: Access, hasMachines = false): readonly Tool[] {
   const others = tools.filter((tool) => tool !== createSession);

@@ -17,6 +17,7 @@ import {
   streamsTo,
 } from "../../protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
+import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { SessionRelay } from "../machines/session-relay.ts";
@@ -44,6 +45,8 @@ export interface FleetMachineOptions {
   readonly called: FleetRequestsOptions["called"];
   readonly refused: FleetRequestsOptions["refused"];
   readonly cancel: FleetRequestsOptions["cancel"];
+  /** Who waits for an answer says that it is there. */
+  readonly heard: (asking: string) => void;
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
 }
@@ -160,7 +163,8 @@ export class FleetMachine {
   }
 
   /** NATS's service protocol; those of wsh look at the beat, which nobody else can send. */
-  private asked(verb: "PING" | "INFO", { reply }: FleetMessage): void {
+  private asked(verb: "PING" | "INFO", { reply, header }: FleetMessage): void {
+    this.options.heard(header(ASKING_HEADER));
     if (verb === "PING") this.tell();
     if (reply === undefined || !/^_INBOX\.[A-Za-z0-9_-]{1,64}\.\$all\./.test(reply)) return;
     const { boot, hostname } = this.options;

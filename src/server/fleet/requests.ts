@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { headerNames, MAX_PARTS, PART_BYTES } from "../../protocol/fleet-messages.ts";
 import { isInbox, parseRequestSubject, type RequestSubject } from "../../protocol/fleet-subjects.ts";
 import { parseJson } from "../../protocol/json.ts";
-import { askedBy } from "../../protocol/requests.ts";
+import { ASKING_HEADER, askedBy } from "../../protocol/requests.ts";
 import type { AskedOf } from "../machines/link-end.ts";
 
 /** Requests that are carried out at once; waits are most of them. */
@@ -25,7 +25,7 @@ const HEADER_BYTES = 4096;
 export interface FleetRequestsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
-  readonly called: (body: unknown, context: CallContext, asked: AskedOf) => Promise<unknown>;
+  readonly called: (body: unknown, context: CallContext, asked: AskedOf, asking: string) => Promise<unknown>;
   /** A request was turned away before it was read, for the audit log. */
   readonly refused: (operation: string, context: CallContext, code: string) => void;
   /** The caller of a request with an id wants no answer any more. */
@@ -84,7 +84,8 @@ export class FleetRequestsHere {
       const context = contextOf(to, running);
       this.requireAllowed(to, context);
       const body = bodyOf(text, to.operation);
-      answer = { result: await this.options.called(body, context, askedIn(message, to.user)) };
+      const asking = message.header(ASKING_HEADER);
+      answer = { result: await this.options.called(body, context, askedIn(message, to.user), asking) };
     } catch (thrown) {
       answer = { error: WshError.from(thrown).toBody() };
     } finally {

@@ -67,7 +67,7 @@ export class FarCalls {
     machine: string,
     name: N,
     input: OperationInput<N>,
-    { session, caller, signal, once, deadline }: Context,
+    { session, caller, access, signal, once, deadline }: Context,
   ): Promise<OperationOutput<N>> {
     const link = this.linkTo(machine, name);
     const asked = {
@@ -77,7 +77,7 @@ export class FarCalls {
     const there = inputThere(name, input) as OperationInput<N>;
     const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
     const answer = await this.repeats.ask(asks, caller, once, ({ key, id, first_at }) =>
-      link.call(name, there, { ...asked, request: { id: key, shown: id, firstAt: first_at }, caller, signal }),
+      link.call(name, there, { ...asked, request: { id: key, shown: id, firstAt: first_at }, caller, access, signal }),
     );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
   }

@@ -10,7 +10,7 @@ import type { Call, CallContext } from "../../operations/call.ts";
 import { isUnlimited, requireAccess, requireAllSessions } from "../../operations/rights.ts";
 import { addressesPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
-import type { Caller } from "../../protocol/caller.ts";
+import { actingAt, type Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -22,6 +22,7 @@ import type { Hosts } from "../hosts/session-hosts.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
 import type { OnceCalls } from "../operations/once.ts";
 import type { FarCalls } from "./far-calls.ts";
+import { Leases } from "./leases.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 
 /** Streams of other machines at once. */
@@ -45,6 +46,7 @@ export interface LinkEndOptions {
 
 export class LinkEnd {
   private readonly streams = new Map<SessionRelay, Share>();
+  readonly leases = new Leases();
 
   constructor(private readonly options: LinkEndOptions) {}
 
@@ -58,7 +60,12 @@ export class LinkEnd {
    * @param context of what carries it: its access, its id, its signal
    * @param isOwnAlone what this machine has, and nothing that it reaches itself
    */
-  async called(body: unknown, context: CallContext, asked: AskedOf, { isOwnAlone = false } = {}): Promise<unknown> {
+  async called(
+    body: unknown,
+    context: CallContext,
+    asked: AskedOf,
+    { isOwnAlone = false, asking = "" } = {},
+  ): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     const place = operation.scope === "server" || session === undefined ? {} : { session };
     const own = isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
@@ -66,10 +73,12 @@ export class LinkEnd {
       throw new WshError("access_denied", "a machine of a fleet answers for itself alone");
     }
     const once = asked({ operation: operation.name, target: session, input });
-    return (
-      (await this.options.call(operation.name, own as never, { ...context, ...once, ...place, isFar: true, caller })) ??
-      {}
-    );
+    const call = async (signal: AbortSignal): Promise<unknown> =>
+      (await this.options.call(operation.name, own as never, {
+        ...{ ...context, ...once, ...place },
+        ...{ isFar: true, caller, signal },
+      })) ?? {};
+    return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
   }
 
   /** Records what was turned away by what carries it: it never came to be a call. */
@@ -85,6 +94,7 @@ export class LinkEnd {
     const { once, deadline } = asked({ operation: operation.name, target: session, input });
     return this.options.machines.link(machine).call(operation.name, input as never, {
       caller,
+      access: context.access,
       signal: context.signal,
       ...(session === undefined ? {} : { session }),
       ...(deadline === undefined ? {} : { deadline }),
@@ -101,10 +111,14 @@ export class LinkEnd {
     const { op, session, input, caller } = parse(LinkCallSchema, body, { what: "the call" });
     const operation = findOperation(op);
     if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-    const { name, kind } = caller;
+    const { name, kind, share } = caller;
     const id = `${context.caller.id}:${caller.id}`;
     // What it may do is said by what carries it.
-    const known: Caller = { ...context.caller, kind, id, connected: false, ...(name === undefined ? {} : { name }) };
+    const known: Caller = {
+      ...actingAt(context.caller, share),
+      ...{ kind, id, connected: false },
+      ...(name === undefined ? {} : { name }),
+    };
     return { operation, input: input ?? {}, session, caller: known };
   }
 

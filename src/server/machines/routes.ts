@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
-import { type Asked, askedBy } from "../../protocol/requests.ts";
+import { ASKING_HEADER, type Asked, askedBy } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
@@ -37,6 +37,7 @@ export class LinkRoutes {
       passedOn(c, async () => {
         const machine = c.req.query("machine");
         const by = contextOf(c);
+        this.options.end.leases.heard(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
         // Times are told to us, by our clock.
         return c.json(machine === undefined ? this.hello(by) : { ...(await this.there(machine)), now: Date.now() });
@@ -60,7 +61,9 @@ export class LinkRoutes {
     const context = contextOf(c);
     const asked: AskedOf = (asks) => askedIn(c, asks);
     const result =
-      machine === undefined ? end.called(body, context, asked) : end.calledThere(machine, body, context, asked);
+      machine === undefined
+        ? end.called(body, context, asked, { asking: c.req.header(ASKING_HEADER) ?? "" })
+        : end.calledThere(machine, body, context, asked);
     return c.json({ result: await result });
   }
 

@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
 import { requireMay, streamRequests } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
-import { type Access, type Acting, accessCovers, callerLabel, lesserAccess } from "../../protocol/caller.ts";
+import { type Access, type Acting, accessCovers, actingAt, callerLabel, lesserAccess } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -23,6 +23,7 @@ import {
   messageTypes,
 } from "../../protocol/messages.ts";
 import { ownedBy } from "../../protocol/requests.ts";
+import { shareOf } from "../../protocol/shares.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
@@ -199,7 +200,7 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // What it may do is said by what admitted the connection.
     const { kind, id: own } = request.caller;
-    const caller = { ...by.caller, kind, id: `${id}:${own}`, name, connected: true };
+    const caller = { ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true };
     if (request.op === "input.capture") this.captor = caller.id;
     const input = this.inputOf(request, access);
     const { via } = this.options.by.caller;

@@ -28,7 +28,7 @@ export async function idleEverywhere(
   const losers = new AbortController();
   const signal = AbortSignal.any([context.signal, losers.signal]);
   const there = others.map(async (name) => {
-    const asked = { caller: context.caller, signal };
+    const asked = { caller: context.caller, access: context.access, signal };
     const answer = await machines.link(name).call("idle.any", knownThere(input, name), asked);
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
   });
@@ -67,8 +67,8 @@ export async function askEverywhere(
     const link = machines.link(name);
     if (link.state.health !== "healthy") continue;
     try {
-      const { caller, signal } = context;
-      const answer = await link.call("ask.any", input, { caller, signal });
+      const { caller, access, signal } = context;
+      const answer = await link.call("ask.any", input, { caller, access, signal });
       if (answer.decided_by === "nobody_attached") continue;
       return addressedAnswer(name, "ask.any", answer) as OperationOutput<"ask.any">;
     } catch (thrown) {

@@ -18,7 +18,7 @@ export async function searchHistory(
   state: ServerState,
   { machines }: FarMachines,
   input: Search,
-  { caller, signal, isFar }: CallContext,
+  { caller, access, signal, isFar }: CallContext,
 ): Promise<Page> {
   const searchHere = (own: Search): Promise<Page> =>
     askHistory<Page>(state, { do: "search", input: withoutMachine(own) }, signal);
@@ -34,7 +34,7 @@ export async function searchHistory(
         if (machines.fleet?.members.has(server) === true && !mayAnswer.has(health)) {
           throw new WshError("machine_unreachable", error ?? `machine '${server}' is ${health}`);
         }
-        const answer = await link.call("history.search", own, { caller, signal });
+        const answer = await link.call("history.search", own, { caller, access, signal });
         return addressedAnswer(server, "history.search", answer) as Page;
       },
     }),

@@ -44,8 +44,8 @@ export async function waitEverywhere(
   const race = { ...context, signal: AbortSignal.any([context.signal, losers.signal]) };
   const wait = async ({ machine, input: own }: Part): Promise<Result> => {
     if (machine === null) return waitAny(hosts, own, race);
-    const { caller, signal } = race;
-    const answer = await machines.link(machine).call("wait.any", own, { caller, signal });
+    const { caller, access, signal } = race;
+    const answer = await machines.link(machine).call("wait.any", own, { caller, access, signal });
     return addressedResult(machine, answer);
   };
   try {

@@ -1,0 +1,73 @@
+/**
+ * Looks that another machine waits for here, each for as long as that machine is there. It says so again and again while
+ * an answer is missing, by an id of its own; after LEASE_MS of silence its looks end, so that no wait is kept for a machine
+ * that was cut off or killed. One that is there after all asks again.
+ */
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { eitherSignal } from "../../base/either-signal.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+/** Longest silence of who asks, in ms: it says each 1 or 5 s that it is there, and may be busy. */
+const LEASE_MS = 20_000;
+
+class Lease {
+  readonly over = new AbortController();
+  looks = 0;
+  private heardAt = 0;
+  private timer: Disposable;
+
+  constructor(private readonly clock: Clock) {
+    this.heard();
+    this.timer = this.after(LEASE_MS);
+  }
+
+  heard(): void {
+    this.heardAt = this.clock.now();
+  }
+
+  [Symbol.dispose](): void {
+    this.timer[Symbol.dispose]();
+  }
+
+  private after(ms: number): Disposable {
+    return this.clock.after(ms, () => {
+      const left = this.heardAt + LEASE_MS - this.clock.now();
+      if (left > 0) this.timer = this.after(left);
+      else this.over.abort();
+    });
+  }
+}
+
+export class Leases {
+  private readonly leases = new Map<string, Lease>();
+
+  constructor(private readonly clock: Clock = systemClock) {}
+
+  heard(asking: string): void {
+    this.leases.get(asking)?.heard();
+  }
+
+  /**
+   * @param asking the id of who asks; empty: it is waited for
+   * @throws WshError server_unavailable when who asks has been silent, and what `look` throws
+   */
+  async during<T>(asking: string, signal: AbortSignal, look: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (asking === "") return look(signal);
+    const lease = this.leases.get(asking) ?? new Lease(this.clock);
+    this.leases.set(asking, lease);
+    lease.heard();
+    lease.looks++;
+    const { signal: over } = lease.over;
+    using either = eitherSignal(signal, over);
+    try {
+      const answer = await look(either.signal);
+      if (!over.aborted) return answer;
+      throw new WshError("server_unavailable", "the machine that asked was silent");
+    } finally {
+      if (--lease.looks === 0 || over.aborted) {
+        lease[Symbol.dispose]();
+        if (this.leases.get(asking) === lease) this.leases.delete(asking);
+      }
+    }
+  }
+}
