@@ -72,9 +72,9 @@ for (const shell of shells) {
 
     test("what somebody typed while a command ran stands at the prompt, and arrives whole", async () => {
       const api = await SessionApi.shell(http, `${shell}-ahead`, { shell });
-      await api.exec("sleep 0.3", { background: true });
+      const { command_id } = await api.exec("sleep 0.3", { background: true });
       await api.type("echo ah");
-      await api.until("command_finished");
+      await api.until("command_finished", { command_id });
       expect((await exec(api.name, "echo no")).status).toBe(409);
       await api.type("ead\r");
       await until("the line to run", async () => (await http.screen(api.name)).lines.includes("ahead"));
