@@ -79,6 +79,8 @@ export class Checkpoints implements Disposable {
     // What a restored one came from is kept until it has come to rest.
     this.isNew = !port.isRestored;
     const touch = (): void => this.touch();
+    // A command can end after its last output: once the shell's editor is back.
+    const ends = pane.commands.log.on({ finished: touch });
     let wereKept = false;
     const drawn = (): void => {
       const areKept = hasKept(session.elements.state());
@@ -98,6 +100,7 @@ export class Checkpoints implements Disposable {
       session.events.on("drawn", drawn),
       session.events.on("info", () => this.infoChanged()),
       own.events.on("destroyed", ({ reason }) => this.over(reason)),
+      () => ends[Symbol.dispose](),
     ];
     if (resumed !== null) this.followResumed(resumed);
     if (port.isRestored) this.writing = this.claim();

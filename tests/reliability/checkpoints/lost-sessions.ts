@@ -34,8 +34,10 @@ export function written(wsh: Wsh, text: string, pane = 1, session = 1): Promise<
 }
 
 /** The same for the last line of a command, with the prompt after it: nothing runs there as the checkpoint has it. */
-export function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session = 1): Promise<unknown> {
-  return written(wsh, `${text}\n$`, pane, session);
+export async function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session = 1): Promise<void> {
+  await written(wsh, `${text}\n$`, pane, session);
+  // Its end may be known, and written, a little later.
+  await until("the end of the command to be written", () => stored(wsh, pane, session)?.record.foreground === null);
 }
 
 /** Ends processes of sessions at once, as the kernel does when there is no memory left. */
