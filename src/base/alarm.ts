@@ -14,8 +14,8 @@ export class Alarm {
   ) {}
 
   /**
-   * Rings once at `at` (clock time, Infinity for never). A timer that is due earlier is kept: the owner checks again
-   * then and resets the alarm, which saves a timer per byte of output.
+   * Rings once at `at` (clock time, Infinity for never). An earlier timer is left in place: the owner checks again when
+   * it fires and resets the alarm, which saves a timer per byte of output.
    */
   set(at: number): void {
     if (this.timer !== null && this.at <= at) return;

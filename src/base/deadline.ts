@@ -4,7 +4,7 @@
  * A wait ends exactly once. Before any code that awaits it runs, the wait cancels its timer and disposes of everything
  * it owns: its listener on the signal, and what `own` received. So a long-lived signal (a connection, a subscription)
  * collects no listeners of finished waits. Disposing of a wait that has not ended releases the same things and leaves
- * its promise pending: for an owner that no longer awaits it.
+ * its promise pending, for an owner that no longer awaits it.
  */
 import { type Clock, systemClock } from "./clock.ts";
 
@@ -48,7 +48,7 @@ export class Wait<T> implements Disposable {
     return this.ended;
   }
 
-  /** Called by a timer or a signal: nobody there would catch an error. */
+  /** A timer or a signal calls this: an exception would reach no caller. */
   private late(by: "deadline" | "abort"): void {
     if (this.ended) return;
     try {

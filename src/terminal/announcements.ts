@@ -1,10 +1,11 @@
 /**
- * What programs report to their terminal besides output: title, directory, links, clipboard, notifications, progress,
- * marks of shells.
+ * Reports from programs to their terminal besides output: title, directory, links, clipboard, notifications, progress,
+ * shell marks.
  *
- * Owns the last reported title and directory, and the hooks that read them. They survive a replaced emulator: `hook`
- * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
- * Titles are cut at `MAX_TITLE` and carry no control characters; larger clipboards than `MAX_CLIPBOARD` are dropped.
+ * Owns the last reported title and directory, and the hooks that read them. They survive a replaced emulator: `hook` is
+ * called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
+ * Titles are cut at `MAX_TITLE` and carry no control characters; clipboard writes larger than `MAX_CLIPBOARD` are
+ * dropped.
  */
 import type { Terminal } from "@xterm/headless";
 import { type Attention, KittyNotifications, parseOsc9, parseOsc777 } from "./attention.ts";

@@ -6,7 +6,7 @@
  * and other subcommands with a number first), kitty's "Desktop notifications" (OSC 99 ; key=value:… ; payload).
  */
 
-/** Characters of a notification that are kept. */
+/** Maximum characters of a notification. */
 const MAX_TEXT = 512;
 
 export type Attention =
@@ -63,7 +63,7 @@ export class KittyNotifications {
     const text = decoded(data.slice(end + 1), keys.get("e") === "1");
     if (what === "title") this.title = `${this.title}${text}`.slice(0, MAX_TEXT);
     else if (what === "body") this.body = `${this.body}${text}`.slice(0, MAX_TEXT);
-    // Closing, queries, icons and buttons notify nobody.
+    // Closing, queries, icons and buttons cause no notification.
     else if (what !== "icon" && what !== "buttons") return null;
     if (keys.get("d") === "0") return null;
     const whole = [this.title, this.body].filter((part) => part !== "").join(": ");

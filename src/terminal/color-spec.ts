@@ -53,7 +53,7 @@ function fromName(text: string): Rgb | null {
   const name = text.replaceAll(" ", "").toLowerCase();
   if (name.length > MAX_NAME || !/^[a-z]+$/.test(name) || name === "transparent") return null;
   const number = X11_NAMES.get(name) ?? Bun.color(name, "number");
-  // CSS keywords that are not colours are returned as they are.
+  // `Bun.color` returns CSS keywords that are not colours unchanged, as strings.
   return typeof number !== "number" ? null : { r: (number >> 16) & 0xff, g: (number >> 8) & 0xff, b: number & 0xff };
 }
 

@@ -1,10 +1,11 @@
 /**
  * Sequences that xterm executes only in part, and the rest of them.
  *
- * Owns what remains to be done for the slice being parsed: the scanner ends a slice at each of these sequences
- * (`client-filter.ts`), a hook records what xterm leaves out, and `finish` runs when xterm has parsed the slice. What
- * must stay true: other terminals end in xterm's state. What they do themselves is fed to xterm alone; what they
- * may leave out too is fed to xterm and returned for them; what xterm ignores is not sent on at all.
+ * Owns the remaining work for the slice being parsed: the scanner ends a slice at each of these sequences
+ * (`client-filter.ts`), a hook records what xterm leaves out, and `finish` runs when xterm has parsed the slice.
+ * Invariant: other terminals end in xterm's state. Effects that they produce themselves are fed to xterm alone; effects
+ * that they may also leave out are fed to xterm and returned for them; sequences that xterm ignores are not sent on at
+ * all.
  */
 import type { Terminal } from "@xterm/headless";
 import { privateMode } from "./mode-values.ts";
@@ -62,7 +63,7 @@ export class Completions {
     return !this.eraseAbove && this.afterwards === "" && this.passed === "";
   }
 
-  /** Does what the slice left to do, using `feed`; returns what other terminals need of it, usually null. */
+  /** Finishes the slice through `feed`; returns the bytes that other terminals need, usually null. */
   finish(feed: (bytes: Uint8Array) => void): Uint8Array | null {
     if (this.eraseAbove) {
       feed(encoder.encode(ERASE_ABOVE));
@@ -115,7 +116,7 @@ export class Completions {
     return true;
   }
 
-  /** Modes that were never saved stay as they are. */
+  /** Modes that were never saved remain unchanged. */
   private restoreModes(params: Params): boolean {
     for (const mode of params.slice(0, MAX_SAVED)) {
       const value = typeof mode === "number" ? this.saved.get(mode) : undefined;

@@ -36,26 +36,26 @@ export interface EmulatorSink extends AnnouncementSink {
   bell(): void;
   alternate(active: boolean): void;
   reset(reason: ResetReason): void;
-  /** What the emulator threw before it was replaced, for the log. */
+  /** The error that the emulator threw before it was replaced, for the log. */
   crashed?(error: unknown): void;
-  /** History drops its oldest lines; long ones come in pieces. What is not dropped can be read instead. */
+  /** History drops its oldest lines; long ones arrive in pieces. Text of other lines remains readable. */
   retired?(lines: RetiredLines): void;
-  /** The cursor of the normal screen may move up, or lines be moved or erased: what stands may be printed over. */
+  /** The cursor of the normal screen may move up, or lines move or are erased: existing text may be overwritten. */
   displacing?(): void;
-  /** Text below this position was erased, and what stands above it stays: a menu that is drawn again. */
+  /** Text below this position was erased and text above it stays: a menu is being redrawn. */
   erasedBelow?(top: Position): void;
 }
 
 export interface EmulatorOptions {
   readonly rows: number;
   readonly cols: number;
-  /** Logical lines kept above the screen. */
+  /** Maximum logical lines above the screen. */
   readonly historyLines: number;
   readonly historyBytes: number;
   readonly profile: TerminalProfile;
 }
 
-/** One xterm and what was built on it; replaced as a whole. */
+/** One xterm and the objects built on it; replaced as a whole. */
 interface Parts {
   readonly terminal: Terminal;
   readonly modes: ModeTracker;
@@ -113,7 +113,7 @@ export class Emulator {
     return this.parts.terminal.cols;
   }
 
-  /** Programs that asked for it (mode 2031) are told of another colour scheme. */
+  /** Notifies programs that asked for it (mode 2031) of a new colour scheme. */
   setProfile(profile: TerminalProfile): void {
     const isOther = profile.scheme !== this.profile.scheme;
     this.profile = profile;
@@ -158,7 +158,7 @@ export class Emulator {
     return this.parts.passing.take(bytes, from, limit);
   }
 
-  /** Puts lines that were kept into history; `first` is the number of the first. Call before anything is parsed. */
+  /** Loads saved lines into history; `first` is the number of the first. Call before anything is parsed. */
   load(lines: Uint8Array, first: number): void {
     const { rows, cols } = this;
     const { hot } = this.parts;
@@ -174,7 +174,7 @@ export class Emulator {
 
   /**
    * Parses a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end.
-   * @returns what was parsed after it without having been printed, for other terminals to follow; usually null
+   * @returns bytes parsed after it that no program printed, for other terminals to follow; usually null
    */
   parse(slice: Uint8Array, end: number): Uint8Array | null {
     this.settle();
@@ -330,7 +330,7 @@ export class Emulator {
     this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
   }
 
-  /** ED, before xterm executes it. What stands on the whole screen goes to history. */
+  /** ED, before xterm executes it. The contents of a fully erased screen go to history. */
   private erasing(what: number | number[] | undefined): boolean {
     if (what === 1) this.displacing();
     if (what === 1) return this.parts.completions.erasingAbove();
@@ -348,7 +348,7 @@ export class Emulator {
     return false;
   }
 
-  /** Only where text stands in the next row: most programs erase below a cursor that has nothing below it. */
+  /** Acts only when the next row contains text: most programs erase below a cursor that has nothing below it. */
   private erasingBelow(): void {
     const { baseY, cursorX, cursorY } = this.terminal.buffer.normal;
     const next = this.terminal.buffer.normal.getLine(baseY + cursorY + 1);
@@ -368,8 +368,8 @@ export class Emulator {
 }
 
 /**
- * xterm parses at once what is written after input: with nothing queued before, `write` is synchronous. Otherwise it
- * would wait for a timer, 1 ms a write.
+ * xterm parses a write that follows input at once: with an empty queue, `write` is synchronous. Otherwise it would wait
+ * for a timer, 1 ms a write.
  */
 function parseNow(terminal: Terminal, bytes: Uint8Array): void {
   terminal.input("", true);

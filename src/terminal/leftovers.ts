@@ -43,7 +43,7 @@ export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
   return out;
 }
 
-/** Removes what was pushed beyond the first `kept` levels; what was set without a push is set to nothing. */
+/** Removes levels pushed beyond the first `kept`; flags set without a push become 0. */
 function kittyOff(stack: readonly number[], kept: number): string {
   const pushed = stack.length - kept;
   if (pushed > 0) return `\x1b[<${pushed}u`;

@@ -12,7 +12,7 @@ export interface Mark {
   /** With D and T; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
-  /** With E; with C where the shell says it there (fish 4). */
+  /** With E; with C where the shell reports it there (fish 4). */
   readonly commandLine?: string;
   /** The nonce that the mark carries, unverified. */
   readonly nonce: string | null;
@@ -25,7 +25,7 @@ export type MarkText = Omit<Mark, "offset" | "position">;
 
 /** Characters of a mark that are read: a command line can be long, a parameter cannot. */
 const MAX_MARK = 262_144;
-/** The property by which our script says that it does nothing; the others are other terminals'. */
+/** The property by which our script reports that it is inactive; the other properties belong to other terminals. */
 export const INACTIVE_PROPERTY = "WshInactive";
 
 /** The contents of OSC 133; null unless it is A, B, C or D. */
@@ -54,8 +54,8 @@ function urlDecoded(text: string): string | null {
 }
 
 /**
- * The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`, or our own `L;LINE;NONCE;q=…;length=…`: what the
- * line editor holds; our own `T;b;NONCE` and `T;STATUS;NONCE`, around a typed command; and our own `P;WshInactive=WHY`.
+ * The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`, or one of our own: `L;LINE;NONCE;q=…;length=…`,
+ * the line editor's contents; `T;b;NONCE` and `T;STATUS;NONCE`, around a typed command; `P;WshInactive=WHY`.
  */
 export function parseCommandMark(data: string): MarkText | null {
   const [kind, escaped = "", nonce, ...rest] = data.slice(0, MAX_MARK).split(";");

@@ -5,7 +5,7 @@
 import type { Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";
 
-/** Whether private mode `mode` is set; null for one that is not known. */
+/** Whether private mode `mode` is set; null for an unknown one. */
 export function privateMode(terminal: Terminal, tracker: ModeTracker, mode: number): boolean | null {
   const now = tracker.modes;
   switch (mode) {

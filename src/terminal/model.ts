@@ -52,14 +52,14 @@ interface TerminalOptions extends EmulatorOptions {
   readonly hideClipboard?: boolean;
   /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
   readonly hideTitles?: boolean;
-  /** What `offset` counts from. */
+  /** The start of `offset`. */
   readonly firstOffset?: number;
 }
 
 interface GrepOptions {
   readonly from?: number;
   readonly to?: number;
-  /** Matches kept: the newest. */
+  /** Maximum matches: the newest. */
   readonly limit: number;
   readonly format: Format;
 }
@@ -68,7 +68,7 @@ const encoder = new TextEncoder();
 const ERASE_ALL = encoder.encode("\x1b[2J\x1b[3J\x1b[H");
 
 export class TerminalModel {
-  /** What programs did to attached terminals that resetting modes does not undo. */
+  /** Changes that programs made to attached terminals and that resetting modes does not undo. */
   readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
   readonly intake: Intake;
@@ -181,8 +181,8 @@ export class TerminalModel {
   }
 
   /**
-   * Puts lines that were kept into history, before any output.
-   * @param lines of styled text, each ended by CR LF @param first number of the first
+   * Loads saved lines into history, before any output.
+   * @param lines styled text, each ended by CR LF @param first number of the first
    */
   load(lines: Uint8Array, first: number): void {
     this.emulator.load(lines, first);
@@ -191,7 +191,7 @@ export class TerminalModel {
 
   /**
    * Changes the size; soft-wrapped lines of the normal screen are rewrapped.
-   * @param redraws the program draws the cursor's line again by itself, so that one is not rewrapped
+   * @param redraws the program redraws the cursor's line, so that line is not rewrapped
    */
   resize(rows: number, cols: number, redraws = false): Promise<void> {
     const height = Math.max(MIN_ROWS, rows);
@@ -267,7 +267,7 @@ export class TerminalModel {
     return this.emulator.position();
   }
 
-  /** The oldest logical line still kept. */
+  /** The oldest retained logical line. */
   get firstLine(): number {
     return this.transcript.firstLine;
   }
@@ -285,17 +285,17 @@ export class TerminalModel {
     return this.transcript.range(from, to ?? { line: this.lastLine, col: Number.POSITIVE_INFINITY }, format);
   }
 
-  /** What `storedLines` and `storedAlternate` read. */
+  /** The source for `storedLines` and `storedAlternate`. */
   get stored(): StoredSource {
     return this.emulator;
   }
 
-  /** Text of a logical line, trailing blanks cut; null when it is not kept. */
+  /** Text of a logical line, trailing blanks cut; null when the line is not retained. */
   line(id: number): string | null {
     return this.transcript.text(id);
   }
 
-  /** Logical lines as they are seen, oldest first: their text. */
+  /** The text of logical lines as shown, oldest first. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
     return this.transcript.texts(from, to);
   }
@@ -305,7 +305,7 @@ export class TerminalModel {
     return this.transcript.cells(from, to, this.styles);
   }
 
-  /** UTF-16 units of its line before a position; cells past what was written count as blanks. */
+  /** UTF-16 units of its line before a position; cells past the written ones count as blanks. */
   unitsBefore(position: Position): number {
     return this.transcript.unitsBefore(position);
   }
@@ -376,7 +376,7 @@ export class TerminalModel {
     };
   }
 
-  /** What `serialize` makes a terminal keep after all modes are reset. */
+  /** Changes made by `serialize` that survive a reset of all modes. */
   get serializedChanges(): readonly LastingChange[] {
     const { queries, modes, alternate, cols } = this.emulator;
     const { tabs } = modes.of(alternate ? "alternate" : "normal");
@@ -394,7 +394,7 @@ export class TerminalModel {
     );
   }
 
-  /** Erases history and screen; modes stay. On the alternate screen, keeps the normal one and what is just above it. */
+  /** Erases history and screen; modes stay. On the alternate screen, the normal one and the rows just above it stay. */
   clear(): Promise<void> {
     return this.atRest(() => {
       if (this.disposed) return;

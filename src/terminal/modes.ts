@@ -1,8 +1,8 @@
 /**
- * What the emulator's interface does not expose: margins, saved cursors, charsets, tab stops, mouse encoding, the
- * cursor's look, keyboard protocols. Owns copies kept by parser hooks, one per sequence; every hook returns false, so
- * the emulator does its own part after it. The copies follow xterm's behaviour, not a standard's: they exist to put
- * another terminal into the same state (`serialize.ts`) and to encode keys.
+ * State that the emulator's interface does not expose: margins, saved cursors, charsets, tab stops, mouse encoding, the
+ * cursor's look, keyboard protocols. Owns copies maintained by parser hooks, one per sequence; every hook returns
+ * false, so the emulator does its own part after it. The copies follow xterm's behaviour, not a standard's: they exist
+ * to put another terminal into the same state (`serialize.ts`) and to encode keys.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import type { CursorShape } from "../protocol/grid.ts";
@@ -43,13 +43,13 @@ export interface TerminalModes {
 
 interface SavedCursor {
   readonly x: number;
-  /** Row of the buffer, not of the screen: xterm restores it relative to what has scrolled since. */
+  /** Row of the buffer, not of the screen: xterm restores it relative to the rows scrolled since. */
   readonly y: number;
   readonly pen: Pen;
   readonly origin: boolean;
 }
 
-/** State that each of the two buffers has of its own. */
+/** State of one of the two buffers. */
 interface BufferState {
   top: number;
   bottom: number;
@@ -63,13 +63,16 @@ export const TAB_WIDTH = 8;
 /** Kitty keyboard: levels of the stack, as kitty limits it. */
 const KITTY_LEVELS = 16;
 const KITTY_FLAGS = 0x1f;
-/** Private modes that a client's terminal may know and the emulator does not: kept as set or reset. */
+/** Private modes that a client's terminal may know and the emulator does not: stored as set or reset. */
 const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 1035, 1036, 1039, 2031, 2048]);
-/** Those of them that are off until set; each terminal decides how the others start. */
+/** Extra modes that are off until set; each terminal decides how the others start. */
 const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
 /** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
-/** The program counts graphemes. Person's terminals keep their own way, which they may have without being asked. */
+/**
+ * The program counts graphemes. Users' terminals keep their own way of counting, which may be by graphemes without this
+ * mode.
+ */
 const CLUSTERS = 2027;
 /** Colour scheme changes are reported by us where a terminal is there to say them. */
 const SCHEME_UPDATES = 2031;
@@ -149,7 +152,7 @@ export class ModeTracker {
     return true;
   }
 
-  /** The same for DECRQM. Modes whose reports come from the person's own terminal are not claimed: it may be away. */
+  /** The same for DECRQM. Modes whose reports the user's terminal would send are not claimed: it may be detached. */
   reportedMode(mode: number): boolean | null {
     if (mode === CLUSTERS) return this.clusters;
     if (mode === SCHEME_UPDATES) return this.modes.schemeUpdates;
@@ -186,7 +189,7 @@ export class ModeTracker {
     }
   }
 
-  /** The shell runs a command: what it finds is not its own. */
+  /** The shell runs a command: flags already on the stack are not the command's. */
   commandBegins(): void {
     this.kittyBefore = this.normal.kitty.length;
   }
@@ -251,7 +254,7 @@ export class ModeTracker {
     this.esc({ final: "c" }, () => this.hardReset());
     this.esc({ final: "n" }, () => this.shiftTo(2));
     this.esc({ final: "o" }, () => this.shiftTo(3));
-    // Shifts of the right half of an eight-bit code: UTF-8 has none, and xterm would shift the left half.
+    // Shifts of the right half of an eight-bit code: UTF-8 has no right half, and xterm would shift the left one.
     for (const final of "|}~") this.hooks.push(this.terminal.parser.registerEscHandler({ final }, () => true));
     this.hookCharsets();
     this.hookKeyboard();

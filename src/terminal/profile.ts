@@ -1,4 +1,6 @@
-/** What a program is told about the terminal it runs in: probed from the newest client before its first byte, else from settings. */
+/**
+ * The terminal that programs see: probed from the newest client before the program's first byte, else from settings.
+ */
 
 import { type Rgb, xtermColor } from "../protocol/palette.ts";
 
@@ -23,7 +25,7 @@ export const defaultProfile: TerminalProfile = {
   foreground: { r: 0xd0, g: 0xd0, b: 0xd0 },
   background: { r: 0x10, g: 0x10, b: 0x10 },
   cursor: { r: 0xd0, g: 0xd0, b: 0xd0 },
-  // Nobody's in particular: programs use them for the ratio of rows to columns.
+  // A common default, not a measured size: programs use it for the ratio of rows to columns.
   cell: { width: 8, height: 16 },
 };
 

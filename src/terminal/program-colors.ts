@@ -1,9 +1,9 @@
 /**
- * Colours of the terminal that programs set, ask for and reset: the palette (OSC 4), those of bold and the like (OSC 5),
+ * Colours of the terminal that programs set, query and reset: the palette (OSC 4), those of bold and the like (OSC 5),
  * foreground, background and cursor (OSC 10 to 12).
  *
- * Owns what programs have set; the rest is the profile's. A query is answered once, in the form in which it
- * was asked. RIS clears everything.
+ * Owns the colours that programs have set; the others are the profile's. A query is answered once, in the form of the
+ * query. RIS clears everything.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import type { Rgb } from "../protocol/palette.ts";
@@ -69,7 +69,7 @@ export class ProgramColors {
     this.dynamic.clear();
   }
 
-  /** Pairs of number and colour; the numbers are those from `first` on, `count` of them. */
+  /** Pairs of number and colour; numbers start at `first`, `count` of them. */
   private setIndexed(osc: string, data: string, first: number, count: number): boolean {
     const parts = data.split(";");
     for (let i = 0; i + 1 < parts.length; i += 2) {
@@ -88,7 +88,7 @@ export class ProgramColors {
   private color(index: number): Rgb {
     const set = this.indexed.get(index);
     if (set !== undefined) return set;
-    // Bold and the like have no colour of their own until one is set.
+    // Bold and the like use the foreground until a colour is set.
     return index < PALETTE_SIZE ? paletteColor(this.profile(), index) : this.dynamicColor("foreground");
   }
 

@@ -1,7 +1,7 @@
 /**
- * The rows of a prompt that its shell draws again after a resize, from the first on: the shell says so (`redraw=1` of
- * OSC 133;A). It goes back to the first row by the number of rows that it has drawn. So rows of a prompt are cut before
- * a resize: rewrapped ones would be more, and those that it does not reach would stay.
+ * The rows of a prompt that its shell redraws after a resize, from the first row on: the shell announces it (`redraw=1`
+ * of OSC 133;A). It returns to the first row by the number of rows that it has drawn. So rows of a prompt are cut
+ * before a resize: rewrapping would make more rows, and the shell would leave those it does not reach.
  */
 import type { IMarker, Terminal } from "@xterm/headless";
 import { cutRow, storedRow } from "./rows/xterm-row.ts";
@@ -9,7 +9,7 @@ import { cutRow, storedRow } from "./rows/xterm-row.ts";
 export class PromptRows {
   private first: IMarker | null = null;
 
-  /** To be made after the emulator's other hooks: of a sequence's handlers, the last that was registered is first. */
+  /** Must be created after the emulator's other hooks: the handler registered last runs first. */
   constructor(private readonly terminal: Terminal) {
     terminal.parser.registerOscHandler(133, (data) => {
       if (/^A(;|$)/.test(data)) this.begin(/;redraw=1(;|$)/.test(data));

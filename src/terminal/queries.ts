@@ -37,7 +37,7 @@ const STATUS_REPORTS: Readonly<Record<number, string>> = {
 /** ANSI modes of ISO 6429 that no terminal like ours has, and DECHCCM: off for good. */
 const NEVER_ANSI: ReadonlySet<number> = new Set([1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19]);
 const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
-/** What DECRQM answers. */
+/** DECRQM answers. */
 const SET = 1;
 const RESET = 2;
 const NEVER = 4;
@@ -52,7 +52,7 @@ export function schemeReport({ scheme }: TerminalProfile): string {
 export class QueryResponder {
   private readonly hooks: IDisposable[] = [];
   private readonly colors: ProgramColors;
-  /** DECSCL: before level 3 there is no DECRQM. */
+  /** DECSCL: DECRQM needs level 3. */
   private level = HIGHEST_LEVEL;
 
   constructor(
@@ -160,7 +160,7 @@ export class QueryResponder {
     return setting !== null;
   }
 
-  /** Parameters of the setting that DECRQSS requests, by its final characters; null for one that xterm answers. */
+  /** Parameters of the setting that DECRQSS requests, by its final characters; null when xterm answers. */
   private setting(end: string): string | null {
     const { rows, cols } = this.terminal;
     const { fg, bg } = penOf(this.terminal);

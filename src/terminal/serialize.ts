@@ -129,13 +129,13 @@ function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string
 }
 
 /**
- * One row from its first column on, and the way to the next row's first column. Rows of the alternate screen keep what
- * was cut off when it became narrower, and editing can leave half a wide character: neither is shown.
+ * One row from its first column on, and the move to the next row's first column. Rows of the alternate screen retain
+ * cells cut off by a narrower size, and editing can leave half a wide character: neither is shown.
  */
 function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: LinkTable): string {
   const data = row._data;
   const last = contentAt(data, cols - 1, cols);
-  // A space at the end counts where the line goes on.
+  // A space at the end counts where the line continues.
   const used = next?.isWrapped && (last & HAS_CONTENT) !== 0 ? cols : Math.min(usedCells(row), cols);
   let out = "";
   let link: string | null = null;
@@ -172,7 +172,7 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
   return next === null ? out : out + toNext(row, next, used, cols);
 }
 
-/** The content word of a cell as it is written out. */
+/** The content word of a cell for the output. */
 function contentAt(data: Uint32Array, x: number, cols: number): number {
   return isHalf(data, x, cols) ? UNWRITTEN : (data[x * CELL_WORDS] ?? 0);
 }
@@ -193,7 +193,7 @@ function isBlankLike(data: Uint32Array, x: number, at: number): boolean {
   );
 }
 
-/** A line end, or what makes the terminal wrap by itself. */
+/** A line end, or a sequence that makes the terminal wrap. */
 function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): string {
   if (!next.isWrapped) return "\r\n";
   const last = contentAt(row._data, cols - 1, cols);

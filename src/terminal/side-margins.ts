@@ -1,8 +1,9 @@
 /**
- * Left and right margins (DECLRMM, DECSLRM), as far as known here: xterm has none.
+ * Left and right margins (DECLRMM, DECSLRM), which xterm does not implement.
  *
- * Owns what a program has set, read by hooks that leave everything to xterm. Nothing scrolls or wraps at these margins,
- * and DECRQM does not report them; they only tell which column edits begin outside of them and so do nothing.
+ * Owns the margins that a program has set, read by hooks that leave everything to xterm. Nothing scrolls or wraps at
+ * these margins, and DECRQM does not report them; they only show which column edits begin outside of them and so do
+ * nothing.
  */
 import type { Terminal } from "@xterm/headless";
 

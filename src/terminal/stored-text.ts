@@ -1,6 +1,6 @@
 /**
- * Lines of history and screen as text that can be kept and printed again: one logical line each, with the sequences
- * that style it and nothing that moves the cursor, so that it can be printed at any width. Each ends unstyled.
+ * Lines of history and screen as text that can be saved and printed again: one logical line each, with the sequences
+ * that style it and none that move the cursor, so that it can be printed at any width. Each ends unstyled.
  */
 import type { Terminal } from "@xterm/headless";
 import type { History } from "./history/history.ts";
@@ -19,7 +19,7 @@ export interface StoredSource {
   readonly alternate: boolean;
 }
 
-/** The logical lines `fromId` to `toId`, oldest first; those that are not kept any more are left out. */
+/** The logical lines `fromId` to `toId`, oldest first, without those that history has dropped. */
 export function storedLines({ history, hot }: StoredSource, fromId: number, toId: number): string[] {
   const lines: string[] = [];
   let last: number | null = null;

@@ -1,10 +1,10 @@
 /**
- * How many cells a character takes: what the C library's `wcwidth` gives the programs in the session, which count so to
- * know where their cursor is. Emoji of several code points are one character of two cells all the same, as terminals and
- * multiplexers have them. A program that asks for clusters (mode 2027) gets all of them.
+ * Cells per character, equal to the C library's `wcwidth`, with which programs in the session compute their cursor.
+ * Emoji of several code points are still one character of two cells, as in terminals and multiplexers. A program that
+ * requests clusters (mode 2027) gets all of them.
  *
- * The table is glibc 2.36's; code points that it does not know (-1) take one cell.
- * tests/unit/terminal/widths.test.ts compares all of Unicode with the C library of the machine.
+ * The table is glibc 2.36's; code points that it does not know (-1) take one cell. tests/unit/terminal/widths.test.ts
+ * compares all of Unicode with the C library of the machine.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import type { IUnicodeVersionProvider, Terminal } from "@xterm/headless";
@@ -71,9 +71,9 @@ const byCodePoint: IUnicodeVersionProvider = {
     const joined = clusterWidths().charProperties(codepoint, preceding);
     if (codepoint < FIRST || codepoint === EMOJI_STYLE) return joined;
     const width = widthOf(codepoint);
-    // Behind a cursor movement there is nothing to join: such a character shows in a cell of its own.
+    // After a cursor movement nothing precedes it to join: such a character shows in a cell of its own.
     if (width === 0) return preceding === 0 ? joined : (joined & ~7) | (widthIn(preceding) << 1) | 1;
-    // A spacing mark, or what follows a prepended sign, has a cell of its own; flags and parts of emoji have not.
+    // A spacing mark, or a character after a prepended sign, has its own cell; flags and parts of emoji do not.
     return width === 1 && (joined & 1) !== 0 && !isFlag(codepoint) ? (joined & ~7) | (width << 1) : joined;
   },
 };

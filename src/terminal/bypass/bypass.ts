@@ -1,12 +1,12 @@
 /**
- * Bypassed lines: what a flood of plain lines has printed and the emulator has not seen yet.
+ * Bypassed lines: output of a flood of plain lines that the emulator has not parsed yet.
  *
  * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window unread. Plain
- * ones (`plain-line.ts`) are kept here unparsed: the newest, which fill the screen and a part of the hot window.
- * Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator gets the
- * rest when it is read or something else is printed (`settle`): its state is then the same as if it had
- * parsed them all, except for the oldest rows of its buffer, which are void.
- * What must stay true: emulator, history and these lines together are the truth; every reader of one settles first.
+ * ones (`plain-line.ts`) stay here unparsed: the newest, enough to fill the screen and a part of the hot window. Older
+ * ones go straight to history, after the emulator's own rows, which these lines push out. The emulator parses the rest
+ * when a reader needs it or other output follows (`settle`). Its state is then the same as if it had parsed them all,
+ * except for the oldest rows of its buffer, which are void. Invariant: emulator, history and these lines together are
+ * the truth; every reader of one settles first.
  */
 import type { Terminal } from "@xterm/headless";
 import { HOT_ROWS, type HotWindow } from "../history/hot-window.ts";
@@ -18,11 +18,11 @@ import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "
 
 /** A flood starts with this many bytes of plain lines at once; below it the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
-/** Rows above the screen once the emulator has seen what is kept for it: a taller screen brings them back. */
+/** Rows above the screen that the emulator gets when it catches up: a taller screen brings them back. */
 const ROWS_ABOVE = 256;
 /** Fewer lines than this are packed one by one when they go to history. */
 const MIN_RAW_LINES = 32;
-/** More are kept in several blocks: history reads and drops a block's lines one after another. */
+/** Longer runs are split into several blocks: history reads and drops a block's lines one after another. */
 const MAX_RAW_LINES = 512;
 
 interface Batch {
@@ -39,7 +39,7 @@ const EMPTY = new Uint8Array(0);
 export class PassingLines {
   private readonly reader = new LineReader();
   private batches: Batch[] = [];
-  /** The start of a line whose end has not come, and its cells. */
+  /** The start of an unfinished line, and its cells. */
   private part: Uint8Array = EMPTY;
   private partCells = 0;
   /** The id of the first line taken, and how many were taken since. */
@@ -47,7 +47,7 @@ export class PassingLines {
   private taken = 0;
   /** Rows of the lines in `batches`. */
   private rows = 0;
-  /** What the emulator shows is already in history. */
+  /** The rows in the emulator are already in history. */
   private outrun = false;
 
   constructor(
@@ -68,7 +68,7 @@ export class PassingLines {
     return { line: this.firstId + this.taken, col: this.partCells };
   }
 
-  /** Takes plain lines that begin between `from` and `limit`; returns where they end, `from` if there are none. */
+  /** Takes plain lines that begin between `from` and `limit`; returns where they end, or `from` without any. */
   take(bytes: Uint8Array, from: number, limit: number): number {
     const fresh = this.isEmpty;
     if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
@@ -112,7 +112,7 @@ export class PassingLines {
     const { terminal, batches } = this;
     let lines = 0;
     for (const { words, next } of batches) lines += words.length - next;
-    // Rows of the screen for lines before the one that was begun or is about to begin.
+    // Rows of the screen available for the lines before the unfinished or next one.
     let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
     for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
       const { words, next } = batches[b] ?? { words: [], next: 0 };
@@ -126,7 +126,7 @@ export class PassingLines {
     return lines + this.hot.linesBefore(terminal.buffer.normal.cursorY - Math.max(0, left));
   }
 
-  /** Gives the emulator what it has not seen. */
+  /** Feeds the emulator the lines it has not parsed. */
   settle(): void {
     if (this.isEmpty) return;
     const { batches, part, outrun, rows, capacity } = this;
@@ -156,7 +156,10 @@ export class PassingLines {
     this.outrun = false;
   }
 
-  /** Rows above the cursor's kept for the emulator. While its buffer is not full it must see what fills it. */
+  /**
+   * Rows above the cursor's row to retain for the emulator. A buffer that is not full must see every line that fills
+   * it.
+   */
   private get capacity(): number {
     const { rows, buffer } = this.terminal;
     return rows - 1 + (buffer.normal.length < rows + HOT_ROWS ? HOT_ROWS : ROWS_ABOVE);
@@ -172,7 +175,7 @@ export class PassingLines {
     return !row.isWrapped && usedCells(row) === 0;
   }
 
-  /** Continues the line that was begun; returns where it, or the available part of it, ends. */
+  /** Continues the unfinished line; returns where it, or the available part of it, ends. */
   private continued(bytes: Uint8Array, from: number): number {
     const { part, reader } = this;
     const feed = bytes.indexOf(0x0a, from);
@@ -211,7 +214,7 @@ export class PassingLines {
     };
   }
 
-  /** Moves to history what the emulator could not hold. */
+  /** Moves lines beyond the emulator's capacity to history. */
   private outrunOldest(): void {
     const { capacity } = this;
     for (let batch = this.batches[0]; batch !== undefined; batch = this.batches[0]) {

@@ -1,11 +1,11 @@
 /**
- * Reads lines that show the same on every terminal: printable ASCII, default tab stops, colours, and an end: CR LF, or
- * CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge,
- * so that a flood of them can be counted and kept without an emulator (`bypass.ts`).
+ * Reads lines that show the same on every terminal: printable ASCII, default tab stops, colours, and a line end: CR LF,
+ * or CR CR LF, which a file with CR LF line ends produces on a terminal. They begin and end in the default style at the
+ * left edge, so a flood of them can be counted and stored without an emulator (`bypass.ts`).
  *
  * `measure` decides and counts, once per byte of a flood; `pack` reads a measured line, for the few that are requested.
- * What must stay true: `measure` stops at whatever it does not know for certain, and the emulator takes
- * over from there; the words of a style are, bit for bit, what xterm would store (`InputHandler.charAttributes`).
+ * Invariants: `measure` stops at anything it does not recognise, and the emulator takes over from there; the words of a
+ * style are, bit for bit, those xterm would store (`InputHandler.charAttributes`).
  */
 
 import type { SegmentBuilder } from "../history/segment-builder.ts";
@@ -51,7 +51,7 @@ const PALETTE_BITS = COLOR_MODE | 0xff;
 const COLOR_BITS = COLOR_MODE | COLOR_VALUE;
 const BRIGHT = 8;
 
-/** Parts of a style, one bit each, as far as `measure` needs them: none is the default style. */
+/** Parts of a style that `measure` needs, one bit each; 0 is the default style. */
 const FG = 0x01;
 const BG = 0x02;
 const BOLD = 0x04;
@@ -84,7 +84,7 @@ function effects(): Uint32Array {
   range(49, 49, BG << UNSETS);
   const single = { 1: BOLD, 2: FAINT, 3: ITALIC, 5: BLINK, 7: INVERSE, 8: INVISIBLE, 9: STRIKE };
   for (const [param, effect] of Object.entries(single)) table[Number(param)] = effect | KNOWN;
-  // Underlines are not known, being stored elsewhere, so there is none to remove.
+  // Underlines are never set here (xterm stores them elsewhere), so 24 unsets nothing.
   const off = { 22: BOLD | FAINT, 23: ITALIC, 24: 0, 25: BLINK, 27: INVERSE, 28: INVISIBLE, 29: STRIKE };
   for (const [param, effect] of Object.entries(off)) table[Number(param)] = (effect << UNSETS) | KNOWN;
   return table;
@@ -113,11 +113,14 @@ export function isSimple(word: number): boolean {
 }
 
 export class LineReader {
-  /** What to remember of the measured line; see `usedCellsOf` and the like. */
+  /** The measured line's word; see `usedCellsOf` and the like. */
   word = 0;
-  /** Where the last measuring stopped: after the line, or before what it could not read. */
+  /** Where the last measurement stopped: after the line, or before bytes that are not plain. */
   end = 0;
-  /** It stopped because the input ended, there or in a sequence that begins there; what is before it is plain. */
+  /**
+   * The measurement stopped because the input ended, there or in a sequence that begins there; everything before is
+   * plain.
+   */
   isPart = false;
   /** Cells from the line's start to the cursor, when it is a part. */
   cells = 0;
@@ -179,7 +182,7 @@ export class LineReader {
             continue;
           }
           if (d === ERASE) {
-            // To the right of what is printed a new row is already empty, unless it would be coloured.
+            // Cells right of the cursor in a new row are already empty, unless the erasure would colour them.
             if (value !== 0 || bytes[at - 1] === SEMICOLON || x === cols || (style & BG) !== 0) return false;
             if (at > i + 3) return false;
             break;

@@ -1,12 +1,11 @@
 /**
  * Lines that have left the emulator: packed, oldest first.
  *
- * Owns pieces of logical lines in the order they were printed: a line is one piece, or several when it is very long. Only
- * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by logical lines and by
- * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts come from wrapping each piece at
- * `cols`, kept for one width and recounted when it changes; they decide what to show, never what to keep. The block
- * reports dropped lines once, before they are gone: a consumer that needs their text takes it then; others pay
- * nothing.
+ * Owns pieces of logical lines in print order: a line is one piece, or several when it is very long. Only the end grows
+ * and shrinks (`append`, `truncate`); only the beginning is dropped (`trim`), by logical lines and by bytes. Neither
+ * depends on the width, so a narrow terminal drops nothing. Row counts result from wrapping each piece at `cols`; they
+ * are cached for one width, recounted when it changes, and decide what to show, never what to retain. The block reports
+ * dropped lines once, before they disappear: a consumer that needs their text reads it then; others pay nothing.
  */
 
 import type { StoredRow } from "../rows/xterm-row.ts";
@@ -64,7 +63,7 @@ export class History {
     return this.blockBytes + this.open.bytes;
   }
 
-  /** Id of the oldest line; null when there is none. */
+  /** Id of the oldest line; null without lines. */
   get firstId(): number | null {
     const block = this.blocks[0];
     if (block !== undefined) return block.pieces.id(this.dropped);
@@ -100,13 +99,13 @@ export class History {
     this.appended();
   }
 
-  /** Adds lines as they were printed. */
+  /** Adds lines in their printed form. */
   appendRaw(pieces: RawLines): void {
     if (this.open.count > 0) this.seal();
     this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
   }
 
-  /** Drops what is at or after `offset` cells into line `id`. */
+  /** Drops everything at or after `offset` cells into line `id`. */
   truncate(id: number, offset: number): void {
     for (;;) {
       if (this.open.count === 0) {

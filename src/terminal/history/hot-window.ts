@@ -1,12 +1,12 @@
 /**
  * The hot window: the rows that the emulator still holds, joined to the history behind them.
  *
- * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the oldest
- * rows of the buffer, up to `boundary`, are in history already, and a slice never scrolls more rows than that
- * (`MAX_SCROLL`). To every reader, rows are either in history or at `boundary` and below, never in both.
- * A marker just above the screen tells how many rows xterm has dropped. Only rows above the screen are packed, and
- * they no longer change; before a resize, which reflows them, they are taken back out of history.
- * Logical ids: a row that is not wrapped begins the next line, counted from the last line packed.
+ * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the
+ * oldest rows of the buffer, up to `boundary`, are already in history, and a slice never scrolls more rows than that
+ * (`MAX_SCROLL`). To every reader, rows are either in history or at `boundary` and below, never in both. A marker just
+ * above the screen shows how many rows xterm has dropped. Only rows above the screen are packed, and they no longer
+ * change; a resize, which reflows them, first takes them back out of history. Logical ids: a row that is not wrapped
+ * begins the next line, counted from the last line packed.
  */
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
@@ -20,7 +20,7 @@ import { SegmentBuilder } from "./segment-builder.ts";
 
 /** Rows that xterm keeps above the screen: what one slice can scroll, and ~700 that a resize may reflow or restore. */
 export const HOT_ROWS = 1_216;
-/** Rows packed beyond what is needed, so that packing comes in batches. */
+/** Extra rows per packing, so that packing happens in batches. */
 const BATCH_ROWS = 64;
 /** Cells of one segment: longer lines are packed in pieces. */
 const SEGMENT_CELLS = 4_096;
@@ -64,7 +64,7 @@ export class HotWindow {
     return this.terminal.buffer.normal;
   }
 
-  /** Rows that are not in history, including the screen's, as far as the limit lets them be seen. */
+  /** Rows that are not in history, including the screen's, within the line limit. */
   get rows(): number {
     return this.buffer.length - this.start;
   }
@@ -126,7 +126,7 @@ export class HotWindow {
     this.sync();
     const { buffer, seen } = this;
     const target = buffer.baseY + y;
-    // Rows above the screen no longer change, and what is counted of a row depends on the next one.
+    // Rows above the screen no longer change, and the cells counted for a row depend on the next one.
     const last = buffer.baseY - 1;
     const known = seen.row >= this.boundary && seen.row <= Math.min(last, target);
     let at = known ? seen.row : this.boundary;
@@ -168,7 +168,9 @@ export class HotWindow {
     this.restart();
   }
 
-  /** Moves everything that stands on the screen to history, because it is about to be erased: no line is given again. */
+  /**
+   * Moves the contents of the screen to history, because they are about to be erased: line numbers are never reused.
+   */
   retireScreen(): void {
     this.sync();
     const { buffer } = this;
@@ -187,14 +189,14 @@ export class HotWindow {
     this.pack(this.buffer.baseY + this.buffer.cursorY);
   }
 
-  /** Adds the lines after those in history, as they were printed; the last has `cells`. */
+  /** Adds lines in their printed form after those in history; the last has `cells`. */
   appendRaw(lines: RawLines, cells: number): void {
     this.lastId += lines.count;
     this.lastCells = cells;
     this.history.appendRaw(lines);
   }
 
-  /** Adds the next line after those in history, or the start of it: `cells` of what `build` adds. */
+  /** Adds the next line to history, or its start: the first `cells` of what `build` adds. */
   append(cells: number, build: (builder: SegmentBuilder) => void): void {
     build(this.builder);
     this.lastId++;
@@ -202,7 +204,7 @@ export class HotWindow {
     this.history.append(this.lastId, 0, this.builder);
   }
 
-  /** Only the newest `rows` rows above the cursor's, and those from there on, follow what is in history. */
+  /** Only the newest `rows` rows above the cursor's row, and the rows from there on, follow the lines in history. */
   passedBy(rows: number): void {
     this.restart();
     this.boundary = this.buffer.baseY + this.buffer.cursorY - rows;
@@ -219,12 +221,12 @@ export class HotWindow {
 
   /**
    * Resizes and reflows.
-   * @param redraws the program draws the cursor's line again by itself, as the line editors of shells do: that line is
-   * cut instead of being rewrapped, or they would leave parts of it behind
+   * @param redraws the program redraws the cursor's line, like the line editors of shells: that line is cut instead of
+   * rewrapped, since they would leave parts of a rewrapped one behind
    */
   resize(cols: number, rows: number, redraws: boolean): void {
     this.sync();
-    // Reflow moves rows and markers: afterwards the marker does not tell what was dropped.
+    // Reflow moves rows and markers: afterwards the marker no longer shows how many rows were dropped.
     this.marker?.dispose();
     this.marker = null;
     this.seen.row = -1;
@@ -266,8 +268,8 @@ export class HotWindow {
   }
 
   /**
-   * Puts the cursor where xterm has moved what stood before it: xterm leaves it in its column, and forgets that the
-   * next character begins a row.
+   * Puts the cursor after the text that preceded it, which xterm has moved: xterm leaves the cursor in its column, and
+   * forgets that the next character begins a row.
    */
   private setCursor({ line, col }: Position): void {
     const { buffer, terminal } = this;

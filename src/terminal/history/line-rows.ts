@@ -1,9 +1,10 @@
 /**
- * History and screen as rows with their places: which logical line a row belongs to, and at which of its cells it begins.
+ * History and screen as rows with their positions: the logical line a row belongs to, and the cell of that line at
+ * which it begins.
  *
- * Rows are those of the given width. A place means the same as long as its line is kept: it depends on neither the width
- * nor what was dropped before. Pieces of a very long line begin rows of their own, as they do on the screen. Owns
- * nothing; read between two chunks, and nothing is made for rows that are only passed.
+ * Rows are those of the given width. A position stays valid while its line is retained: it depends on neither the width
+ * nor earlier dropped lines. Pieces of a very long line begin rows of their own, as they do on the screen. Owns
+ * nothing; read between two chunks. Skipped rows allocate nothing.
  */
 import type { Position } from "../marks.ts";
 import type { History } from "./history.ts";
@@ -15,7 +16,7 @@ export interface PlacedRow {
   /** Cells of the segment. */
   readonly from: number;
   readonly to: number;
-  /** Its line goes on in the next row. */
+  /** Its line continues in the next row. */
   readonly wrapped: boolean;
 }
 
@@ -32,7 +33,7 @@ export interface LineSource {
   readonly hot: HotWindow;
 }
 
-/** The lines that are kept: the oldest and the newest. */
+/** The oldest and the newest retained line. */
 interface Bounds {
   readonly first: number;
   readonly last: number;
@@ -51,7 +52,7 @@ export function rowsFrom(
   for (const row of placedRows(source, Math.max(first, from.line), last, cols)) {
     if (rows.length === limit) return { rows, moreAbove: passed, next: placeOf(row) };
     const { segment, to } = row;
-    // The last row of a line holds every place behind it, too.
+    // The last row of a line also holds every position behind it.
     if (segment.id === from.line && row.wrapped && segment.offset + to <= from.col) passed = true;
     else rows.push(row);
   }
@@ -121,7 +122,7 @@ export function unitsBeforeCell(source: LineSource, { line, col }: Position): nu
   return units;
 }
 
-/** The cells of a line at which UTF-16 units of its text stand. @param units ascending */
+/** The cells of a line at the given UTF-16 offsets of its text. @param units ascending */
 export function cellsOfUnits(source: LineSource, line: number, units: readonly number[]): number[] {
   const cells: number[] = [];
   let before = 0;

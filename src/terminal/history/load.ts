@@ -1,6 +1,6 @@
 /**
- * Puts lines that were kept into history, as if they had been printed and had left the screen. Plain ones are taken as
- * they are, without an emulator; the others go through one, a few at a time.
+ * Loads saved lines into history, as if they had been printed and had left the screen. Plain lines bypass the emulator;
+ * others go through one, a few at a time.
  */
 import { LineReader, usedCellsOf } from "../bypass/plain-line.ts";
 import type { HotWindow } from "./hot-window.ts";

@@ -1,10 +1,10 @@
 /**
- * Pieces of logical lines, packed by the hundred: one run of bytes for their Latin-1 text and a few arrays, so that a line
- * of 80 characters takes about 100 bytes and a flood makes no object per line. Text beyond Latin-1, links
- * and fancy underlines are kept beside them, by piece.
+ * Pieces of logical lines, packed by the hundred: one run of bytes for their Latin-1 text and a few arrays, so that a
+ * line of 80 characters takes about 100 bytes and a flood allocates no object per line. Text beyond Latin-1, links and
+ * fancy underlines are stored beside them, by piece.
  *
- * Packed pieces never change. The builder is the block being filled: it can be read like them, and only it can lose its
- * last piece again.
+ * Packed pieces never change. The builder is the block being filled: readers treat it like packed pieces, and only it
+ * can lose its last piece again.
  */
 
 import type { Extra } from "../rows/styles.ts";
@@ -20,13 +20,13 @@ const PIECE_OVERHEAD = 14;
 const SPECIAL_OVERHEAD = 100;
 
 interface Special {
-  /** Null when the text is Latin-1 and stands with the others. */
+  /** Null when the text is Latin-1 and is stored with the others. */
   readonly text: string | null;
   readonly units: Uint8Array | null;
   readonly extras: readonly Extra[] | null;
 }
 
-/** Pieces of consecutive lines, in whatever form they are kept. */
+/** Pieces of consecutive lines, in any storage form. */
 export interface Pieces {
   readonly count: number;
   /** Memory held, by estimate. */
@@ -45,7 +45,7 @@ export interface Pieces {
   segment(at: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   textLength(from: number, to: number): number;
-  /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, where they are kept in that form; else null. */
+  /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, when stored in that form; else null. */
   lineBytes(from: number, to: number): Uint8Array | null;
   /** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
   rowCount(from: number, to: number, cols: number): number;
@@ -163,7 +163,6 @@ class PackedPieces implements Pieces {
 }
 
 export class BlockBuilder implements Packed {
-  /** The pieces packed so far. */
   readonly pieces = new PackedPieces(this);
   count = 0;
   firstId = 0;
@@ -205,7 +204,7 @@ export class BlockBuilder implements Packed {
     return true;
   }
 
-  /** Adds what a builder of segments has gathered. */
+  /** Adds the contents of a segment builder. */
   addBuilt(id: number, offset: number, built: SegmentBuilder): void {
     const wide = built.isWide ? built.finishText() : null;
     if (wide === null) {
@@ -241,7 +240,7 @@ export class BlockBuilder implements Packed {
     this.specials?.delete(at);
   }
 
-  /** The pieces so far, detached; the builder is empty then. */
+  /** Detaches the pieces so far; the builder is empty then. */
   seal(): PackedPieces {
     const { count, firstId, length, runWords, specials, bytes } = this;
     const text = Buffer.allocUnsafeSlow(length);
@@ -344,7 +343,7 @@ export class RetiredLines {
     return this.pieces.textLength(this.from + from, this.from + to);
   }
 
-  /** The pieces `from` to `to` (exclusive) as UTF-8, each ended by CR LF or LF, where they are kept in that form. */
+  /** The pieces `from` to `to` (exclusive) as UTF-8, each ended by CR LF or LF, when stored in that form. */
   bytes(from: number, to: number): Uint8Array | null {
     return this.pieces.lineBytes(this.from + from, this.from + to);
   }

@@ -1,6 +1,6 @@
 /**
- * Plain lines as they were printed, many at a time: a flood costs a copy of its bytes, and a line is read only on
- * request, which for nearly all of them never comes. Never changes.
+ * Plain lines in their printed form, many at a time: a flood costs a copy of its bytes, and a line is read only on
+ * request, which never comes for nearly all of them. Never changes.
  */
 
 import { isSimple, LineReader, usedCellsOf } from "../bypass/plain-line.ts";

@@ -27,7 +27,7 @@ const MAX_UNITS = 255;
 
 export class SegmentBuilder {
   cells = 0;
-  /** UTF-16 units so far; as bytes while all are Latin-1 and one a cell. */
+  /** UTF-16 units so far; stored as bytes while all are Latin-1 and one a cell. */
   private length = 0;
   private bytes = Buffer.allocUnsafe(512);
   /** Whether some cell is not one Latin-1 character. */
@@ -186,7 +186,7 @@ export class SegmentBuilder {
     return this.runs;
   }
 
-  /** Writes the text, which must not be wide, as Latin-1. */
+  /** Writes the text as Latin-1; it must not be wide. */
   copyText(target: Buffer, at: number): void {
     this.bytes.copy(target, at, 0, this.length);
   }

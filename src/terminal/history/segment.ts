@@ -52,7 +52,7 @@ export function unitAt(segment: Segment, cell: number): number {
   return unit;
 }
 
-/** The cells from `from` to `to` of a segment as a line, trailing blanks kept. */
+/** The cells from `from` to `to` of a segment as a line, including trailing blanks. */
 export function segmentSpans(segment: Segment, from: number, to: number): Span[] {
   const spans: Span[] = [];
   const runs = segment.runs;
@@ -164,7 +164,7 @@ export function rowStarts(segment: Segment, cols: number): number[] {
   }
   let start = 0;
   while (segment.cells - start > cols) {
-    // A wide cell that does not fit moves to the next row whole: its right half has no units.
+    // A wide cell that does not fit moves to the next row: its right half has no units.
     const next = start + cols;
     start = segment.units[next] === 0 && next - 1 > start ? next - 1 : next;
     starts.push(start);

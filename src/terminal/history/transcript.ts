@@ -1,7 +1,7 @@
 /**
- * History and hot window read as one text of logical lines. Owns nothing: every call reads both anew, so a result
- * describes the moment between two chunks at which it was requested. It is read as output: cells that were there before
- * the newest command and were not rewritten are blanks, except for `search`, which sees what is visible.
+ * History and hot window read as one text of logical lines. Owns nothing: every call reads both again, so a result
+ * describes the moment between two chunks at which it was requested. Lines are read as output: cells that were there
+ * before the newest command and were not rewritten are blanks, except for `search`, which sees what is visible.
  */
 import type { Cell } from "../../protocol/grid.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -37,7 +37,7 @@ export function containing(text: string, ignoreCase = false): LineTest {
 export class Transcript {
   constructor(private readonly source: { readonly history: History; readonly hot: HotWindow }) {}
 
-  /** The oldest line still kept. */
+  /** The oldest retained line. */
   get firstLine(): number {
     const { history, hot } = this.source;
     return history.firstId ?? hot.position(-hot.above, 0).line;
@@ -57,7 +57,7 @@ export class Transcript {
     return { lines, dropped };
   }
 
-  /** A line's text, trailing blanks cut; null when it is not kept. */
+  /** A line's text, trailing blanks cut; null when the line is not retained. */
   text(id: number): string | null {
     const sole = this.source.hot.soleRow(id);
     const simple = sole === null ? null : freshText(sole, usedCells(sole));
@@ -67,7 +67,7 @@ export class Transcript {
     return null;
   }
 
-  /** UTF-16 units of a line before a cell; cells past what was written count as blanks. */
+  /** UTF-16 units of a line before a cell; cells past the written ones count as blanks. */
   unitsBefore({ line, col }: Position): number {
     const sole = this.source.hot.soleRow(line);
     if (sole !== null && freshText(sole, Math.min(col, usedCells(sole))) !== null) return col;
@@ -83,14 +83,19 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
-  /** Text of a line from a cell on, trailing blanks cut. Costs what it returns, however long the line is. */
+  /**
+   * Text of a line from a cell on, trailing blanks cut. The cost depends on the returned text, not on the line's
+   * length.
+   */
   lineFrom(id: number, cell: number): string {
     const { history, hot } = this.source;
     const segments = [...history.segments(id, id, cell), ...hot.segments(id, id)].map(freshSegment);
     return part(segments, cell, Number.POSITIVE_INFINITY, "plain") as string;
   }
 
-  /** What of a line has left the screen, and so no longer changes, from the end of what an earlier call has returned. */
+  /**
+   * The part of a line that has left the screen, and so no longer changes, from the end of an earlier call's result.
+   */
   settled(id: number, from: number): { readonly text: string; readonly end: number } {
     let text = "";
     let end = from;
@@ -113,7 +118,7 @@ export class Transcript {
     return found.length > limit ? found.slice(-limit) : found;
   }
 
-  /** Lines as they are seen: blanks at the end of a row stay. */
+  /** Lines as shown: blanks at the end of a row stay. */
   *texts(fromId: number, toId: number): Generator<{ readonly id: number; readonly text: string }> {
     for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
       yield { id, text: segments.length === 1 ? (segments[0]?.text ?? "") : segments.map(({ text }) => text).join("") };

@@ -1,6 +1,6 @@
 /** Targets of hyperlinks (OSC 8) by the number that cells carry. The oldest are dropped; numbers are never reused. */
 
-/** Links kept. */
+/** Maximum number of stored links. */
 const MAX_LINKS = 8_192;
 /** Characters of a target; longer ones are not links. */
 const MAX_TARGET = 4_096;

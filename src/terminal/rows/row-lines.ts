@@ -1,4 +1,4 @@
-/** Which lines of a program the rows of its screen are: a line may go on over several rows. */
+/** Maps the rows of a screen to logical lines: a line may continue over several rows. */
 import type { StoredSource } from "../stored-text.ts";
 import { storedRow } from "./xterm-row.ts";
 
@@ -9,11 +9,11 @@ export interface RowLines {
   readonly first_col: number;
   /** Rows of history above the first one. */
   readonly history: number;
-  /** Rows whose line goes on in the next row. */
+  /** Rows whose line continues in the next row. */
   readonly wrapped: number[];
 }
 
-/** Call between chunks. Runs once per picture that asks for it. */
+/** Call between chunks. Runs once per picture that requests it. */
 export function rowLines({ terminal, hot, history, alternate }: StoredSource): RowLines {
   const buffer = terminal.buffer.active;
   const wrapped: number[] = [];

@@ -38,7 +38,7 @@ import {
   type StoredExtended,
 } from "./xterm-row.ts";
 
-/** What a cell's style has beyond its two words; equal ones need not be one object. */
+/** Parts of a cell's style beyond its two words; equal ones need not be one object. */
 export interface Extra {
   readonly link: string | null;
   /** 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed. */
@@ -57,7 +57,7 @@ const UNDERLINES: readonly (UnderlineStyle | undefined)[] = [
   "dotted",
   "dashed",
 ];
-/** Styles kept; a stream of 24-bit colours makes new ones without end. */
+/** Maximum number of styles; a stream of 24-bit colours makes new ones without end. */
 const MAX_STYLES = 4_096;
 
 export function extraOf(extended: StoredExtended, link: string | null): Extra {
@@ -134,7 +134,7 @@ interface Entry {
   readonly cells: (Cell | undefined)[];
 }
 
-/** One object for each style and for each ASCII cell of it. */
+/** One object per style and per ASCII cell of it. */
 export class StyleTable {
   private readonly entries = new Map<string, Entry>();
   private last: Entry | null = null;

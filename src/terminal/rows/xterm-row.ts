@@ -1,11 +1,10 @@
 /**
- * How xterm stores a row, and what one cell of it is.
+ * How xterm stores a row and its cells.
  *
- * The only file that reads xterm's internals: rows are read as the words they are stored in, because the
- * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
- * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
- * every reading with the public one. Nothing here writes except `setPenLink`, `markStale`,
- * `placeCursor` and `cutRow`.
+ * The only file that reads xterm's internals: rows are read as stored words, because the public cell view costs 5 to 10
+ * times as much and knows neither hyperlinks nor underline styles. The layout belongs to the exact version of
+ * @xterm/headless in package.json; `storedRow` throws on another layout, and a test compares every reading with the
+ * public one. Nothing here writes except `setPenLink`, `markStale`, `placeCursor` and `cutRow`.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
 
@@ -44,7 +43,7 @@ export const BG_KEPT = ~0x2000_0000;
 /** Bits that change how it looks. */
 export const BG_VISIBLE = BG_KEPT & ~BG_STALE;
 
-/** What a cell has beyond its three words. */
+/** Cell attributes beyond the three words. */
 export interface StoredExtended {
   /** Underline style (bits 26–28) and colour; the public `ext` says "dashed" for every link. */
   readonly _ext: number;
@@ -66,7 +65,7 @@ interface StoredBuffer extends IBuffer {
 let verified = false;
 
 function isStoredBuffer(buffer: IBuffer): buffer is StoredBuffer {
-  // One row of this process stands for all: the layout is the package's.
+  // Checks one row per process: the layout depends on the package alone.
   verified ||= "_buffer" in buffer && hasLines(buffer._buffer);
   return verified;
 }
@@ -103,7 +102,7 @@ export function placeCursor(buffer: IBuffer, y: number, x: number): void {
   if (isStoredBuffer(buffer)) Object.assign(buffer._buffer, { x, y });
 }
 
-/** Cuts row `y` at `cols` cells, also for a later reflow, to which it is a line of its own. */
+/** Cuts row `y` at `cols` cells. A later reflow treats it as a separate line. */
 export function cutRow(buffer: IBuffer, y: number, cols: number): void {
   const row = storedRow(buffer, y);
   const end = cols > 0 && cellWidth(row._data[(cols - 1) * CELL_WORDS] ?? 0) === 2 ? cols - 1 : cols;
@@ -131,7 +130,7 @@ export function cellWidth(content: number): 0 | 1 | 2 {
   return width === 0 ? 0 : width === 1 ? 1 : 2;
 }
 
-/** Cells up to the last that shows something or has a style of its own. */
+/** Cells up to the last that shows something or is styled. */
 export function usedCells(row: StoredRow): number {
   const data = row._data;
   let at = (row.length - 1) * CELL_WORDS;
@@ -145,8 +144,8 @@ export function usedCells(row: StoredRow): number {
 }
 
 /**
- * Marks the cells from `from` on as already there. A later write to a cell replaces
- * its words, and moved or rewrapped cells take theirs along, so the bit tells cell by cell what is old.
+ * Marks the cells from `from` on as already there. A later write replaces a cell's words, and moved or rewrapped cells
+ * take the bit along, so it marks old cells one by one.
  */
 export function markStale(row: StoredRow, from: number): void {
   const data = row._data;
@@ -154,7 +153,7 @@ export function markStale(row: StoredRow, from: number): void {
   for (let x = from; x < end; x++) data[x * CELL_WORDS + 2] = (data[x * CELL_WORDS + 2] ?? 0) | BG_STALE;
 }
 
-/** Sets the style of what is drawn next: the "pen". */
+/** The style of the cells drawn next: the "pen". */
 export interface Pen {
   fg: number;
   bg: number;
@@ -189,27 +188,27 @@ function hasCore(terminal: Terminal): terminal is Terminal & Core {
   return typeof pen === "object" && pen !== null && "extended" in pen && "updateExtended" in pen;
 }
 
-/** xterm's own pen; it has no public way to it. */
+/** xterm's own pen, which has no public accessor. */
 function currentPen(terminal: Terminal): Core["_core"]["_inputHandler"]["_curAttrData"] {
   if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
   return terminal._core._inputHandler._curAttrData;
 }
 
-/** A copy of the pen. The serialize addon reads the same field: xterm has no public way. */
+/** A copy of the pen. The serialize addon reads the same field. */
 export function penOf(terminal: Terminal): Pen {
   const { fg, bg, extended } = currentPen(terminal);
   return { fg, bg, extended: { _ext: extended._ext, urlId: extended.urlId } };
 }
 
-/** Whether what is drawn next has the default style, without a link or an underline colour. */
+/** Whether the pen has the default style, without a link or an underline colour. */
 export function hasPlainPen(terminal: Terminal): boolean {
   const { fg, bg, extended } = currentPen(terminal);
   return fg === 0 && bg === 0 && extended._ext === 0;
 }
 
 /**
- * Gives what is drawn next link `id` (0: none). xterm's own link service keeps a marker for every row of every link
- * and compares them all at every character: a link left open under a flood slowed parsing by a factor of hundreds.
+ * Gives the pen link `id` (0: none). xterm's own link service keeps a marker for every row of every link and compares
+ * them all at every character: a link left open under a flood slowed parsing by a factor of hundreds.
  */
 export function setPenLink(terminal: Terminal, id: number): void {
   const pen = currentPen(terminal);

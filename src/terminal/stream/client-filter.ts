@@ -1,10 +1,10 @@
 /**
- * Decides from their bytes which escape sequences no client may get.
+ * Decides from their bytes which escape sequences clients never receive.
  *
- * A query is answered once, by the session process: a terminal that got it would answer too, and its answer would be
- * typed into the program. So whatever makes any terminal answer, print to a printer, or change the
- * window that is not ours is removed. What draws as the emulator draws passes, and what sets modes that it has
- * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
+ * A query is answered once, by the session process: a terminal that received it would answer too, and its answer would
+ * be typed into the program. So every sequence that makes any terminal answer, print to a printer, or change the
+ * window, which is not ours, is removed. Sequences that draw as the emulator draws pass, and so do those that set modes
+ * it has (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
 import type { LastingChange } from "../../protocol/attach.ts";
@@ -24,8 +24,8 @@ export interface Sequence {
 }
 
 /**
- * `stop`: kept, and the slice ends with it, as with foreign shell integration; `own`: the same, but removed: our own
- * mark, or a sequence for which the emulator itself says what clients get (`completions.ts`).
+ * `stop`: kept, and the slice ends with it (marks of foreign shell integration). `own`: the same, but removed: our own
+ * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`).
  */
 export type Verdict = "keep" | "cut" | "stop" | "own";
 
@@ -90,8 +90,8 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         if (needsHelp(bytes, sequence.start, end)) return "stop";
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
-      // What a DCS draws (sixel) is not in the picture that we keep, and of one that has no proper end some terminals
-      // take all that follows for its contents, tmux among them.
+      // Our picture does not contain what a DCS draws (sixel). After one without a proper end some terminals, tmux
+      // among them, take everything that follows for its contents.
       case "dcs":
       case "string":
       // Other terminals print a title in this form: they get it in the common one (`slice-scanner.ts`).
@@ -168,8 +168,8 @@ function judgeOsc(
 }
 
 /**
- * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. 633;T, around a typed
- * command, and 633;P;WshInactive are nobody else's.
+ * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. Only our
+ * integration sends 633;T, around a typed command, and 633;P;WshInactive.
  */
 function isOwnMark(text: string, isOwn: (nonce: string | undefined) => boolean): boolean {
   const parts = stripTerminator(text).split(";");
@@ -204,7 +204,7 @@ function oscNumber(bytes: Uint8Array, body: number, end: number): number {
   return numberAt(bytes, body, end);
 }
 
-/** The decimal number at `from`; -1 when there is none. */
+/** The decimal number at `from`; -1 without digits. */
 function numberAt(bytes: Uint8Array, from: number, end: number): number {
   let value = -1;
   for (let p = from; p < end; p++) {

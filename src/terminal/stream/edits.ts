@@ -1,10 +1,10 @@
 /**
- * What clients get instead of a part of the stream, and the forms in which sequences leave the session process.
+ * Replacements for parts of the stream that clients get, and the forms in which sequences leave the session process.
  *
- * Terminals agree on sequences that are whole, and on little else: some execute a string that another sequence cuts off
- * and some drop it, some know C1 controls and some print what follows them. So what is kept leaves in one form that all
- * read alike, and what is cut takes along everything that would change the meaning of what stays: after every edit a
- * client's terminal stands where the emulator does. Pure; runs once per sequence, and copies only those that need it.
+ * Terminals agree on complete sequences, and on little else: some execute a string that another sequence cuts off and
+ * some drop it, some know C1 controls and some print the text after them. So a kept sequence leaves in one form that
+ * all read alike, and a cut takes along everything that would change the meaning of the rest: after every edit a
+ * client's terminal is in the emulator's state. Pure; runs once per sequence, and copies only those that need it.
  */
 import type { Sequence } from "./client-filter.ts";
 
@@ -78,7 +78,7 @@ export function canonical(bytes: Uint8Array, sequence: Sequence): Uint8Array | n
   return Buffer.concat([[ESC, first], contents.filter((c) => c >= 0x20), [ESC, 0x5c]].map((part) => Buffer.from(part)));
 }
 
-/** Without C1, and what is obeyed inside it before it. */
+/** Without C1, and with embedded controls moved in front of it. */
 function canonicalControl(bytes: Uint8Array, { kind, start, body, end }: Sequence): Uint8Array | null {
   const isC1 = bytes[start] !== ESC;
   let isClean = !isC1;

@@ -11,7 +11,7 @@ import type { Classifier } from "./client-filter.ts";
 import { type Edit, edited } from "./edits.ts";
 import { RestScanner } from "./slice-scanner.ts";
 
-/** A longer unfinished sequence is passed on as it is. */
+/** A longer unfinished sequence is passed on incomplete. */
 const MAX_TAIL = 65_536;
 /** Approximate limit of a chunk, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
 const MAX_CHUNK = 32_768;
@@ -19,16 +19,18 @@ const MAX_CHUNK = 32_768;
 const PORTION_MS = 4;
 
 export interface Chunk {
-  /** Output bytes parsed so far. */
   readonly offset: number;
-  /** What clients get: without queries and marks of ours. May share memory with what was written. */
+  /** Bytes for clients: without queries and our marks. May share memory with the written bytes. */
   readonly bytes: Uint8Array;
 }
 
 interface IntakePort {
   /** Takes lines that need no parsing and begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
-  /** Parses a slice; `end` is the offset at its end. Returns what the emulator took after it that no program sent. */
+  /**
+   * Parses a slice; `end` is the offset at its end. Returns bytes that the emulator parsed after it and no program
+   * sent.
+   */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
@@ -46,7 +48,7 @@ const EMPTY = new Uint8Array(0);
 const CANCEL = Uint8Array.of(0x18);
 
 export class Intake {
-  /** Parts that are not UTF-8 and stand as U+FFFD. */
+  /** Number of invalid UTF-8 parts, shown as U+FFFD. */
   replaced = 0;
   private readonly scanner: RestScanner;
   private tail: Uint8Array = EMPTY;
@@ -58,7 +60,7 @@ export class Intake {
   private muted = false;
   private disposed = false;
   private parsed: number;
-  /** When parsing began since the event loop last ran; null when it has not. */
+  /** When parsing began since the event loop last ran; null before. */
   private began: number | null = null;
 
   constructor(
@@ -116,8 +118,8 @@ export class Intake {
   }
 
   /**
-   * Parses pending writes; synchronous until a portion is used up. A flood read as fast as it is parsed comes as
-   * one chain of promises, in which the event loop never runs by itself: so portions go across writes.
+   * Parses pending writes; synchronous until a portion is used up. A flood read as fast as it is parsed arrives as one
+   * chain of promises, in which the event loop never runs: so portions span writes.
    */
   private async run(): Promise<void> {
     this.running = true;
@@ -125,7 +127,7 @@ export class Intake {
       const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
       this.tail = EMPTY;
       for (let at = 0; at < bytes.length && !this.disposed; ) {
-        // The first chunk of a turn is parsed at once, however late the turn is.
+        // The first chunk of a turn is parsed at once, even in a late turn.
         if (this.isPortionUsedUp()) await new Promise((resolve) => setImmediate(resolve));
         if (!this.disposed) at = this.guarded(bytes, at);
       }
@@ -134,7 +136,7 @@ export class Intake {
     this.running = false;
   }
 
-  /** What goes wrong with a piece of one terminal's output costs that piece, and no other terminal anything. */
+  /** An error in a piece of one terminal's output costs that piece, and no other terminal anything. */
   private guarded(bytes: Uint8Array, from: number): number {
     const end = this.parsed + bytes.length - from;
     try {

@@ -1,11 +1,12 @@
 /**
  * Which program output may reach attached terminals.
  *
- * What the emulator does not execute is not on our screen: agents would not see its effect, a terminal that attaches
- * later would not get it, and nothing would undo it after detaching. So only what is listed here is passed on
- * (`passesCsi`, `passesEscape`, `passesOsc`); new sequences of some terminal are not, until the emulator has them. A
- * few that are passed on are undone by no reset of modes; terminals that got one are told, so that they undo exactly
- * these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the protocols of kitty and iTerm2.
+ * Effects of a sequence that the emulator does not execute are missing on our screen: agents would not see them, a
+ * terminal that attaches later would not get them, and nothing would undo them after detaching. So only sequences
+ * listed here are passed on (`passesCsi`, `passesEscape`, `passesOsc`); new sequences of some terminal are not, until
+ * the emulator supports them. A reset of modes does not undo a few of them; terminals that received one are notified,
+ * so that they undo exactly these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the
+ * protocols of kitty and iTerm2.
  */
 import { type LastingChange, lastingChanges } from "../../protocol/attach.ts";
 
@@ -51,9 +52,9 @@ const NOTIFICATION = 99;
 const MODIFY_OTHER_KEYS = 4;
 
 /**
- * Control sequences that the emulator executes, by prefix, intermediate and final character; `h`, `l`, `s` and `t` are
- * judged by their parameters too. What is not here is a question, belongs to a window that is not ours, or draws on no
- * screen of ours: rectangles, pages, a stack of colours.
+ * Control sequences that the emulator executes, by prefix, intermediate and final character; for `h`, `l`, `s` and `t`
+ * the parameters decide too. All others are queries, concern a window that is not ours, or draw nothing on our screen:
+ * rectangles, pages, a stack of colours.
  */
 const PASSED_CSI: ReadonlySet<string> = new Set([
   ..."@LMPSTXZ`abdefgru",
@@ -75,9 +76,9 @@ const PASSED_OSCS: ReadonlySet<number> = new Set([
   0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 52, 99, 104, 105, 110, 111, 112, 113, 114,
   115, 116, 117, 118, 119, 133, 633, 777, 1337,
 ]);
-/** Of iTerm2's, those that tell it of shell and work. Others draw, copy, switch profiles or report. */
+/** iTerm2's sequences that describe shell and work. Others draw, copy, switch profiles or report. */
 const ITERM_PASSED = /^1337;(?:SetMark|CurrentDir=|RemoteHost=|SetUserVar=|SetBadgeFormat=|ShellIntegrationVersion=)/;
-/** A notification that a terminal reports on: the click on it, its end, those that are alive, what it can do. */
+/** A notification that a terminal reports on: the click on it, its end, the open ones, its capabilities. */
 const NOTIFICATION_REPORTS = /(?:^|[;:])(?:a=[^:;]*report|c=1|p=(?:\?|alive))/;
 /** Bytes of an OSC that these two patterns are matched against. */
 const MAX_METADATA = 256;
@@ -98,7 +99,7 @@ export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key:
     case ">m":
     case ">n":
       return finalAt === body + 1 || [0, MODIFY_OTHER_KEYS].includes(firstNumber(bytes, body + 1, finalAt));
-    // SCOSC; with parameters it sets margins that are not here, and some terminals save the cursor all the same.
+    // SCOSC; with parameters it sets margins that we do not support, and some terminals still save the cursor.
     case "s":
       return bytes.subarray(body, finalAt).every((c) => c === 0x30);
     default:
@@ -147,9 +148,9 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * Whether an escape sequence may reach terminals. Not 7- or 8-bit controls, lines of double size, single shifts, locks of
- * what is on the screen, shifts of the right half of a code that UTF-8 has not. `ESC % @`, which leaves UTF-8, becomes
- * `ESC % G`, in place: both reset the emulator's set.
+ * Whether an escape sequence may reach terminals. Rejects 7- or 8-bit controls, double-size lines, single shifts, locks
+ * of displayed text, shifts of the right half of a code that UTF-8 does not have. `ESC % @`, which leaves UTF-8,
+ * becomes `ESC % G`, in place: both reset the emulator's set.
  */
 export function passesEscape(bytes: Uint8Array, start: number, end: number): boolean {
   const final = bytes[end - 1] ?? 0;
@@ -161,7 +162,10 @@ export function passesEscape(bytes: Uint8Array, start: number, end: number): boo
   return DESIGNATES.has(intermediate) || (intermediate === 0x23 && final === 0x38);
 }
 
-/** Whether an OSC may reach terminals: none that draws, sets what is never restored, or makes a terminal answer. */
+/**
+ * Whether an OSC may reach terminals. Rejects those that draw, set something that is never restored, or make a terminal
+ * answer.
+ */
 export function passesOsc(number: number, bytes: Uint8Array, body: number, end: number): boolean {
   if (!PASSED_OSCS.has(number)) return false;
   if (number !== ITERM && number !== NOTIFICATION) return true;
@@ -170,7 +174,7 @@ export function passesOsc(number: number, bytes: Uint8Array, body: number, end: 
   return !NOTIFICATION_REPORTS.test(text.split(";", 2).join(";"));
 }
 
-/** What an OSC changes in the terminal for good; null for nothing. */
+/** The lasting change that an OSC makes in a terminal; null without one. */
 export function lastingChange(number: number, bytes: Uint8Array, body: number, end: number): LastingChange | null {
   if (number === 4 || number === 5 || number === 21 || (number >= 10 && number <= 19)) return "colors";
   if (number === 22) return "pointer";

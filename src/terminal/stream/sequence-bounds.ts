@@ -1,6 +1,7 @@
 /**
  * How sequences and characters begin and end, byte for byte as the emulator reads them. Pure; `slice-scanner.ts` walks
- * the stream with it. Only `quieten` writes: in place, what the emulator would read otherwise than other terminals.
+ * the stream with it. Only `quieten` writes: it replaces, in place, bytes that the emulator would read differently from
+ * other terminals.
  */
 import type { SequenceKind } from "./client-filter.ts";
 
@@ -9,7 +10,7 @@ const CAN = 0x18;
 const SUB = 0x1a;
 const BEL = 0x07;
 
-/** What the character after ESC begins. */
+/** The kind of sequence that the character after ESC begins. */
 export function kindOf(c: number): SequenceKind {
   switch (c) {
     case 0x5b:
@@ -30,8 +31,8 @@ export function kindOf(c: number): SequenceKind {
 }
 
 /**
- * The emulator would leave some string sequences at the first character beyond ASCII, and print the rest of them. It
- * would print all of a title in screen's form.
+ * The emulator would leave some string sequences at the first character beyond ASCII and print the rest of them, and
+ * print all of a title in screen's form.
  */
 export function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
   if (kind === "title") bytes.fill(0, body, end);
@@ -61,8 +62,8 @@ export function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): 
 }
 
 /**
- * Bytes of the character at `i`; 0 when it is unfinished; when it is none, minus the bytes of what was begun: a maximal
- * part, for which WHATWG's decoder gives one U+FFFD (Encoding Standard, 9.1.1).
+ * Bytes of the character at `i`; 0 when it is unfinished. For an invalid one, minus the length of its maximal valid
+ * prefix, for which WHATWG's decoder emits one U+FFFD (Encoding Standard, 9.1.1).
  */
 export function characterLength(bytes: Uint8Array, i: number): number {
   const c = bytes[i] ?? 0;
@@ -71,14 +72,14 @@ export function characterLength(bytes: Uint8Array, i: number): number {
   for (let k = 1; k < length; k++) {
     const next = bytes[i + k];
     if (next === undefined) return 0;
-    // Not a continuation: what was begun is invalid and ends here.
+    // Not a continuation: the bytes so far are invalid and end here.
     if (next < 0x80 || next > 0xbf) return -k;
     if (k === 1 && beginsNone(c, next)) return -1;
   }
   return length;
 }
 
-/** Overlong forms, surrogates, and what is beyond Unicode. */
+/** Overlong forms, surrogates, and code points beyond Unicode. */
 function beginsNone(first: number, second: number): boolean {
   return (
     (first === 0xe0 && second < 0xa0) ||

@@ -2,11 +2,10 @@
  * Finds where a program's output may be cut.
  *
  * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
- * UTF-8 character is unfinished, and what clients get in another form (without queries, our own marks, and bytes
- * that mean nothing: see `client-filter.ts` and `edits.ts`).
- * What must stay true: a slice ends at rest unless it was forced; it scrolls at most `MAX_SCROLL` rows, however it was
- * crafted; a mark is the last thing in its slice, so that the slice's end is the mark's offset. Runs once per byte:
- * plain text takes one comparison.
+ * UTF-8 character is unfinished, and the parts that clients get in another form (without queries, our own marks, and
+ * bytes that mean nothing: see `client-filter.ts` and `edits.ts`). Invariants: a slice ends at rest unless it was
+ * forced; it scrolls at most `MAX_SCROLL` rows, even when crafted to scroll more; a mark is the last thing in its
+ * slice, so that the slice's end is the mark's offset. Runs once per byte: plain text takes one comparison.
  */
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
@@ -45,11 +44,11 @@ const NONE: readonly Edit[] = [];
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
-  /** Where it ends; where it began when nothing of it is at rest yet. */
+  /** Where it ends; where it began when no part of it is at rest yet. */
   end: number;
-  /** What clients get in another form. */
+  /** Replacements for clients. */
   edits: Edit[];
-  /** What the emulator gets in another form: bytes that are no character. */
+  /** Replacements for the emulator: invalid bytes. */
   replaced: readonly Edit[];
   /** It ended in front of a sequence or character that the input does not finish. */
   unfinished: boolean;
@@ -70,9 +69,9 @@ export class RestScanner {
   private open: Open | null = null;
   private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
   private rows = 0;
-  /** What was just read means nothing to the emulator. */
+  /** The bytes just read mean nothing to the emulator. */
   private isVoid = false;
-  /** The sequence that is read has more in it than its own characters, or begins with a C1 control. */
+  /** The current sequence contains other characters than its own, or begins with a C1 control. */
   private isDirty = false;
   private title: Uint8Array | null = null;
   /** The last slice ended with something that clients do not get. */
@@ -155,7 +154,7 @@ export class RestScanner {
       } else if (c === 0x0e || c === 0x0f) {
         return { end, edits, replaced, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
       } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
-        // In the emulator, what was cut separated the character from the one before.
+        // In the emulator, the removed part separated the character from the one before.
         edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
@@ -189,7 +188,7 @@ export class RestScanner {
     return verdict;
   }
 
-  /** Neither the emulator nor other terminals get it as it is: each would print it. */
+  /** Neither the emulator nor other terminals get the original form: each would print it. */
   private judgeTitle(bytes: Uint8Array, edits: Edit[]): Verdict {
     const { start, body, end } = this.sequence;
     const ending = stringEnding(bytes, this.sequence);
@@ -211,7 +210,7 @@ export class RestScanner {
     return "stop";
   }
 
-  /** Takes an unfinished tail as it is, because it has become too long to wait for. */
+  /** Takes an unfinished tail that has become too long to wait for. */
   force(bytes: Uint8Array, from: number): Slice {
     // A last ESC may be half of the end (ESC \) of the sequence.
     const end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
@@ -242,7 +241,7 @@ export class RestScanner {
     if (open.hidden) edits.push(this.hide(bytes, from, end, open.kind));
     else if (!unfinished) {
       const ending = stringEnding(bytes, { kind: open.kind, start: from, body: from, end });
-      // What clients already have of it cannot be revoked: it ends for them as it does here.
+      // Clients already have its beginning, which cannot be revoked: it ends for them as it does here.
       if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
     return { end, edits, replaced: NONE, unfinished: unfinished && end < bytes.length, shift: null, title: null };
@@ -254,7 +253,7 @@ export class RestScanner {
   }
 
   private control(c: number, at: number, edits: Edit[]): number {
-    // Answerback: a terminal could be set to type something for it.
+    // Answerback: a terminal may be configured to type an answer to ENQ.
     if (c === ENQ) edits.push({ start: at, end: at + 1, put: NOTHING });
     return at + 1;
   }
@@ -264,7 +263,7 @@ export class RestScanner {
     const length = characterLength(bytes, i);
     if (length === 0) return -1;
     if (length < 0) {
-      // Terminals differ in what they print for it.
+      // Terminals print different characters for it.
       this.isVoid = true;
       return i - length;
     }
@@ -289,7 +288,7 @@ export class RestScanner {
     }
   }
 
-  /** What `ESC c`, or the C1 control that means the same, begins. */
+  /** Handles what `ESC c`, or the equivalent C1 control, begins. */
   private introduced(bytes: Uint8Array, start: number, body: number, c: number): number {
     const kind = kindOf(c);
     if (kind === "esc") {
@@ -320,8 +319,8 @@ export class RestScanner {
   }
 
   /**
-   * Something inside a sequence that ends it without effect: returns where it ends, -1 when that is not there yet.
-   * A byte that is no character is none to the emulator: it becomes NUL, and the sequence goes on.
+   * Something inside a sequence that ends it without effect: returns where it ends, -1 when the end is missing. The
+   * emulator ignores an invalid byte: it becomes NUL, and the sequence continues.
    */
   private interrupted(bytes: Uint8Array, at: number): number {
     const c = bytes[at] ?? 0;
@@ -334,10 +333,10 @@ export class RestScanner {
         return at + 1;
       }
       this.isVoid = true;
-      // A C1 control begins something of its own; another character goes down with the sequence.
+      // A C1 control begins a new sequence; another character is discarded with the current one.
       const isC1 = c === 0xc2 && (bytes[at + 1] ?? 0) <= 0x9f;
       if (isC1) return at;
-      // In some states the emulator would go on.
+      // In some states the emulator would continue the sequence.
       bytes.fill(0, at, at + length);
       bytes[at] = CAN;
       return at + length;
@@ -365,8 +364,8 @@ export class RestScanner {
 }
 
 /**
- * Whether what stands here separates characters in the emulator. Invalid bytes do not, nor does ST in C1, nor a
- * control sequence that a C1 control cuts off.
+ * Whether these bytes separate characters in the emulator. Invalid bytes do not, nor does ST in C1, nor a control
+ * sequence that a C1 control cuts off.
  */
 function parts(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start] ?? 0;
