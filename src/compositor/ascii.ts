@@ -1,11 +1,11 @@
-/** Signs of ours at a terminal that shows no UTF-8. Pure. */
+/** Our signs on a terminal without UTF-8. Pure. */
 
 const plainSigns: Readonly<Record<string, string>> = {
   ...{ "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+" },
   ...{ "↑": "^", "↓": "v", "↕": "|", "↻": "*", "·": "-", "…": ".", "•": "*", "–": "-", "—": "-" },
 };
 
-/** The text with signs of ours as ASCII characters, each as wide as it was. */
+/** Replaces our signs with ASCII characters of the same width. */
 export function inAscii(text: string): string {
   return text.replace(/[─│╭╮╰╯↑↓↕↻·…•–—]/g, (sign) => plainSigns[sign] ?? sign);
 }

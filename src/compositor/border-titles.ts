@@ -1,16 +1,16 @@
 /**
- * What the line above a pane says: the pane's title, its state, and who types there. Pure.
+ * The text in the line above a pane: the pane's title, its state, and who types there. Pure.
  *
- * What must stay true: a cell of the line is left on either side, so that the line is seen as one; where there is little
- * room, the title gives way before what happens in the pane.
+ * Invariant: a cell of the line stays free on either side, so that it still looks like a line; in a narrow line, the
+ * title is shortened before the state.
  */
 import { inAscii } from "./ascii.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 
-/** What is known of a pane, for the line above it. */
+/** Contents of the line above a pane. */
 export interface PaneLabel {
   readonly title: string;
-  /** In the order in which they give way to nothing: the last first. */
+  /** The last is left out first. */
   readonly says: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const BESIDE = 4;
 /** Fewest cells of text that are worth a place. */
 const LEAST = 3;
 const SEPARATOR = " · ";
-/** UTF-16 units of a title that are looked at: more than any terminal is wide. */
+/** UTF-16 units read of a title: more than any terminal is wide. */
 const LONGEST = 4_096;
 
 function widthOf(text: readonly Cluster[]): number {
@@ -45,8 +45,8 @@ function oneLine(text: string): readonly Cluster[] {
 }
 
 /**
- * The text in a line over a pane of this width, with a blank on either side; empty where there is no room for any.
- * It stands one cell from the left.
+ * The text in a line over a pane of this width, with a blank on either side; empty when nothing fits. It begins one
+ * cell from the left.
  */
 export function borderTitle({ title, says }: PaneLabel, cols: number, ascii: boolean): readonly Cluster[] {
   const room = cols - BESIDE;

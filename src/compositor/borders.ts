@@ -26,7 +26,7 @@ name(0x253c, "1111", "1112", "1211", "1212", "2111", "1121", "2121", "2112", "22
 name(0x2547, "2212", "1222", "2122", "2221", "2222");
 name(0x257c, "0201", "1020", "0102", "2010");
 
-/** Arms of a single line's end go on to the other side, as lines at the window's edge do. */
+/** Extends the arm of a single line's end to the other side, like lines at the window's edge. */
 function whole([up, right, down, left]: Arms): Arms {
   const vertical = Math.max(up, down);
   const horizontal = Math.max(left, right);

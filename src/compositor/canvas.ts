@@ -1,16 +1,16 @@
 /**
- * A screen being drawn: rows of cells into which boxes and text are put.
+ * A screen being drawn: rows of cells that receive boxes and text.
  *
- * Owns its rows; rows passed in are copied when first drawn on, so untouched rows stay the same objects and need
- * not be compared later. What must stay true: every row has exactly `cols` cells, and no wide character is left
- * half: a cell that loses its other half becomes a blank of its own style. Runs per cell drawn, per frame.
+ * Owns its rows; rows passed in are copied when first drawn on, so untouched rows stay the same objects and need not be
+ * compared later. Invariants: every row has exactly `cols` cells, and no wide character is left half: a cell that loses
+ * its other half becomes a blank of the same style. Runs per cell drawn, per frame.
  */
 import type { Cell, Row, Style } from "../protocol/grid.ts";
 import type { Cluster } from "./graphemes.ts";
 
 export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
 
-/** A rectangle in cells; it may lie outside of the canvas. */
+/** A rectangle in cells; it may extend beyond the canvas. */
 export interface Box {
   readonly row: number;
   readonly col: number;
@@ -82,12 +82,12 @@ export class Canvas {
     }
   }
 
-  /** The present rows. The canvas must not be drawn on afterwards. */
+  /** The rows. The canvas must not be drawn on afterwards. */
   finish(): readonly Row[] {
     return this.#rows;
   }
 
-  /** Puts one grapheme; a wide one that would cross `right` becomes a blank. */
+  /** Puts one grapheme; a wide one across `right` becomes a blank. */
   #put(row: number, col: number, cell: Cell, right: number): void {
     if (row < 0 || row >= this.rows || col < 0 || col >= this.cols) return;
     const cells = this.#own(row);

@@ -1,10 +1,10 @@
 /**
- * A dialog of ours above a whole terminal: a question's text, what can be chosen or typed, and how to answer. What is
- * behind it is dimmed.
+ * A dialog above a whole terminal: a question's text, its choices or input, and how to answer. The background is
+ * dimmed.
  *
- * Pure, except for rows kept dimmed while they stay the same objects. What must stay true: the dialog fits any
- * terminal, and what answers it is the last thing to be left out; foreign text is cleaned and can neither hide that nor
- * leave its box; it needs no colours. Runs once per frame while a dialog is open.
+ * Pure, except for cached dimmed rows. Invariants: the dialog fits any terminal, and the answer part is the last to be
+ * left out; foreign text is cleaned and can neither hide that part nor leave its box; it needs no colours. Runs once
+ * per frame while a dialog is open.
  */
 import { type Cell, FAINT, type Grid, type Row, type Style } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -21,7 +21,7 @@ const NARROWEST = 34;
 const BESIDE = 4;
 /** Rows above and below it. */
 const BORDERS = 2;
-/** Terminals below this have no border: every cell is needed. */
+/** Smaller terminals get no border: every cell is needed. */
 const FRAMED: Size = { rows: 10, cols: NARROWEST + BESIDE };
 /** Lines of one fact; the rest of a longer one is cut, so that nothing pushes the others away. */
 const FACT_LINES = 2;
@@ -29,7 +29,7 @@ const FACT_LINES = 2;
 const LEAST_ITEMS = 3;
 
 export interface DialogContent {
-  /** Who asks. */
+  /** The asking party. */
   readonly title: string;
   /** May be scrolled. */
   readonly body: string;
@@ -37,16 +37,16 @@ export interface DialogContent {
   readonly facts: readonly string[];
   /** Choices below each other. */
   readonly items: readonly { readonly mark: string; readonly text: string }[];
-  /** The item, or without items the button, that Enter means; -1: none. */
+  /** The item, or without items the button, that Enter selects; -1: none. */
   readonly focus: number;
   readonly input: { readonly before: string; readonly after: string } | null;
   readonly buttons: readonly string[];
-  /** Lines of the body above what is shown. */
+  /** Lines of the body above the shown ones. */
   readonly scroll: number;
   readonly hint: string;
 }
 
-/** What a click at a place means. */
+/** The action of a click on these cells. */
 export interface DialogTarget {
   readonly row: number;
   readonly col: number;
@@ -182,10 +182,10 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
     buttons: content.buttons.length === 0 ? 0 : 1,
     hint: 1,
   });
-  // Arrows beside them say that there are more.
+  // Arrows beside the items indicate more.
   const items = whole.length > rows.items ? itemLines(content.items, clean, Math.max(1, width - 2)) : whole;
   const used = rows.title + rows.body + rows.facts + rows.items + rows.input + rows.buttons + rows.hint;
-  // Blank rows above the answer and above the hints, where nothing has to be left out for them.
+  // Blank rows above the answer and above the hints, unless something would have to be left out for them.
   const gap = framed && used + BORDERS + 2 <= size.rows ? 1 : 0;
   const height = used + 2 * gap;
   const box = framed
@@ -209,7 +209,7 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
     row++;
   }
   const hidden = body.length - rows.body;
-  // The arrows stand beside the text.
+  // The arrows are beside the text.
   const shownBody = hidden > 0 ? wrap(cleanText(content.body).trimEnd(), Math.max(1, width - 2)) : body;
   const lastScroll = shownBody.length - rows.body;
   const from = Math.min(content.scroll, lastScroll);

@@ -1,8 +1,8 @@
 /**
- * The program's modes as a painted terminal needs them.
+ * The program's modes for a rendered terminal.
  *
- * Pure. What must stay true: this covers only what decides the outer terminal's input, its buffer and its cursor;
- * modes of drawing (margins, origin, wrap) belong to the painter.
+ * Pure. Covers only modes that decide the outer terminal's input, its buffer and its cursor; modes of drawing (margins,
+ * origin, wrap) belong to the painter.
  */
 import type { FrameModes } from "../protocol/frame.ts";
 import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";

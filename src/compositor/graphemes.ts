@@ -1,9 +1,9 @@
 /**
  * Makes the text of elements harmless and measures it: lines of graphemes with their widths in cells.
  *
- * Pure. What must stay true: no control character, escape sequence or bidirectional override of an element's text
- * gets past `cleanText`; widths and joining are those of the emulator for a program that asks for clusters, since they
- * come from the very provider that it has then (the graphemes addon registers it; nothing else of it is used here).
+ * Pure. Invariants: no control character, escape sequence or bidirectional override of an element's text gets past
+ * `cleanText`; widths and joining equal the emulator's for a program that asks for clusters, since both use the same
+ * provider (registered by the graphemes addon; nothing else of it is used here).
  */
 import { clusterWidths } from "../terminal/widths.ts";
 

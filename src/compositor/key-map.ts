@@ -1,8 +1,8 @@
 /**
- * What may follow the prefix key, over the lower part of a terminal: keys and what they do, in as many columns as fit.
+ * The keys after the prefix key, over the lower part of a terminal, in as many columns as fit.
  *
- * Pure. What must stay true: at least one row of what is below stays in view where the terminal has several; a table
- * that does not fit is cut between its rows, and this is said. Runs once per frame while it is shown.
+ * Pure. Invariants: at least one row below stays in view if the terminal has several; a table that does not fit is cut
+ * between its rows, with a sign. Runs once per frame while it is shown.
  */
 import type { Grid } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -17,9 +17,9 @@ export interface KeyMapRow {
 }
 
 export interface KeyMapOptions {
-  /** Stands above the table. */
+  /** Above the table. */
   readonly title: string;
-  /** Stands at its end where not everything fits. */
+  /** At the table's end when not everything fits. */
   readonly more: string;
   /** Rows of the table above those shown. */
   readonly from?: number;
@@ -29,11 +29,11 @@ export interface KeyMapOptions {
   readonly ascii?: boolean;
 }
 
-/** Cells between two columns, and between a key and what it does. */
+/** Cells between two columns, and between a key and its description. */
 const GAP = 2;
 /** Cells of the narrowest column that is worth a try. */
 const NARROWEST = 20;
-/** Cells of what a key does: two columns fit a terminal of 80. */
+/** Cells of a description: two columns fit a terminal of 80. */
 const LONGEST = 24;
 
 function widthOf(text: readonly Cluster[]): number {
@@ -64,7 +64,7 @@ interface Column {
   readonly left: number;
 }
 
-/** How the rows of a table lie on a terminal: in as many columns as fit, each as wide as it must be. */
+/** Arranges the rows of a table in as many columns as fit, each of its contents' width. */
 export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }, ascii = false) {
   const sign = ascii ? inAscii : (text: string): string => text;
   const entries = rows.map(

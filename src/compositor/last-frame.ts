@@ -1,10 +1,10 @@
 /**
- * The last frame of one client, from which the next is made while nothing is drawn above the program's screen: panels
- * are kept, and changed rows of the program replaced. Drawing a panel takes longer than everything else
- * in a frame after a typed key.
+ * The last frame of one client. The next frame derives from it while nothing covers the program's screen: panels are
+ * reused, and changed rows of the program replaced. After a typed key, drawing a panel would take longer than the rest
+ * of the frame.
  *
- * Pure, except for what it keeps. What must stay true: `next` returns what `composeFrame` would; every drawing calls
- * `forget`. Runs once per frame painted.
+ * Pure, except for the stored frame. Invariants: `next` returns the same as `composeFrame`; every other drawing calls
+ * `forget`. Runs once per painted frame.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -18,7 +18,7 @@ export class KeptFrame {
     return this.last === null;
   }
 
-  /** What is drawn over or beside the program's screen has changed or moved. */
+  /** Something over or beside the program's screen has changed or moved. */
   forget(): void {
     this.last = null;
   }

@@ -1,8 +1,8 @@
 /**
  * The few lines that wsh itself shows above everything: who holds the keyboard, and messages.
  *
- * Pure. What must stay true: the sign always says how to take the keyboard back; foreign text
- * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
+ * Pure. Invariant: the sign always names the key that takes the keyboard back; foreign text (a holder's name) is
+ * cleaned and cut, and can neither hide that nor fill the screen.
  */
 import type { Grid } from "../protocol/grid.ts";
 import { inAscii } from "./ascii.ts";
@@ -10,12 +10,15 @@ import { Canvas } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
-/** Cells of what a person was asked to do; a longer one would cover what they work at. */
+/** Cells of a task; a longer one would cover the person's work. */
 const LONGEST_TASK = 24;
-/** Cells of a holder's name; a longer one would push the way out off a terminal of 80 columns. */
+/** Cells of a holder's name; with a longer one the key would not fit a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
 
-/** Cells of a line that could not be put at the prompt, and of the reason: together they fit a terminal of 80 columns. */
+/**
+ * Cells of a line that could not be inserted at the prompt, and of the reason: together they fit a terminal of 80
+ * columns.
+ */
 const LONGEST_LINE = 24;
 const LONGEST_REASON = 28;
 
@@ -33,7 +36,7 @@ function cut(text: string, cells: number): string {
 }
 
 /**
- * @param holder the client that captured the keyboard, by its own name
+ * @param holder name of the client that captured the keyboard
  * @param prefix label of the key that takes it back
  */
 export function keyboardHeldSign(holder: string, prefix: string): string {
@@ -47,9 +50,9 @@ export function message(text: string): string {
 }
 
 /**
- * Shown while the person works at the program in place of an agent.
- * @param task what they were asked, in the agent's words
- * @param prefix label of the key that gives it back
+ * Shown while a person works at the program in place of an agent.
+ * @param task the agent's request
+ * @param prefix label of the key that returns the keyboard
  */
 export function handedOverNotice(task: string, prefix: string): string {
   const words = cut(task, LONGEST_TASK);

@@ -1,6 +1,6 @@
 /**
- * Elements without colours, for a terminal with NO_COLOR (https://no-color.org): text and attributes stay. What programs
- * print is not ours to change. Pure.
+ * Elements without colours, for a terminal with NO_COLOR (https://no-color.org): text and attributes stay. Program
+ * output remains unchanged. Pure.
  */
 import type { ElementText, Overlay, Panel } from "../protocol/drawing.ts";
 

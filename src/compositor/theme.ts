@@ -1,9 +1,9 @@
 /**
- * The looks of what wsh draws itself, by role (`src/protocol/theme.ts`). They are set once, when a process starts and
- * before anything is drawn; a look without colours has those of what it lies on.
+ * The looks of wsh's own elements, by role (`src/protocol/theme.ts`). They are set once, when a process starts and
+ * before anything is drawn; a look without colours takes those of its background.
  *
- * A terminal with NO_COLOR gets them without colours (`withoutColors`): cells of ours are told from a program's by their
- * style, which is one of these objects and nothing else's.
+ * A terminal with NO_COLOR gets them without colours (`withoutColors`): our cells differ from a program's by their
+ * style, which is one of these objects.
  */
 import { type Cell, INVERSE, type Row, type Style } from "../protocol/grid.ts";
 import { type Look, parseLook, type ThemeRole, themeRoleNames, themeRoles } from "../protocol/theme.ts";
@@ -16,7 +16,7 @@ const bases: readonly (readonly [front: string, base: ThemeRole])[] = [
   ["title", "border"],
 ];
 
-/** The looks of all roles, with what the settings change. */
+/** The looks of all roles, with the changes from the settings. */
 export function themeOf(changes: Partial<Readonly<Record<ThemeRole, Look>>>): Record<ThemeRole, Style> {
   const own = (role: ThemeRole): Look =>
     changes[role] ?? parseLook(themeRoles[role][0]) ?? { fg: null, bg: null, flags: 0 };
@@ -43,7 +43,7 @@ export function useTheme(changes: Partial<Readonly<Record<ThemeRole, Look>>>): v
   colorless.clear();
   for (const role of themeRoleNames) {
     const style = looks[role];
-    // What is told by its colours alone is told as it is by default.
+    // A look that differs by colours alone gets the default look's attributes.
     const flags = style.flags || (parseLook(themeRoles[role][0])?.flags ?? 0);
     colorless.set(style, { ...style, fg: null, bg: null, flags });
   }
@@ -55,7 +55,7 @@ export function plainLook(style: Style): Style {
   return colorless.get(style) ?? style;
 }
 
-/** A cell of a program in a look of ours: inverse exchanges what is inverse already. */
+/** A program's cell in one of our looks: inverse toggles. */
 export function inLook(cell: Cell, { fg, bg, flags }: Style): Cell {
   const { style } = cell;
   const all = (style.flags | (flags & ~INVERSE)) ^ (flags & INVERSE);
@@ -64,7 +64,7 @@ export function inLook(cell: Cell, { fg, bg, flags }: Style): Cell {
 
 const plainRows = new WeakMap<Row, Row>();
 
-/** A row whose cells of ours have no colours; the same object where there are none. Runs once per new row. */
+/** A row with our cells stripped of colours; the same object without such cells. Runs once per new row. */
 export function withoutColors(row: Row): Row {
   const known = plainRows.get(row);
   if (known !== undefined) return known;

@@ -1,10 +1,9 @@
 /**
- * A window as one grid: its panes, which run elsewhere, beside each other, and the lines between them,
- * which say what lies below them.
+ * A window as one grid: its panes side by side, and the titled lines between them.
  *
- * What must stay true: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or
- * filled up, never moved; a row of which nothing changed is the same object as before, so that two pictures are
- * compared quickly. `place` runs when the layout, the active pane or a label changes, `grid` once per picture.
+ * Invariants: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or filled up,
+ * never moved; an unchanged row stays the same object, so that two pictures are compared quickly. `place` runs when the
+ * layout, the active pane or a label changes, `grid` once per picture.
  */
 import type { Cell, Grid, GridCursor, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -29,10 +28,10 @@ export interface PlacedPane {
 export interface WindowPlaces {
   readonly size: Size;
   readonly panes: readonly PlacedPane[];
-  /** For each cell by row, the directions in which its line goes on: 1 up, 2 right, 4 down, 8 left; 0 in panes. */
+  /** For each cell by row, the directions in which its line continues: 1 up, 2 right, 4 down, 8 left; 0 in panes. */
   readonly lines: Uint8Array;
   readonly active: string;
-  /** What is typed goes to every pane. */
+  /** Typed input goes to every pane. */
   readonly synchronized: boolean;
 }
 
@@ -69,7 +68,7 @@ export class WindowCanvas {
     });
   }
 
-  /** @param pictureOf a pane's newest picture; null while there is none */
+  /** @param pictureOf a pane's newest picture; null without one */
   grid(pictureOf: (pane: string) => Grid | null): Grid {
     const { places } = this;
     if (places === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
@@ -111,7 +110,7 @@ function cursorIn(box: Place, picture: Grid | null): GridCursor {
   return { ...cursor, row, col: box.col + Math.min(cursor.col, box.cols - 1), visible: cursor.visible && inside };
 }
 
-/** The same as lineCells, with what the lines say. */
+/** Like lineCells, including the text of the lines. */
 function titledLines(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
   const cells = lineCells(places, ascii);
   const titled = places.panes.flatMap(({ box, label }) =>
@@ -155,8 +154,8 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
 }
 
 /**
- * Which line cells lie around the active pane. Between two panes alone, all do: then the half of the line beside the
- * active one is marked, the first half for the first pane.
+ * The line cells around the active pane. Between exactly two panes all of them qualify: then only the half of the line
+ * beside the active one is marked, the first half for the first pane.
  */
 function activeLines({ panes, active }: WindowPlaces): (row: number, col: number) => boolean {
   const own = panes.find(({ id }) => id === active)?.box;

@@ -5,7 +5,7 @@ import fs from "node:fs";
 const UID = 2;
 const SHELL = 6;
 
-/** This user's login shell in /etc/passwd; null when it has no entry, as when users are kept elsewhere. */
+/** This user's login shell in /etc/passwd; null without an entry, for example when another database holds the users. */
 export function accountShell(passwd = "/etc/passwd", uid = process.getuid?.()): string | null {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-/** What reading bytes needs of a stream's reader: Bun, Node and the web each have a type of their own for the rest. */
+/** The common part of stream readers: Bun, Node and the web each have their own type for the rest. */
 export interface ByteReader {
   read(): Promise<
     | { readonly done: false; readonly value: Uint8Array }

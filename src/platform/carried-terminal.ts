@@ -1,4 +1,4 @@
-/** The terminal that a program carries for another one on this machine, and what holds it. */
+/** The terminal that a program relays for another one on this machine, and the process that holds it. */
 import fs from "node:fs";
 import { type ForegroundFacts, readForeground } from "./foreground.ts";
 import { platform } from "./platform.ts";
@@ -6,11 +6,11 @@ import { type LineFlags, lineFlags } from "./termios.ts";
 
 export interface CarriedTerminal {
   readonly facts: ForegroundFacts;
-  /** Null where the terminal may not be opened. */
+  /** Null when the terminal may not be opened. */
   readonly flags: LineFlags | null;
 }
 
-/** Null when it cannot be known which terminal that is, or what holds it. */
+/** Null when that terminal or its holder cannot be determined. */
 export function readCarriedTerminal(carrier: number): CarriedTerminal | null {
   const { processes } = platform();
   const child = processes.carriedChild(carrier);

@@ -26,12 +26,12 @@ const libc = onFirstUse(() => {
   });
 });
 
-/** `held`: by another process. `refused`: this file system or a sandbox has no such lock. */
+/** `held`: by another process. `refused`: this file system or a sandbox supports no such lock. */
 export type FlockOutcome =
   | { readonly kind: "taken" | "held" }
   | { readonly kind: "refused"; readonly error: NodeJS.ErrnoException };
 
-/** Takes a flock, exclusive unless shared is asked for, if it is free. Closing the descriptor releases it. */
+/** Takes a flock, exclusive by default, if it is free. Closing the descriptor releases it. */
 export function tryFlock(fd: number, mode: "exclusive" | "shared" = "exclusive"): FlockOutcome {
   if (libc().flock(fd, (mode === "shared" ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0) return { kind: "taken" };
   const errno = readErrno();
@@ -55,10 +55,7 @@ export function detachStdio(): void {
   }
 }
 
-/**
- * Returns a second descriptor of the same open file that no program inherits, however it is started; negative on
- * failure.
- */
+/** Returns a second descriptor of the same open file, which no started program inherits; negative on failure. */
 export function duplicate(fd: number): number {
   return ttyLibc().fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Why a file cannot be started, found before the start: on macOS a child that fails there only ends with 127, and
- * elsewhere the system's error does not say whether the file or its interpreter is meant.
+ * Checks before a start why a file cannot be started: on macOS a failing child only ends with 127, and elsewhere the
+ * system's error does not distinguish the file from its interpreter.
  */
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
@@ -31,7 +31,7 @@ export function startFault(path: string, formats = system.starts.formats): strin
   return null;
 }
 
-/** What the system's error on a start means; its code where that is all. */
+/** Describes the system's error on a start; its code when no better text exists. */
 export function startError(error: unknown): string {
   const code = errorCode(error);
   if (code === "ENOEXEC") return "is no program of this system, and has no '#!' line";
@@ -70,7 +70,7 @@ function beginning(file: string): Buffer | null {
   }
 }
 
-/** The path behind `#!`; null when the file is no script. */
+/** The path after `#!`; null when the file is not a script. */
 function interpreterOf(head: Buffer): string | null {
   if (head.toString("latin1", 0, 2) !== "#!") return null;
   return /^#![ \t]*([^\s\0]*)/.exec(head.toString("utf8"))?.[1] ?? null;

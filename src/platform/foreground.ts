@@ -1,10 +1,9 @@
 /**
- * What the system says about the programs that hold a terminal (docs/architecture.md, State of a program): the
- * foreground group, its members, and what each is blocked in.
+ * Facts about the programs that hold a terminal (docs/architecture.md, State of a program): the foreground group, its
+ * members, and what each is blocked in.
  *
- * On Linux this costs a scan of /proc (~1 ms for 200 processes), so it is called when output pauses, never per byte.
- * A fact that cannot be had (another user's process; on macOS, what a process waits for) is "hidden" or null, never a
- * guess.
+ * On Linux this costs a scan of /proc (~1 ms for 200 processes), so it is called when output pauses, never per byte. An
+ * unavailable fact (another user's process; on macOS, what a process waits for) is "hidden" or null, never a guess.
  */
 import fs from "node:fs";
 import { readableBytes } from "./descriptors.ts";
@@ -12,7 +11,7 @@ import { platform } from "./platform.ts";
 import type { ProcessActivity, Stat } from "./port.ts";
 import { libc, POLLIN } from "./tty-calls.ts";
 
-/** Ancestors between a program and the session's shell; deeper nesting is not looked at. */
+/** Maximum ancestors read between a program and the session's shell. */
 const MAX_ANCESTORS = 32;
 export interface ProcessFacts {
   readonly pid: number;
@@ -39,7 +38,8 @@ export interface ForegroundFacts {
 
 /**
  * The same for a shell that itself holds the terminal and waits for its input, without a scan of /proc: a few reads. It
- * names no other member of the shell's group, so it is for a shell at its prompt, of whose state others say nothing.
+ * names no other member of the shell's group, so use it for a shell at its prompt, whose state does not depend on
+ * others.
  * @returns null in every other case
  */
 export function readShellInput(shellPid: number): ForegroundFacts | null {
@@ -54,7 +54,7 @@ export function readShellInput(shellPid: number): ForegroundFacts | null {
 
 /**
  * Facts about the terminal of the session's child.
- * @returns null when the child has ended, or nothing of it can be seen
+ * @returns null when the child has ended or is hidden
  */
 export function readForeground(shellPid: number): ForegroundFacts | null {
   const { processes } = platform();
@@ -68,7 +68,7 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
     group: shell.foreground,
     shellGroup: shell.group,
     members,
-    // Nothing stands between the shell and its own group.
+    // The shell holds the terminal itself.
     ancestors: shell.foreground === shell.group ? [] : ancestorsOf(members[0], shellPid, shell.foreground),
     unread: path === null ? null : unreadInput(path),
   };
@@ -80,13 +80,13 @@ export function foregroundName(group: number | null): string | null {
 }
 
 export interface TerminalReader {
-  /** Whether it is blocked until its terminal has input, itself in the foreground; null where the kernel does not tell. */
+  /** Whether it is in the foreground and blocked until its terminal has input; null when the kernel hides it. */
   readonly reading: boolean | null;
   /** Bytes of input not read yet; null when unknown. */
   readonly unread: number | null;
 }
 
-/** Whether one process waits for its terminal's input: a few reads, no scan. Null when nothing of it can be seen. */
+/** Whether one process waits for its terminal's input: a few reads, no scan. Null for a hidden or ended process. */
 export function readTerminalReader(pid: number): TerminalReader | null {
   const { processes } = platform();
   const stat = processes.stat(pid);
@@ -107,7 +107,7 @@ function ancestorsOf(leader: ProcessFacts | undefined, shellPid: number, group: 
     if (stat.group !== group) ancestors.push({ ...identity(stat), activity: "child" });
     pid = stat.ppid;
   }
-  // A chain that does not reach the shell is that of an orphan: its ancestors say nothing.
+  // A chain that does not reach the shell belongs to an orphan: its ancestors mean nothing.
   return pid === shellPid ? ancestors : [];
 }
 
@@ -125,7 +125,7 @@ function unreadInput(path: string): number | null {
   let fd: number | null = null;
   try {
     fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK);
-    // The kernel hands input on from a queue of its own: only poll waits until all of that has arrived.
+    // The kernel passes input on from an internal queue: only poll waits until all of it has arrived.
     libc().poll(new Int32Array([fd, POLLIN]), 1, 0);
     return readableBytes(fd);
   } catch {

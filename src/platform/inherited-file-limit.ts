@@ -1,10 +1,9 @@
 /**
- * The caller's soft limit of open descriptors. Bun raises it to the hard limit when it starts, before any of our code
- * runs, so it cannot be asked of this process any more; the parent still has it, as a rule: limits are inherited, and
- * the shell that started us has the one that we were given. What was found travels: in WSH_NOFILE to a server that is
- * started for someone, in the spec to a host. The host starts the shell with it (PtySpawn.openFiles). macOS tells no
- * process's limits: there the one that launchd gives to every login is put back, and a shell's startup files set it
- * anew where a person wants more.
+ * The caller's soft limit of open descriptors. Bun raises it to the hard limit at its start, before any of our code
+ * runs, so this process no longer knows it. The parent usually still has it: limits are inherited, and the shell that
+ * started us has the limit that we got. The value is passed on in WSH_NOFILE to a started server, in the spec to a
+ * session process, which starts the shell with it (PtySpawn.openFiles). macOS reveals no process's limits: there the
+ * one that launchd gives to every login is restored, and a shell's startup files can raise it.
  */
 
 import fs from "node:fs";
@@ -16,8 +15,8 @@ export const nofileVariable = "WSH_NOFILE";
 let known: number | null | undefined;
 
 /**
- * The soft RLIMIT_NOFILE that this process was started with, on macOS the usual one; null when nothing says it (a hidden
- * /proc) or when there was no limit. Call it once before starting children that should not see WSH_NOFILE.
+ * The soft RLIMIT_NOFILE that this process was started with, on macOS the usual one; null when it cannot be read (a
+ * hidden /proc) or there was no limit. Call it once before starting children that should not see WSH_NOFILE.
  */
 export function originalNofile(): number | null {
   known ??= fromEnvironment() ?? platform().limits.openFiles ?? fromParent();

@@ -9,7 +9,7 @@ import { system } from "./system.ts";
 
 const { names, errno: errnoFunction } = system.libc;
 
-/** @throws WshError internal_error when there is no C library, or it lacks one of the functions */
+/** @throws WshError internal_error without a C library, or when it lacks one of the functions */
 export function openLibc<const F extends Record<string, FFIFunction>>(functions: F): Library<F>["symbols"] {
   let failure: unknown;
   for (const name of names) {

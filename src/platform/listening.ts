@@ -1,18 +1,18 @@
 /**
- * Who listens on a TCP port: one look at the kernel's tables, seen from one program and what it has started
- * (docs/protocol.md, Conditions). Where the system does not tell, the look says so.
+ * Finds the listener on a TCP port: one reading of the kernel's tables, as seen from one program and the processes it
+ * has started (docs/protocol.md, Conditions). The result says so when the system does not reveal it.
  *
- * A process belongs to the program when it descends from it; when it did so at an earlier look (daemons lose their
+ * A process belongs to the program when it descends from it; when it did so at an earlier reading (daemons lose their
  * parent); when it is in a process session of the program's; or when it has inherited the program's own WSH_PANE and
- * WSH_SOCKET. With `since`, what ran before does not count, unless it has been brought to the foreground.
- * Sockets are read in every network namespace that these processes are in. What may not be read is never a guess.
+ * WSH_SOCKET. With `since`, earlier processes do not count, unless brought to the foreground. Sockets are read in every
+ * network namespace of these processes. Unreadable facts are never guessed.
  */
 import { platform } from "./platform.ts";
 import type { Listeners, ListeningSocket, Moment, Stat } from "./port.ts";
 
-/** Processes of one program that are looked at; one that starts more is not waited for by its port. */
+/** Maximum processes read of one program; a wait for the port of a program with more does not find it. */
 const MAX_PROCESSES = 4_096;
-/** Ancestors of a process that are looked at; deeper nesting is not. */
+/** Maximum ancestors read of a process. */
 const MAX_ANCESTORS = 64;
 
 /** The program whose processes count. */
@@ -21,11 +21,11 @@ export interface PortAnchor {
   readonly pid: number | null;
   /** Its children count that were started later; null: all. */
   readonly since: Moment | null;
-  /** Process group that holds its terminal now: unless it is the program's own, its members count, however old. */
+  /** Process group that holds its terminal now: unless it is the program's own, its members count at any age. */
   foreground(): number | null;
 }
 
-/** A process that listens; name and pid are null where the kernel does not tell. */
+/** A listening process; name and pid are null when the kernel hides them. */
 export interface PortOwner {
   readonly pid: number | null;
   readonly name: string | null;
@@ -34,8 +34,9 @@ export interface PortOwner {
 }
 
 /**
- * none: nobody listens, in `unseen` the program's processes that may not be looked into. own: a process of the program does. other: only others do. hidden: somebody does, and who is
- * not known, since a process of the program is another user's. unsupported: the kernel does not tell.
+ * none: no listener; `unseen` has the program's processes that may not be read. own: a process of the program listens.
+ * other: only other processes listen. hidden: the listener is unknown, since a process of the program is another
+ * user's. unsupported: the kernel does not reveal it.
  */
 export type PortLook =
   | { readonly kind: "none"; readonly unseen: readonly string[] }
@@ -43,14 +44,14 @@ export type PortLook =
   | { readonly kind: "hidden"; readonly owner: PortOwner; readonly reason: string }
   | { readonly kind: "unsupported"; readonly reason: string };
 
-/** Now, for `PortAnchor.since`; null where the system does not tell. */
+/** Now, for `PortAnchor.since`; null when the system does not support it. */
 export function presentMoment(): Moment | null {
   return platform().listeners?.moment() ?? null;
 }
 
 /**
- * Looks at several ports at one moment: tables and processes are read once. What is remembered between the looks of a
- * wait is in `known`.
+ * Checks several ports at one moment: tables and processes are read once. `known` carries state between the checks of a
+ * wait.
  */
 export class PortScan {
   private readonly trees = new Map<KnownProcesses, Tree | null>();
@@ -114,7 +115,7 @@ function ownerOf(known: KnownProcesses, tree: Tree, sockets: readonly ListeningS
 interface Tree {
   /** Processes of the program, the outermost first. */
   readonly members: readonly Stat[];
-  /** Those whose descriptors may not be read. */
+  /** Members whose descriptors may not be read. */
   readonly unseen: readonly Stat[];
   /** Network namespaces of the members, each with one process in it. */
   readonly namespaces: ReadonlyMap<string, number>;
@@ -127,15 +128,15 @@ interface Holder {
   readonly isOwn: boolean;
 }
 
-/** The processes of one program, while somebody waits: those that were seen belong to it after losing their parent. */
+/** The processes of one program during a wait: members once seen still belong to it after losing their parent. */
 export class KnownProcesses {
   private readonly seen = new Map<number, number>();
-  /** Who held the sockets at the last look, found by a scan of all processes. */
+  /** The holder of the sockets at the last check, found by a scan of all processes. */
   private holder: { readonly of: string; readonly pid: number; readonly started: number } | null = null;
 
   constructor(private readonly anchor: PortAnchor) {}
 
-  /** Null where the system does not tell. */
+  /** Null when the system does not support it. */
   tree(): Tree | null {
     const { listeners } = platform();
     const self = listeners?.network(process.pid) ?? null;
@@ -150,7 +151,7 @@ export class KnownProcesses {
       // One that has ended meanwhile hides nothing.
       else if (namespace === null && isAlive(platform().processes.stat(stat.pid))) unseen.push(stat);
     }
-    // One of another user, and one that has just ended, is or was in our network as far as anybody can tell.
+    // A process of another user, or one that has just ended, is assumed to be in our network namespace.
     if (namespaces.size === 0 || unseen.length > 0) namespaces.set(self, process.pid);
     return { members, unseen, namespaces };
   }
@@ -209,7 +210,7 @@ export class KnownProcesses {
     return stat === null || held === null ? null : { stat, held, isOwn: this.isOf(stat, tree) };
   }
 
-  /** Whether a process that does not descend from the program was started by it all the same. */
+  /** Whether the program started a process that does not descend from it. */
   private isOf(stat: Stat, tree: Tree): boolean {
     const { anchor } = this;
     const sessions = new Set(tree.members.map(({ session }) => session));
@@ -217,7 +218,7 @@ export class KnownProcesses {
     const isKin = ({ pid, session }: Stat): boolean =>
       sessions.has(session) || (own !== null && identityOf(pid) === own);
     if (!isKin(stat)) return false;
-    // What something older of the program starts, now, is the older one's.
+    // A new process of an older process of the program belongs to the older one.
     let each: Stat | null = stat;
     for (let depth = 0; depth < MAX_ANCESTORS && each !== null && each.pid > 1; depth++) {
       if (each.pid === anchor.pid || (!this.counts(each) && isKin(each))) return false;
@@ -246,12 +247,12 @@ function addressesOf(sockets: readonly ListeningSocket[], held: ReadonlySet<stri
   return [...new Set(sockets.filter(({ id }) => held.has(id)).map(({ address }) => address))];
 }
 
-/** Which of the sockets a process holds; null when it may not be looked into. */
+/** The sockets that a process holds; null when it may not be read. */
 function heldBy(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null {
   return platform().listeners?.held(pid, ids) ?? null;
 }
 
-/** What a program of a session has inherited from it, whoever its parent is. */
+/** The part of a session's environment that its programs inherit from any parent. */
 function identityOf(pid: number | null): string | null {
   const environment = pid === null ? [] : (platform().listeners?.environment(pid) ?? []);
   const pane = environment.find((line) => line.startsWith("WSH_PANE="));

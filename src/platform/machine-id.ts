@@ -1,4 +1,4 @@
-/** Which machine this is, whatever its name and however often it was started: Linux has a file, macOS a call. */
+/** Identifies this machine across renames and reboots: Linux has a file, macOS a call. */
 import { ptr } from "bun:ffi";
 import fs from "node:fs";
 import { onFirstUse, openLibc } from "./libc.ts";
@@ -6,7 +6,7 @@ import { system } from "./system.ts";
 
 const UUID_BYTES = 16;
 
-/** Empty where the system has none; images of machines may share one. Read once. */
+/** Empty without an id; images of machines may share one. Read once. */
 export const machineId: () => string = onFirstUse(() => {
   try {
     return system.name === "darwin" ? darwinMachine() : fs.readFileSync("/etc/machine-id", "latin1").trim();

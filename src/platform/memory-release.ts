@@ -1,9 +1,8 @@
 /**
- * Releases memory when a busy process becomes quiet. The engine collects by amount allocated, so what a flood or a
- * thousand calls leave behind stays until the next ones; by itself it checks only after ten seconds. This module
- * collects at the first pause, and only if that is worth its milliseconds. Compiled code is discarded later, when the
- * process seems unused, since code that is still needed must stay warm (the next flood would take a tenth longer (m)).
- * No timer runs while nothing is done.
+ * Releases memory when a busy process becomes quiet. The engine collects by amount allocated, so garbage of a flood or
+ * of a thousand calls stays until the next ones; its own timer checks only after ten seconds. This module collects at
+ * the first pause, if that is worth its milliseconds. Compiled code is discarded later, when the process seems unused,
+ * since code in use must stay warm (the next flood would take a tenth longer (m)). No timer runs in an idle process.
  */
 
 /** Pause that counts as the end of the work, in ms: longer than a person thinks between two commands of a series. */

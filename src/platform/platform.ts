@@ -1,4 +1,4 @@
-/** The platform that this process runs on; tests put in another before what they test asks for it. */
+/** The platform that this process runs on; tests replace it before the tested code reads it. */
 import { darwinPlatform } from "./darwin/platform.ts";
 import { linuxPlatform } from "./linux/platform.ts";
 import type { Platform } from "./port.ts";
@@ -10,7 +10,7 @@ export function platform(): Platform {
   return current;
 }
 
-/** For tests: everything asked from now on is asked of `other`, until disposed. */
+/** For tests: `other` replaces the platform until disposed. */
 export function usePlatform(other: Platform): Disposable {
   const before = current;
   current = other;

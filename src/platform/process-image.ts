@@ -1,8 +1,7 @@
 /**
- * Notices that the session's shell has become another program (`exec zsh`): the process is the same, its program is
- * not. Two starts of one program differ as far as the system shows it (port.ts), so that a shell replaced by the same
- * shell (`exec bash -l`) is noticed too. A check costs two reads of /proc on Linux; where the system hides the program,
- * nothing is noticed.
+ * Notices that another program replaced the session's shell (`exec zsh`): same process, other program. Two starts of
+ * one program differ in what the system shows (port.ts), so replacing a shell by the same shell (`exec bash -l`) is
+ * noticed too. A check costs two reads of /proc on Linux; when the system hides the program, nothing is noticed.
  */
 import fs from "node:fs";
 import { platform } from "./platform.ts";

@@ -1,7 +1,7 @@
 /**
- * Raw mode of the person's terminal, as cfmakeraw has it: no echo, no signals, no line editing, and no output
- * processing either, so that a line feed of the program stays a line feed. (Node's raw mode keeps output processing
- * on.) The saved settings are opaque bytes: nothing here depends on a system's layout of them.
+ * Raw mode of the person's terminal, as by cfmakeraw: no echo, no signals, no line editing, and no output processing
+ * either, so that a line feed of the program stays a line feed. (Node's raw mode leaves output processing on.) The
+ * saved settings are opaque bytes: nothing here depends on a system's layout of them.
  */
 import { ptr } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";
@@ -41,7 +41,7 @@ export function rawMode(fd: number): RawMode {
   };
 }
 
-/** Discards what was typed at a terminal and not yet read; no effect on anything else. */
+/** Discards unread input of a terminal; no effect on other files. */
 export function discardInput(fd: number): void {
   open().tcflush(fd, TCIFLUSH);
 }

@@ -1,8 +1,8 @@
 /**
- * Writes bytes to the person's terminal and loses none: what the terminal does not take at once is queued in order.
- * Writing never blocks the process, so that it serves keys and signals while a terminal is stalled. The owner checks
- * `pending` and stops the source; `onDrain` reports when everything has been taken. A terminal that has gone takes
- * everything and shows nothing: `onGone` reports that once.
+ * Writes bytes to the person's terminal and loses none: bytes that the terminal does not take at once are queued in
+ * order. Writing never blocks the process, so that it serves keys and signals while a terminal is stalled. The owner
+ * checks `pending` and stops the source; `onDrain` reports when everything has been taken. A terminal that has gone
+ * takes everything and shows nothing: `onGone` reports that once.
  */
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
@@ -21,7 +21,7 @@ export class TerminalOutput {
   onDrain: () => void = () => {};
   onGone: () => void = () => {};
 
-  /** @param fd preferably its own and non-blocking; writes to a blocking one block */
+  /** @param fd preferably unshared and non-blocking; writes to a blocking one block */
   constructor(private readonly fd: number) {}
 
   /** Number of queued bytes. */

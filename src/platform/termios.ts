@@ -1,4 +1,4 @@
-/** The flags of a terminal that tell how its program reads. */
+/** The flags of a terminal that show how its program reads. */
 import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
@@ -6,7 +6,7 @@ const { ICANON, ECHO } = system.constants;
 /** Room for a struct termios of any system, in bytes; the largest known has 72. */
 export const TERMIOS_BYTES = 256;
 
-// Reused: each key asks. The low half of the flags holds every bit that is looked at.
+// Reused for each key. The low half of the flags holds every bit that is read.
 const termios = new Uint8Array(TERMIOS_BYTES);
 const localFlags = new DataView(termios.buffer, system.layouts.termios.fields.c_lflag.offset, 4);
 
@@ -16,7 +16,7 @@ export interface LineFlags {
   readonly echo: boolean;
 }
 
-/** Null when the descriptor is no terminal, or it is gone. */
+/** Null when the descriptor is not a terminal or is closed. */
 export function lineFlags(fd: number): LineFlags | null {
   if (libc().tcgetattr(fd, termios) !== 0) return null;
   const local = localFlags.getUint32(0, true);

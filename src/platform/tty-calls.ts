@@ -19,7 +19,7 @@ const common = {
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
 } as const;
 
-/** poll with a time in nanoseconds, and system calls that have no function. */
+/** poll with nanoseconds, and system calls without a function. */
 const ofLinux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },

@@ -1,7 +1,7 @@
 /**
- * Input on its way to a terminal, in the order of all writers' calls. The kernel takes what fits; the rest
- * waits here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes
- * nothing: after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
+ * Input on its way to a terminal, in the order of all writers' calls. The kernel takes as much as fits; the rest waits
+ * here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes nothing:
+ * after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
  */
 
 import { WshError } from "../protocol/errors.ts";

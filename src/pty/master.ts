@@ -1,11 +1,11 @@
 /**
- * The master side of a terminal as our own descriptor: writes, queries and settings that bypass the object that
- * opened it. Both adapters' libraries open the terminal and start the child on it but do not expose their
- * descriptors, and open and close some from their own threads. So the right one is recognised by what it is, never by
- * when it appeared: it is the master of the child's controlling terminal, or the one on which a resize was seen.
+ * The master side of a terminal as our own descriptor: writes, queries and settings that bypass the object that opened
+ * it. Both adapters' libraries open the terminal and start the child on it but do not expose their descriptors, and
+ * open and close some from their own threads. So the right one is recognised by its properties, never by when it
+ * appeared: it is the master of the child's controlling terminal, or the one on which a resize was seen.
  *
- * The other side is held open, too, until the child has ended and what it wrote was read: macOS discards output that
- * waits when the last process closes its side, and a child that ends does. It is opened so that it becomes nobody's
+ * The other side is held open too, until the child has ended and its output was read: macOS discards pending output
+ * when the last process closes its side, and a child that ends does. It is opened so that it becomes no process's
  * controlling terminal, never waits, and is closed in children.
  */
 
@@ -47,7 +47,7 @@ function hold(tty: string): number | null {
   }
 }
 
-/** Path of a process's controlling terminal; null where it has none, or its process has ended. */
+/** Path of a process's controlling terminal; null when it has none or has ended. */
 function controllingTerminal(pid: number): string | null {
   const { processes } = platform();
   const stat = processes.stat(pid);
@@ -61,7 +61,7 @@ const ODD_SIZE = 0x8000;
 /** Buffer for one read of a program's answer; the rest is read like any output. */
 const ANSWER_BYTES = 4 * 1024;
 
-/** The bytes that come from a terminal, read on a descriptor of their own. */
+/** The output of a terminal, read on a separate descriptor. */
 export interface TerminalOutput {
   /** Ends, or fails with EIO, when no process has the other side open; then another can be tried. */
   stream(): ReadableStream<Uint8Array>;
@@ -98,8 +98,8 @@ export class Master {
   }
 
   /**
-   * Finds the master of a child that was just started. When the child has no terminal to name any more (it has already
-   * ended), the terminal gets an odd size for a moment and is recognised by it.
+   * Finds the master of a child that was just started. When the child no longer has a terminal (it has already ended),
+   * the terminal gets an odd size for a moment and is recognised by it.
    */
   static of(this: void, child: TerminalChild): Master {
     const path = controllingTerminal(child.pid);
@@ -122,7 +122,7 @@ export class Master {
     return TurnReader.begin(this.fd, port);
   }
 
-  /** What comes from the terminal; owned by the caller. */
+  /** The terminal's output; owned by the caller. */
   output(): TerminalOutput {
     const fd = duplicate(this.fd);
     if (fd < 0) throw new Error(`descriptor ${this.fd} of ${this.tty} cannot be duplicated`);
@@ -146,7 +146,7 @@ export class Master {
     return Math.max(0, libc().write(this.fd, bytes, bytes.length));
   }
 
-  /** Output that is there or comes within `us` microseconds; null when none does. Blocks that long. */
+  /** Output that is available or arrives within `us` microseconds; else null. Blocks that long. */
   read(us: number): Uint8Array | null {
     if (this.#closed || !this.#terminals.readable(this.fd, us)) return null;
     const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
@@ -154,8 +154,8 @@ export class Master {
   }
 
   /**
-   * Output that is there, where another thread reads the same terminal: it may take it between a poll and a read, which
-   * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null when there is none
+   * Available output, when another thread reads the same terminal: it may take it between a poll and a read, which
+   * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null without output
    */
   left(): Uint8Array | null {
     if (this.#closed) return null;

@@ -1,4 +1,4 @@
-/** Selects the PTY adapter. Each is loaded only when chosen: bun-pty brings its own native library. */
+/** Selects the PTY adapter. Each is loaded only when chosen: bun-pty has a native library. */
 
 import type { PtyOpen } from "./port.ts";
 

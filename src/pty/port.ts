@@ -1,16 +1,16 @@
 /**
- * The port through which the rest of wsh sees a pseudo terminal. Bytes in, bytes out: nothing decodes on the way.
+ * The port through which the rest of wsh sees a pseudo terminal. Bytes in, bytes out: nothing is decoded.
  *
- * Flow control is part of the port: the adapter delivers at most QUANTUM_BYTES that were not acknowledged; past that
- * it does not read, the kernel's buffer fills and the child blocks in write(2), as on a slow terminal. Nothing is lost.
+ * Flow control is part of the port: the adapter delivers at most QUANTUM_BYTES that were not acknowledged; past that it
+ * does not read, the kernel's buffer fills and the child blocks in write(2), as on a slow terminal. Nothing is lost.
  */
 
 /** Unacknowledged output that an adapter may have delivered. Large enough to keep a parser busy for ~10 ms. */
 export const QUANTUM_BYTES = 256 * 1024;
 
 /**
- * How long to wait for a program's answer to a key, in µs: an editor's comes in 60 to 200 (m), and half a millisecond
- * delays no request noticeably.
+ * Wait for a program's answer to a key, in µs: an editor answers in 60 to 200 (m), and half a millisecond delays no
+ * request noticeably.
  */
 export const ANSWER_US = 500;
 
@@ -47,7 +47,7 @@ export interface PtyEvents {
   exit(exit: PtyExit): void;
 }
 
-/** Line discipline flags that show what a quiet program waits for; null where the adapter or system hides them. */
+/** Line discipline flags that show what a quiet program waits for; null when the adapter or system hides them. */
 export interface PtyFlags {
   readonly canonical: boolean;
   readonly echo: boolean;
@@ -80,11 +80,11 @@ export interface Pty {
   /** A person has typed into it: it is read before others for a while. Runs per key. */
   typed(): void;
   /**
-   * The program's answer to what was just written: output that comes within `ANSWER_US`, without a turn of the event
-   * loop. Null when none comes, when other output must be delivered first, and where the adapter cannot tell.
+   * The program's answer to the last write: output that arrives within `ANSWER_US`, without a turn of the event loop.
+   * Null without one, when other output must be delivered first, and when the adapter cannot tell.
    */
   answer(): PtyAnswer | null;
-  /** Whether the program has printed what was not delivered yet. */
+  /** Whether the program has undelivered output. */
   hasOutput(): boolean;
   /** The receiver has parsed n bytes; lets the adapter read more. */
   ack(n: number): void;

@@ -3,7 +3,7 @@
 import type { Pty, SignalTarget } from "./port.ts";
 
 /**
- * A process group that is already gone is no error: that is the caller's goal. Once the child has been reaped, its
+ * A process group that is already gone is not an error: that is the caller's goal. Once the child has been reaped, its
  * pid may name another process; only the foreground group is signalled then.
  */
 export function sendSignal(
@@ -17,7 +17,7 @@ export function sendSignal(
   const target = to === "job" && holder === pty.pid ? null : holder;
   if (target === null) return false;
   try {
-    // The child leads a session and so its own group: that group's id is its pid.
+    // The child leads a session, so its group id equals its pid.
     process.kill(to === "child" ? target : -target, name);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;

@@ -1,7 +1,8 @@
 /**
- * Reads a terminal's master descriptor on the event loop, where the kernel does not signal output (turns.ts). Bun's stream of a file does it best: it waits without a thread,
- * delivers a read in the same turn (an echo takes 0.03 ms, through a thread and back 0.07), takes up to 128 KB
- * in one turn of a flood, and reads ahead no further than that until more is requested.
+ * Reads a terminal's master descriptor on the event loop, on systems whose kernel does not signal output (turns.ts).
+ * Bun's stream of a file does it best: it waits without a thread, delivers a read in the same turn (an echo takes 0.03
+ * ms, through a thread and back 0.07), takes up to 128 KB in one turn of a flood, and reads no further ahead until more
+ * is requested.
  *
  * A terminal that no process has open on the other side hangs up: its stream ends. A new one is tried now and then,
  * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
@@ -46,20 +47,20 @@ export class StreamReader {
   }
 
   /**
-   * Everything that the stream read was delivered: bytes read elsewhere come next. Bun runs what a read
-   * resolves before it checks the next descriptor, so there is nothing between its buffer and us.
+   * Everything that the stream read was delivered: bytes read elsewhere follow. Bun runs the continuation of a read
+   * before it checks the next descriptor, so nothing is between its buffer and us.
    */
   get isWaiting(): boolean {
     return this.#waiting;
   }
 
-  /** The stream waits for it itself. */
+  /** The stream itself waits for output. */
   readonly hasOutput = false;
 
   /** Only where one loop reads all terminals. */
   typed(): void {}
 
-  /** The stream ends by itself. */
+  /** The stream ends without help. */
   ending(): void {}
 
   pause(): void {

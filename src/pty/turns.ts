@@ -1,19 +1,20 @@
 /**
- * The order in which a process reads its terminals: one loop for all of them, whatever their number.
+ * The order in which a process reads its terminals: one loop for any number of them.
  *
- * What must stay true:
- * - The person's keys come first: they are looked for before every read (`beforeEachRead`).
- * - The pane that a person types into is read before all others. While an echo may be awaited, the others get drops.
- * - One read is about SLICE_MS of work, and all reads of a turn TURN_MS: then sockets, timers and answers have theirs. The
+ * Invariants:
+ * - The person's keys come first: they are checked before every read (`beforeEachRead`).
+ * - The pane that a person types into is read before all others. While an echo is awaited, the others get small
+ *   portions.
+ * - One read is about SLICE_MS of work, and all reads of a turn TURN_MS; then sockets, timers and answers run. The
  *   budget is the process's, so ten floods delay nothing more than one does.
- * - Nobody starves: of those that may be read, the one that has waited longest is next.
- * - Nothing is lost: bytes are read when they can be given on, and the end of a terminal is looked for until it is there.
+ * - No terminal starves: of the readable ones, the one that has waited longest is next.
+ * - Nothing is lost: bytes are read only when they can be delivered, and a terminal is checked until its end is found.
  *
- * The kernel signals that output waits (O_ASYNC, SIGURG, which does nothing by default); a signal is an edge, and one that
- * floods would send thousands. So a terminal that has more than a read takes is not signalled but looked at in each turn,
- * until it has nothing: then it is signalled again, and looked at once more, since what came between counts. A hangup is
- * not signalled: terminals whose program has ended are looked at every ENDING_MS. Linux only; elsewhere a stream reads
- * (stream-reader.ts).
+ * The kernel signals available output (O_ASYNC, SIGURG, which does nothing by default); a signal is an edge, and a
+ * flooding terminal would send thousands. So a terminal with more than one read of output is polled in each turn
+ * instead, until it is empty. Then signals are enabled again, and it is polled once more, for output that arrived in
+ * between. A hangup is not signalled: terminals whose program has ended are polled every ENDING_MS. Linux only;
+ * elsewhere a stream reads (stream-reader.ts).
  */
 import { platform } from "../platform/platform.ts";
 import { system } from "../platform/system.ts";
@@ -29,19 +30,19 @@ const TURN_MS = 4;
 /** Least and most bytes of one read. The kernel gives at most 4 KB at a time where the program writes no faster. */
 const LEAST_BYTES = 4 * 1024;
 const MOST_BYTES = 128 * 1024;
-/** Bytes that are parsed in a ms before that was measured: what a screen full of colours takes. */
+/** Assumed bytes parsed per ms before a measurement: those of a screen full of colours. */
 const FIRST_RATE = 16 * 1024;
 /** How much of the rate is the newest read's. */
 const NEWEST = 0.3;
 /** How long after a key the other panes leave the processor to its echo, in ms: longer than a pause within a word. */
 const TYPED_MS = 250;
-/** What another pane gets meanwhile: so many bytes every so many ms, 0.4 MB a second, more than anyone reads. */
+/** Portion of another pane meanwhile: bytes per interval in ms, 0.4 MB a second, more than anyone reads. */
 const DROP_BYTES = 8 * 1024;
 const DROP_MS = 20;
-/** Interval between two looks at a terminal whose program has ended, in ms. */
+/** Interval between polls of a terminal whose program has ended, in ms. */
 const ENDING_MS = 2;
 
-/** Who gets what is read. */
+/** Receives the output. */
 export interface TurnsPort {
   /** The receiver owns the array. */
   data(bytes: Uint8Array): void;
@@ -56,13 +57,13 @@ let typed: { readonly reader: TurnReader; readonly at: number } | null = null;
 let isRunning = false;
 let next: { readonly cancel: () => void; readonly at: number } | null = null;
 
-/** @param look reads what a person has typed by now, if there is anything. Runs before every read */
+/** @param look reads the person's pending keys; runs before every read */
 export function beforeEachRead(look: () => void): void {
   lookForKeys = look;
 }
 
 export class TurnReader {
-  /** It has more than was read, is looked at in each turn and not signalled. */
+  /** It has more output than was read, and is polled in each turn instead of signalled. */
   isBusy = true;
   isPaused = false;
   isHungUp = false;
@@ -91,7 +92,7 @@ export class TurnReader {
     return reader;
   }
 
-  /** What is read elsewhere comes next: nothing is read ahead. */
+  /** Bytes read elsewhere follow: nothing is read ahead. */
   get isWaiting(): boolean {
     return !this.isClosed;
   }
@@ -117,7 +118,7 @@ export class TurnReader {
     soon(0);
   }
 
-  /** Its program has ended: what it has left is read, and then its end told. */
+  /** Its program has ended: reads the remaining output, then reports the end. */
   ending(): void {
     this.isEnding = true;
     soon(0);
@@ -133,7 +134,7 @@ export class TurnReader {
     if (readers.size === 0) process.off(SIGNAL, run);
   }
 
-  /** It has nothing now: more of it is signalled. */
+  /** It is empty: further output is signalled. */
   rest(): void {
     this.isBusy = false;
     this.signal(true);
@@ -202,7 +203,7 @@ function run(): void {
   if (waits !== null) soon(Math.max(0, waits));
 }
 
-/** Those that have something; the others are signalled. */
+/** The terminals with output; the others get signals. */
 function look(): TurnReader[] {
   const asked = [...readers].filter(({ isPaused, isHungUp, isEnding }) => !isPaused && (!isHungUp || !isEnding));
   if (asked.length === 0) return [];
@@ -210,7 +211,7 @@ function look(): TurnReader[] {
   const idle = asked.filter((reader) => reader.isBusy && !ready.has(reader));
   if (idle.length > 0) {
     for (const reader of idle) reader.rest();
-    // What came before it was signalled again was not told.
+    // Output that arrived before signals were enabled again was not signalled.
     ready = ready.union(polled(idle));
   }
   for (const reader of ready) reader.flow();
@@ -237,7 +238,7 @@ function polled(asked: readonly TurnReader[]): Set<TurnReader> {
   return ready;
 }
 
-/** The one that a person types into, else the one that has waited longest, if it may be read now. */
+/** The terminal that a person types into, else the one that has waited longest, if it may be read now. */
 function choose(ready: readonly TurnReader[], now: number, isTyping: boolean): TurnReader | null {
   if (isTyping && typed !== null && ready.includes(typed.reader)) return typed.reader;
   let chosen: TurnReader | null = null;
@@ -256,7 +257,7 @@ function read(reader: TurnReader, isTyping: boolean): void {
   reader.readAt = began;
   const length = libc().read(reader.fd, buffer, Math.min(most, Math.max(LEAST_BYTES, size)));
   if (length <= 0) {
-    // Nothing, or hung up: which of both is looked for when its program has ended.
+    // Empty or hung up: which of both is determined once its program has ended.
     reader.rest();
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * What makes a shell that runs already load our integration with a secret of its own. The text checks where it is first,
- * and says by its exit code why it did nothing: typed into another shell, or as another user, it changes nothing.
+ * The line that makes a running shell load our integration with a new secret. The text checks first where it runs, and
+ * reports by its exit code why it did nothing: typed into another shell, or as another user, it changes nothing.
  */
 import type { IntegratedShell } from "./integration.ts";
 
@@ -10,7 +10,7 @@ export interface AdoptFiles {
   readonly key: string;
 }
 
-/** Why a shell has not loaded the integration, by exit code. */
+/** Exit codes of a shell that has not loaded the integration. */
 export const adoptRefusals = {
   unreadable: 77,
   otherShell: 78,

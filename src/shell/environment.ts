@@ -1,6 +1,6 @@
 /**
- * The environment of a pane's program: the caller's, without what belongs to the caller's own terminal or to wsh's
- * own processes, with what tells the program where it is. Overrides win over everything but wsh's own variables.
+ * The environment of a pane's program: the caller's, without variables of the caller's own terminal or of wsh's own
+ * processes, plus variables that tell the program where it is. Overrides win over everything but wsh's own variables.
  */
 import { WshError } from "../protocol/errors.ts";
 
@@ -50,7 +50,7 @@ const foreignPrefix =
 
 /**
  * The program's whole environment.
- * @throws WshError `invalid_request` when an override's name or value cannot stand in an environment
+ * @throws WshError `invalid_request` when an environment cannot contain an override's name or value
  */
 export function childEnvironment(
   caller: Readonly<Record<string, string | undefined>>,

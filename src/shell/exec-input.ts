@@ -1,5 +1,5 @@
 /**
- * What is typed at a shell's prompt so that exactly one given text runs there, once, as one command with one end.
+ * The text to type at a shell's prompt so that exactly one given command runs there, once, as one command with one end.
  *
  * A plain command is typed as a person would. Everything that the line editor, history expansion or a second prompt
  * could change or split goes inside one quoted `eval`, which always reads as one complete line: unfinished quotes and
@@ -11,7 +11,7 @@ import type { ShellKind } from "./plan.ts";
 export interface ExecInput {
   /** Bytes for the terminal, the Enter included. */
   readonly text: Uint8Array;
-  /** What the shell's history will hold. */
+  /** The entry in the shell's history. */
   readonly line: string;
 }
 
@@ -51,8 +51,8 @@ export function execInput(command: string, shell: ShellKind, options: PromptMode
 }
 
 /**
- * What fish reads as commands of words, joined by operators: fish's editor keeps a line that does not parse instead of
- * running it, and much that other shells take does not parse there ($?, x=1, a `break` outside a loop).
+ * Commands of words, joined by operators, that fish can parse: fish's editor keeps a line that does not parse instead
+ * of running it, and much that other shells take does not parse there ($?, x=1, a `break` outside a loop).
  */
 const fishCommands = (() => {
   const word = `(?:[\\w./:,@%+=~-]|\\$[A-Za-z_]\\w*|'[^'\\\\]*'|"[^"\\\\$]*")+`;
@@ -62,10 +62,10 @@ const fishCommands = (() => {
 const fishKeywords =
   /(?:^|[;|&])\s*(?:and|or|not|end|else|break|continue|exec|builtin|command|time|begin|if|while|for|switch|case|function)(?![\w./~-])/;
 
-/** Whether the line editor takes the command as it stands and the shell reads it as exactly one complete line. */
+/** Whether the line editor takes the command unchanged and the shell reads it as exactly one complete line. */
 function isPlain(command: string, shell: ShellKind): boolean {
-  // Control characters are keys; `!` and a leading `^` are history expansion; `#` is no comment at zsh's prompt and
-  // alone on a line runs nothing; paste hooks of zsh rewrite URLs.
+  // Control characters are keys; `!` and a leading `^` are history expansion; at zsh's prompt `#` does not begin a
+  // comment, and alone on a line it runs nothing; paste hooks of zsh rewrite URLs.
   if (command.trim() === "" || /[\x00-\x1f\x7f-\x9f!#`]|<<|^\s*\^|:\/\//.test(command)) return false;
   if (shell === "fish") return fishCommands.test(command) && !fishKeywords.test(command);
   if (opening.test(command) || /(?:\\|\||&&|\b(?:and|or|not))\s*$/.test(command)) return false;

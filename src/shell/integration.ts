@@ -1,5 +1,5 @@
 /**
- * The shell-integration scripts as data: embedded in the executable, written by the caller into a directory of its own
+ * The shell-integration scripts as data: embedded in the executable, written by the caller into a private directory
  * (0700, files 0600) from which shells read them. The names fix how `plan.ts` refers to them; nothing here does I/O.
  */
 import bash from "./scripts/wsh.bash" with { type: "text" };
@@ -18,7 +18,7 @@ export type IntegratedShell = "bash" | "zsh" | "fish";
 
 export const integratedShells: readonly IntegratedShell[] = ["bash", "zsh", "fish"];
 
-/** Where in the scripts directory each shell finds what it reads. zsh gets a directory: its ZDOTDIR. */
+/** Where in the scripts directory each shell finds its script. zsh gets a directory: its ZDOTDIR. */
 export const integrationNames = {
   bash: "wsh.bash",
   fish: "wsh.fish",

@@ -1,14 +1,14 @@
 /**
- * Decides how a pane's program is started: which file, under which argv[0], with which arguments and environment,
- * and whether shell integration goes in. Pure: the file system is seen through `findExecutable` only.
+ * Decides how a pane's program is started: which file, under which argv[0], with which arguments and environment, and
+ * whether shell integration goes in. Pure: the file system is seen through `findExecutable` only.
  *
- * Without a command the program is the person's shell, a login shell as in tmux. A command that is no more than a
- * known shell's name or path is that shell; any other runs as `$SHELL -c` with neither job control nor rc files.
+ * Without a command the program is the person's shell, a login shell as in tmux. A command that is only a known shell's
+ * name or path starts that shell; any other runs as `$SHELL -c` with neither job control nor rc files.
  */
 import { WshError } from "../protocol/errors.ts";
 import { integrationNames } from "./integration.ts";
 
-/** Shells whose startup we know; everything else is run as it is. */
+/** Shells with known startup; all others run unchanged. */
 export type ShellKind = "bash" | "zsh" | "fish" | "other";
 
 export interface BashVersion {
@@ -19,7 +19,7 @@ export interface BashVersion {
 export interface ShellRequest {
   /** A path, or one of `supportedShells` in any case; absent: $SHELL, else the account's shell, else /bin/sh. */
   readonly shell?: string;
-  /** What to run instead of an interactive shell. */
+  /** Command to run instead of an interactive shell. */
   readonly command?: string;
   /** Setting login_shell. */
   readonly loginShell: boolean;
@@ -39,9 +39,9 @@ export interface ShellFacts {
   readonly keyFile: string;
   /** The shell that the system's user database names for the person; null when it names none. */
   readonly accountShell: string | null;
-  /** Version of the bash at a path; null when it cannot be told. */
+  /** Version of the bash at a path; null when unknown. */
   bashVersion(file: string): BashVersion | null;
-  /** Absolute path of an executable file for a path or a name to be looked up in PATH; null when there is none. */
+  /** Absolute path of an executable file for a path or for a name in PATH; null when not found. */
   findExecutable(nameOrPath: string): string | null;
 }
 
@@ -53,12 +53,12 @@ export interface ShellPlan {
   readonly argv0?: string;
   /** Variables to add to the program's environment. */
   readonly set: Readonly<Record<string, string>>;
-  /** Variables to take out of it. */
+  /** Variables to remove from it. */
   readonly unset: readonly string[];
   readonly kind: ShellKind;
   readonly login: boolean;
   readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
-  /** What lists show: the shell's path, or the command as it was given. */
+  /** Shown in lists: the shell's path, or the command as given. */
   readonly displayCommand: string;
 }
 
@@ -128,7 +128,7 @@ function isSupportedName(name: string): boolean {
 }
 
 /**
- * The shell's absolute path, or why there is none.
+ * The shell's absolute path, or an error with the reason.
  * @param isOwn it was taken from $SHELL, which the caller may not have had in mind
  */
 function resolveShell(wanted: string, facts: ShellFacts, isOwn: boolean): string | WshError {
@@ -171,7 +171,7 @@ export function oldBash(version: BashVersion | null): string | null {
   return `bash ${version.major}.${version.minor} is older than 4.4`;
 }
 
-/** The same from the words in which our script says so, which any program could print; null for other words. */
+/** The same from our script's message, which any program could print; null for other text. */
 export function inactiveReason(words: string): string | null {
   const [, major, minor] = /^bash (\d{1,2})\.(\d{1,2})\S{0,40} is older than 4\.4$/.exec(words) ?? [];
   return major === undefined ? null : oldBash({ major: Number(major), minor: Number(minor) });
@@ -179,7 +179,10 @@ export function inactiveReason(words: string): string | null {
 
 type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
 
-/** What makes the shell read our script; each script undoes it before the user's own files are read. */
+/**
+ * Variables and arguments that make the shell read our script; each script undoes them before the user's own files are
+ * read.
+ */
 function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection {
   const { env, keyFile, scriptsDir } = facts;
   const set: Record<string, string> = { WSH_SHELL_KEY: keyFile };

@@ -1,12 +1,12 @@
 /**
- * Which command lines are run again at once when a pane comes back: those that only show something, or go on where they
- * were. Every other line is offered at the prompt, and the person decides. A line is safe as a whole or not at all: one
- * program with plain arguments, and nothing of the shell's own language but quotes. Pure.
+ * Decides which command lines run again at once in a restored pane: those that only show something, or resume where
+ * they were. Every other line is offered at the prompt, and the person decides. A line is safe as a whole or not at
+ * all: one program with plain arguments, and no shell syntax but quotes. Pure.
  */
 
 export interface ResumedLine {
   readonly line: string;
-  /** Run at once; else it stands at the prompt, unsent. */
+  /** Run at once; else inserted at the prompt, unsent. */
   readonly runs: boolean;
 }
 
@@ -20,7 +20,7 @@ const editor: Rule = (args) => args.every((arg) => !/^[-+]/.test(arg) || /^(-[Rn
 const pager: Rule = (args) => args.every((arg) => !arg.startsWith("+") || /^\+(F|G|\d+)$/.test(arg));
 const tail: Rule = (args) => args.some((arg) => /^(-[a-zA-Z0-9]*[fF]\d*|--follow(=.*)?|--retry)$/.test(arg));
 
-/** Options of ssh that take a value of their own. */
+/** Options of ssh that take a value. */
 const sshValues = new Set([..."BbcDEeFIiJLlmOopQRSWw"].map((letter) => `-${letter}`));
 
 /** A login: without a command, which would run a second time. */
@@ -37,7 +37,7 @@ const login: Rule = (args) => {
   return hosts === 1;
 };
 
-/** An agent without a task in its line goes on with its own last conversation. */
+/** An agent without a task in its line resumes its own last conversation. */
 const resumes =
   (line: string): Rule =>
   (args) =>
@@ -59,9 +59,10 @@ const rules: Readonly<Record<string, Rule>> = {
 };
 
 /**
- * What brings back the program that a line started.
- * @param program name of the program that held the terminal, where it is known: another one than the line names is what
- *   the line started, and nothing is known of that
+ * The line that brings back the program that a line started.
+ * @param program name of the program that held the terminal, if known: one that the line does not name was started by
+ * the
+ *   line's program, and cannot be resumed
  * @param own entries of the setting restore_programs
  */
 export function resumedLine(line: string, program: string | null, own: readonly string[] = []): ResumedLine {
@@ -80,7 +81,7 @@ export function resumedLine(line: string, program: string | null, own: readonly 
   return typeof safe === "string" ? { line: safe, runs: true } : { line, runs: safe };
 }
 
-/** Programs have their names cut, and editors, pagers and agents run under names of their own. */
+/** The system truncates program names, and editors, pagers and agents run under other names. */
 function isSame(program: string, name: string): boolean {
   const aliases: Readonly<Record<string, readonly string[]>> = {
     vi: ["vim", "nvim", "vim.basic", "vim.tiny", "busybox"],
@@ -93,7 +94,7 @@ function isSame(program: string, name: string): boolean {
   return program === name.slice(0, 15) || (aliases[name]?.includes(program) ?? false);
 }
 
-/** The words of a line in which nothing but quotes means anything to the shell; null for any other. */
+/** The words of a line with no shell syntax but quotes; null for any other. */
 export function plainWords(line: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
@@ -114,6 +115,6 @@ export function plainWords(line: string): string[] | null {
   }
   if (word !== null) words.push(word);
   const [first] = words;
-  // An assignment in front of a command is no program.
+  // An assignment before a command is not a program.
   return first === undefined || first.includes("=") ? null : words;
 }

@@ -1,10 +1,11 @@
 /**
- * One line that makes a shell without integration run a text and say how it ended: a mark, the text, a mark with `$?`.
+ * One line that makes a shell without integration run a text and report how it ended: a mark, the text, a mark with
+ * `$?`.
  *
- * Everything typed is printable ASCII on one line, so that its echo can be compared, and no key, second prompt or history
- * event is in it. The marks carry a secret of this one line, in two halves that only the shell's own printf joins: no
- * echo, and no program that merely prints what was typed, shows it whole. A blank in front keeps the line out of most
- * histories. The text is quoted, so that what is wrong in it is the shell's own error, after which the line goes on.
+ * Everything typed is printable ASCII on one line, so its echo can be compared, and it contains no key, second prompt
+ * or history event. The marks carry a secret of this one line, in two halves that only the shell's own printf joins: no
+ * echo, and no program that merely prints what was typed, shows it whole. A leading blank keeps the line out of most
+ * histories. The text is quoted, so that an error in it is the shell's own error, after which the line continues.
  */
 import { WshError } from "../protocol/errors.ts";
 import { urlEscape } from "./exec-input.ts";
@@ -28,8 +29,8 @@ export function typedLine(command: string, shell: TypedShell, nonce: string): st
   const mark = (status: string): string => `printf '\\033]633;T;%s;%s%s\\007' ${status} ${halves}`;
   // The text sees the status of the command before it. Shut error output keeps `set -x` from showing our part.
   const begin = `(s=$?; ${mark("b")}; exit $s) 2>/dev/null`;
-  // A mistake in the text of eval, a special builtin, ends the whole line in dash unless command runs it; in zsh, where
-  // command runs only files, KEYBOARD_HACK is always set, and empty unless somebody uses it.
+  // An error in the text of eval, a special builtin, ends the whole line in dash unless command runs it; in zsh, where
+  // command runs only files, KEYBOARD_HACK is always set, and empty unless used.
   return ` ${begin}; \${KEYBOARD_HACK-command} eval ${quoteSh(text)}; { ${mark('"$?"')}; } 2>/dev/null`;
 }
 

@@ -29,9 +29,9 @@ import { Outbox } from "./outbox.ts";
 import { patience } from "./patience.ts";
 import { type Carrier, Wire, type WireEvents } from "./socket.ts";
 
-/** Opens the way to a session process that no path of this machine leads to. @throws WshError why there is none */
+/** Opens a connection to a session process that has no socket path on this machine. @throws WshError why it cannot */
 export interface Dial {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly called: string;
   open(events: WireEvents): Promise<Carrier>;
 }
@@ -56,7 +56,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** What goes on on another machine cannot be looked at: silence is all that there is. */
+/** A process on another machine cannot be inspected: only its silence counts. */
 function patienceFar(_called: string, timeoutMs: number, over: () => void): () => void {
   const timer = setTimeout(over, timeoutMs);
   return () => clearTimeout(timer);
@@ -72,7 +72,7 @@ export class Connection {
   private closed = false;
 
   private constructor(
-    /** Of the socket; of a session on another machine what it is called. */
+    /** The socket's path; for a session on another machine its name. */
     readonly path: string,
     private events: ConnectionEvents,
   ) {
@@ -83,7 +83,7 @@ export class Connection {
    * Connects and says hello.
    * @param timeoutMs longest wait for a session process that accepts but does not answer, in ms
    * @throws WshError session_not_found (no listener), host_unavailable (no answer), host_version (speaks another
-   * version), machine_unreachable (the way to it was lost)
+   * version), machine_unreachable (connection lost)
    */
   static async open(
     address: string | Dial,
@@ -127,7 +127,7 @@ export class Connection {
     this.events = events;
   }
 
-  /** Bytes that the session process has not taken yet. */
+  /** Bytes that the session process has not taken. */
   get pending(): number {
     return this.outbox.pending;
   }

@@ -27,7 +27,7 @@ export class LineSplitter {
     if (start < bytes.length) this.add(new Uint8Array(bytes.subarray(start)));
   }
 
-  /** Ends the input: text after the last newline is a line of its own. */
+  /** Ends the input: text after the last newline counts as a line. */
   end(): void {
     if (this.size > 0) this.finish();
   }
@@ -57,7 +57,7 @@ export class LineSplitter {
   }
 }
 
-/** Returns the id of an invalid message, so that its sender can tell which one it was. */
+/** Returns the id of an invalid message, so that its sender can identify it. */
 export function idOf(value: unknown): string | number | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   const { id } = value;

@@ -1,13 +1,13 @@
 /**
- * Carries out each request with an id once. Who asks again gets the same answer, or waits for the one that is being
- * worked on; answers are kept for REMEMBERED_MS, and fewer bytes and ids than the limits.
+ * Executes each request with an id once. A repeated request gets the same answer, or waits for the running one; answers
+ * are kept for REMEMBERED_MS, within the limits of bytes and ids.
  *
- * What must stay true: a request is never carried out a second time by this memory. It knows every id that has come
- * since `knownSince`; an id that it does not know and that was first sent before that may have been carried out, and is
- * refused with `outcome_unknown`. What is forgotten, for whatever reason, moves `knownSince`.
+ * Invariant: a request is never executed a second time because of this memory. It knows every id received since
+ * `knownSince`; an unknown id that was first sent before that may have been executed, and is refused with
+ * `outcome_unknown`. Forgetting an id, for any reason, moves `knownSince`.
  *
- * A caller that is gone may ask again: the work goes on for ORPHAN_MS without anybody, and is given up then. One that
- * cancels gives it up at once.
+ * A caller that disconnects may ask again: its request continues for ORPHAN_MS and is aborted then. A cancelled request
+ * is aborted at once.
  */
 import { type Clock, systemClock } from "../base/clock.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -16,7 +16,7 @@ import { type Once, ORPHAN_MS, REMEMBERED_MS } from "../protocol/requests.ts";
 export interface OnceLimits {
   /** Requests that are remembered. */
   readonly ids: number;
-  /** Bytes of their answers; the oldest answers go first, and what is left says that it was done. */
+  /** Bytes of their answers; the oldest answers are dropped first, leaving a note that the request was done. */
   readonly bytes: number;
 }
 
@@ -37,12 +37,12 @@ interface Known {
     callers: number;
     orphaned: Disposable | null;
   } | null;
-  /** JSON of `{result}` or `{error}`; null: not yet, or no longer kept. */
+  /** JSON of `{result}` or `{error}`; null: pending, or dropped. */
   answer: string | null;
   answeredAt: number;
 }
 
-/** What stays undecided: asking again finds out, so it is no answer to keep. */
+/** Errors that leave the outcome open: asking again resolves it, so they are not stored. */
 const undecided: ReadonlySet<string> = new Set([
   ...["host_unavailable", "host_crashed", "session_not_found", "server_unavailable", "lock_busy"],
   ...["machine_unreachable", "outcome_unknown", "cancelled"],
@@ -54,7 +54,7 @@ export class OnceMemory implements Disposable {
   private bytes = 0;
   private timer: Disposable | null = null;
 
-  /** @param forgetsUndecided an error that leaves open what was done is no answer: the process that did it knows */
+  /** @param forgetsUndecided do not store an error that leaves the outcome open: the executing process knows it */
   constructor(
     private readonly limits: OnceLimits,
     private readonly forgetsUndecided = false,
@@ -69,8 +69,8 @@ export class OnceMemory implements Disposable {
   }
 
   /**
-   * @param isLast nobody else remembers the request: an unknown one that is older than this memory is refused
-   * @throws WshError request_conflict, outcome_unknown, and what `run` throws
+   * @param isLast no other process remembers the request: an unknown one older than this memory is refused
+   * @throws WshError request_conflict, outcome_unknown, and errors of `run`
    */
   async answer(
     { key, digest, first_at: firstAt }: Once,
@@ -92,7 +92,7 @@ export class OnceMemory implements Disposable {
     return kept.result;
   }
 
-  /** Gives the work on a request up; nothing when there is none. */
+  /** Aborts a running request, if any. */
   cancel(key: string): void {
     this.known.get(key)?.work?.stop.abort();
   }
@@ -140,7 +140,7 @@ export class OnceMemory implements Disposable {
     left.promise.catch(() => {});
     const leave = (): void => {
       if (!isGone()) {
-        // The work answers itself, with what it knows of its end.
+        // The request itself reports how it ended.
         work.stop.abort();
         return;
       }
@@ -192,7 +192,7 @@ export class OnceMemory implements Disposable {
     this.knownSince = Math.max(this.knownSince, known.cameAt);
   }
 
-  /** Forgets what is too old, or too much. What is being worked on stays. */
+  /** Drops old and surplus entries; running requests stay. */
   private prune(): void {
     const oldest = this.clock.wall() - REMEMBERED_MS;
     for (const [key, known] of this.known) {

@@ -1,7 +1,7 @@
 /**
- * Queues what a socket has not accepted yet. A socket may take part of a write; the outbox keeps the rest in order and
- * writes it when the socket drains. It never drops data: `pending` is the backlog of the peer, and the owner decides
- * (stop sending and repaint later, or close).
+ * Queues bytes that a socket has not accepted. A socket may take part of a write; the outbox keeps the rest in order
+ * and writes it when the socket drains. It never drops data: `pending` is the backlog of the peer, and the owner
+ * decides (stop sending and repaint later, or close).
  */
 export class Outbox {
   private queue: Uint8Array[] = [];

@@ -1,13 +1,13 @@
 /**
- * How long the silence of another process of wsh may last before it counts as hanging. One that is stopped, or asleep
- * with a message unread, does after PEER_TIMEOUT_MS. One that is at work is late, not hanging: a crowded machine gives
- * a processor to nobody in time, and to say that it does not answer would be wrong.
+ * How long another wsh process may be silent before it counts as hanging. One that is stopped, or asleep with a message
+ * unread, does so after PEER_TIMEOUT_MS. A process that is working is late, not hanging: on a crowded machine it may
+ * wait long for a processor, and reporting it as not answering would be wrong.
  */
 import { platform } from "../platform/platform.ts";
 
-/** Longest silence of a process that is at work, in ms: one that never rests in that time is in an endless loop. */
+/** Longest silence of a working process, in ms: one that never rests in that time is in an endless loop. */
 const BUSY_TIMEOUT_MS = 30_000;
-/** Interval between two looks at the process, in ms. Its answer may have arrived and wait to be read: look twice. */
+/** Interval between checks of the process, in ms. Its answer may have arrived unread: check twice. */
 const LOOK_MS = 250;
 
 /**
@@ -22,7 +22,7 @@ export function patience(path: string, timeoutMs: number, over: () => void): () 
   let pid: number | null = null;
   let timer = setTimeout(begin, timeoutMs);
   function begin(): void {
-    // That wakes a process at rest for a moment: its state is looked at later.
+    // Connecting wakes a process at rest for a moment: its state is checked later.
     const outcome = platform().sockets.connect(path);
     pid = outcome.kind === "connected" ? outcome.pid : null;
     timer = setTimeout(look, LOOK_MS);

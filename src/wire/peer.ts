@@ -49,7 +49,7 @@ export class Peer {
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
   private greeted = false;
-  /** Whether the peer says that it is a server; a server writes the audit records of its requests. */
+  /** Whether the peer identified itself as a server; a server writes the audit records of its requests. */
   isServer = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
@@ -77,7 +77,7 @@ export class Peer {
     });
   }
 
-  /** Runs what the peer has asked for; a message that is not understood closes this connection only. */
+  /** Runs a peer's message; an unparsable message closes this connection only. */
   guarded(act: () => void): void {
     try {
       act();
@@ -122,7 +122,7 @@ export class Peer {
     this.lost();
   }
 
-  /** The connection is lost: ends what it was waiting for. */
+  /** The connection is lost: aborts its running requests. */
   private lost(): void {
     if (this.closed) return;
     this.closed = true;

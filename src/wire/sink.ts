@@ -1,6 +1,6 @@
 /**
- * Writes to a pipe whose reader may be gone, or read slowly. Bun reports a reader that is gone in one of three ways: `write`
- * throws, its promise fails, or that of `flush` does. A failure that nobody awaits would end this process.
+ * Writes to a pipe whose reader may be gone, or read slowly. Bun reports a closed reader in one of three ways: `write`
+ * throws, its promise rejects, or that of `flush` does. An unhandled rejection would end this process.
  */
 
 /** Copies the bytes. @returns null when all was taken; else a promise until it is, which fails when the reader is gone */

@@ -29,12 +29,12 @@ export interface WireEvents {
   drain(): void;
   /**
    * Called once, as the last event; not for the owner's own `end`.
-   * @param isCut the way is lost, and what is at its other end may go on; of this machine there is no such way
+   * @param isCut the connection is lost, but the peer may still be running; never for a local socket
    */
   close(isCut?: boolean): void;
 }
 
-/** What carries a connection's bytes. */
+/** The transport of a connection's bytes. */
 export interface Carrier {
   /** @returns how many bytes were taken; -1 when it is closed */
   write(bytes: Uint8Array): number;
@@ -59,7 +59,7 @@ export class Wire implements Carrier {
 
   private constructor(private events: WireEvents) {}
 
-  /** @throws what Bun.connect throws when there is no listener at the path */
+  /** @throws Bun.connect's error when there is no listener at the path */
   static async connect(path: string, events: WireEvents): Promise<Wire> {
     const wire = new Wire(events);
     await Bun.connect({ unix: path, data: wire, socket: { ...Wire.handlers, open: (socket) => wire.begin(socket) } });
@@ -144,7 +144,7 @@ export class Wire implements Carrier {
 
 const nobody: WireEvents = { data() {}, drain() {}, close() {} };
 
-/** Null where Bun does not tell. */
+/** Null when Bun does not expose it. */
 function descriptorOf(socket: BunSocket | null): number | null {
   // Missing from the types of Bun 1.4.
   const fd: unknown = socket === null ? null : Reflect.get(socket, "fd");

@@ -1,5 +1,5 @@
 /**
- * Whether the info of a session still holds that its process gave with how long it lasts, without asking it. The state of
+ * Whether a session's info is still valid, without asking its process, which reported how long it holds. The state of
  * the process is read too, since one that is stopped or hangs reports nothing.
  */
 import { platform } from "../platform/platform.ts";

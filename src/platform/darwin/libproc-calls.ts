@@ -13,7 +13,7 @@ const library = onFirstUse(() =>
   }),
 );
 
-/** Members of a process group that are looked at: a pipeline has a few. */
+/** Maximum members read of a process group: a pipeline has a few. */
 const MAX_PIDS = 1_024;
 /** Bytes of a pid. */
 const PID_BYTES = 4;

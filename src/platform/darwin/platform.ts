@@ -47,7 +47,7 @@ const terminals: Terminals = {
     library().nanosleep(timespec, null);
   },
   path: (fd) => processes.terminalPath(fs.fstatSync(fd).rdev),
-  // The kernel has no F_SETSIG, and signals a terminal's foreground group only.
+  // The kernel has no F_SETSIG, and signals only a terminal's foreground group.
   signalsInput: false,
 };
 

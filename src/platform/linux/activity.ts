@@ -1,18 +1,18 @@
 /**
- * What the Linux kernel says a process is blocked in, thread by thread; a read, poll, select or epoll counts as waiting
- * for input only when one of its descriptors is this very terminal. A fact that cannot be had (another user's process)
- * is "hidden", never a guess.
+ * The calls in which the Linux kernel reports a process as blocked, thread by thread; a read, poll, select or epoll
+ * counts as waiting for input only when one of its descriptors is this very terminal. An unavailable fact (another
+ * user's process) is "hidden", never a guess.
  */
 import fs from "node:fs";
 import type { ProcessActivity, RunState, Stat } from "../port.ts";
 import { type BlockedCall, type BlockedIn, blockedByChannel, parseSyscall } from "./blocked-syscall.ts";
 import { parseStat, readText } from "./proc.ts";
 
-/** Threads of one process that are looked at; a program with more does not read its terminal in the last of them. */
+/** Maximum threads read of one process; a program with more does not read its terminal in the last of them. */
 const MAX_THREADS = 64;
 /** struct pollfd: int fd, short events, short revents. */
 const POLLFD_BYTES = 8;
-/** Descriptors of one poll or select that are looked at. */
+/** Maximum descriptors read of one poll or select. */
 const MAX_POLLED = 1_024;
 /** POLLIN and EPOLLIN, the same bit. */
 const READABLE = 1;
@@ -90,7 +90,7 @@ function timedOnly(descriptors: number): ProcessActivity {
   return descriptors === 0 ? "working" : "waiting";
 }
 
-/** Only the wait channel is known: the descriptor is not, so the standard ones stand in for it. */
+/** Only the wait channel is known, not the descriptor: the standard ones are checked instead. */
 function channelActivity(blockedIn: BlockedIn, isTty: (fd: number) => boolean): ProcessActivity {
   if (blockedIn === "sleep") return "working";
   if (blockedIn === "child") return "child";
@@ -109,7 +109,7 @@ function isTerminal(pid: number, fd: number, path: string | null): boolean {
   }
 }
 
-/** A piece of another process's memory; empty when it may not be read. */
+/** A piece of another process's memory; empty without permission. */
 function memoryOf(pid: number, address: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let fd: number | null = null;

@@ -1,7 +1,7 @@
 /**
- * What a blocked system call says about a process, as data. Numbers are those of the kernel's tables for x86-64
- * (arch/x86/entry/syscalls/syscall_64.tbl) and arm64 (include/uapi/asm-generic/unistd.h). A call that is not listed is
- * judged by its wait channel, and if that says nothing either, by the state letter of the process.
+ * The meaning of a blocked system call, as data. Numbers are those of the kernel's tables for x86-64
+ * (arch/x86/entry/syscalls/syscall_64.tbl) and arm64 (include/uapi/asm-generic/unistd.h). An unlisted call is judged by
+ * its wait channel, and if that is unknown too, by the state letter of the process.
  */
 
 /**
@@ -107,7 +107,7 @@ const channels: Readonly<Record<string, BlockedIn>> = {
   ep_poll: "epoll",
 };
 
-/** Returns the meaning of /proc/PID/wchan; null when it has none. */
+/** Returns the meaning of /proc/PID/wchan; null for an unknown channel. */
 export function blockedByChannel(name: string): BlockedIn | null {
   return channels[name.trim()] ?? null;
 }

@@ -1,15 +1,15 @@
 /**
- * The child behind the terminal that a program carries for it (script, sudo with a terminal of its own): found by the
- * master side that the program holds. Where the kernel hides its descriptors (another user's process), or it holds
- * several masters, nothing is known.
+ * The child on the terminal that a program relays (script, sudo with its own terminal): found by the master side that
+ * the program holds. When the kernel hides the program's descriptors (another user's process), or it holds several
+ * masters, the child is unknown.
  */
 import fs from "node:fs";
 import type { Stat } from "../port.ts";
 import { readText, statOf, ttyPath } from "./proc.ts";
 
-/** Descriptors of one carrier that are looked at: a relay has about ten. */
+/** Maximum descriptors read of one relaying program, which has about ten. */
 const MAX_DESCRIPTORS = 64;
-/** Children of one carrier that are looked at: a relay has one. */
+/** Maximum children read of one relaying program, which has one. */
 const MAX_CHILDREN = 16;
 
 export function carriedChild(carrier: number): Stat | null {
@@ -23,7 +23,7 @@ export function carriedChild(carrier: number): Stat | null {
   return null;
 }
 
-/** Number of the only pseudo terminal whose master a process holds; null when there is none, or more than one. */
+/** Number of the only pseudo terminal whose master a process holds; null for none or several. */
 function masterOf(pid: number): number | null {
   const found = new Set<number>();
   try {

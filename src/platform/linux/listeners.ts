@@ -1,6 +1,6 @@
 /**
  * Listening sockets, and the processes that hold them, from /proc: the tables of /proc/PID/net, the descriptors of
- * /proc/PID/fd, and what proc(5) says of children, starts and environments.
+ * /proc/PID/fd, and children, starts and environments (proc(5)).
  */
 import fs from "node:fs";
 import type { Listeners, ListeningSocket, Moment } from "../port.ts";
@@ -20,7 +20,7 @@ export const procListeners: Listeners = {
   environment: (pid) => readText(`/proc/${pid}/environ`)?.split("\0") ?? [],
   listening: (pid) => {
     const four = readText(`/proc/${pid}/net/tcp`);
-    // Without IPv6 in the kernel there is no second table.
+    // A kernel without IPv6 has no second table.
     return four === null ? null : [...listening(four), ...listening(readText(`/proc/${pid}/net/tcp6`) ?? "")];
   },
   userOf: (address, port) =>
@@ -67,7 +67,7 @@ function allProcesses(): number[] {
     .map(Number);
 }
 
-/** Which of the sockets a process holds; null when its descriptors may not be read. */
+/** The sockets that a process holds; null when its descriptors may not be read. */
 function heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null {
   let fds: string[];
   try {

@@ -1,5 +1,5 @@
 /**
- * What Linux's /proc says about one process: proc(5)'s stat, the file it runs, its directory. A fact that cannot be had
+ * Facts about one process from Linux's /proc: proc(5)'s stat, the file it runs, its directory. An unavailable fact
  * (another user's process, one that has ended, a hidden /proc) is null, never a guess.
  */
 import fs from "node:fs";

@@ -1,4 +1,6 @@
-/** Unix sockets on Linux: connecting tells a dead listener from a busy one, and the kernel lists what is bound. */
+/**
+ * Unix sockets on Linux: connecting distinguishes a dead listener from a busy one, and the kernel lists bound sockets.
+ */
 import fs from "node:fs";
 import { dirname } from "node:path";
 import type { Sockets } from "../port.ts";

@@ -12,7 +12,7 @@ const CLOSING = 0x29;
 /** States of a process that was stopped, by a signal or a debugger (proc_pid_stat(5)). */
 const STOPPED = 0x54;
 const TRACED = 0x74;
-/** Fields after the name: the state is the first of them. */
+/** Indexes of the fields after the name; the first is the state. */
 const GROUP = 2;
 const FOREGROUND = 5;
 
@@ -21,7 +21,7 @@ const STAT_BYTES = 512;
 
 export class ProcHolder implements TerminalHolder {
   private readonly buffer = Buffer.alloc(STAT_BYTES);
-  /** It was in the foreground when it gave us its terminal; one that was not (no job control) need not be later. */
+  /** It was in the foreground when it gave us its terminal; one without job control was not, and need not be later. */
   private readonly wasForeground: boolean;
 
   private constructor(

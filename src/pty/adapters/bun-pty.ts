@@ -1,12 +1,13 @@
 /**
- * The second adapter, on the package bun-pty (a native library with its own threads). What the package cannot do:
+ * The second adapter, on the package bun-pty (a native library with its own threads). Limits of the package:
  * - Text only: bytes that are not UTF-8 become U+FFFD, both ways.
- * - It polls every 8 ms, and its reading thread never waits: flood output beyond the quantum is kept in memory.
- * - It cannot tell a killed child from one that ended with code 1, so after a signal of ours code 1 is unknown.
+ * - It polls every 8 ms, and its reading thread never waits: flood output beyond the quantum stays in memory.
+ * - It cannot distinguish a killed child from one that ended with code 1, so after one of our signals code 1 is
+ *   unknown.
  * - argv[0] is always the file: a login shell is not one unless its arguments say so.
- * - The child inherits this process's environment; env(1) removes variables that it must not have.
- * What it does not offer but the system does (flags, foreground group, path, signals, whether the terminal takes input)
- * comes from the terminal's descriptor, found as in the first adapter.
+ * - The child inherits this process's environment; env(1) removes variables that it must not have. Features that the
+ *   package lacks but the system has (flags, foreground group, path, signals, whether the terminal takes input) use the
+ *   terminal's descriptor, found as in the first adapter.
  */
 
 import type { IPty } from "bun-pty";
@@ -123,7 +124,7 @@ class BunPtyPty implements Pty {
     return null;
   }
 
-  /** What the package's thread has read and not yet handed over is unknown. */
+  /** Bytes that the package's thread has read but not delivered are unknown. */
   hasOutput(): boolean {
     return !this.#disposed && (this.#held.length > 0 || this.#master.hasOutput());
   }
@@ -159,7 +160,7 @@ class BunPtyPty implements Pty {
     this.#child.kill();
   }
 
-  /** The package reports the end without looking once more at what the child has left in the terminal. */
+  /** The package reports the end without checking once more for output that the child has left in the terminal. */
   #drain(): void {
     for (let rest = this.#master.left(); rest !== null; rest = this.#master.left()) this.#held.push(rest);
     this.#master.release();

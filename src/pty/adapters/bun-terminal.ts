@@ -1,13 +1,13 @@
 /**
  * The default adapter. Bun.Terminal opens the terminal and starts the child; then its object is closed and the master
- * descriptor is ours alone: we write, resize, query and signal through it directly, so that nothing sent to the
- * child waits for anything. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
+ * descriptor is ours alone: we write, resize, query and signal through it directly, so that input to the child waits
+ * for nothing. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
- * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
- * after every byte that the child wrote: its process has ended, and the terminal was read to its end or, when a
- * grandchild keeps it open, has been quiet for a while. Reading never waits for the process's end, since on macOS that
- * waits for its output to be read.
+ * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is
+ * reported once, after every byte that the child wrote: its process has ended, and the terminal was read to its end or,
+ * when a grandchild keeps it open, has been quiet for a while. Reading never waits for the process's end, since on
+ * macOS that waits for its output to be read.
  */
 
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
@@ -36,8 +36,8 @@ const BEGIN_MS = 30;
 /** How long a silent grandchild that keeps the terminal open delays the report of the child's end. */
 const QUIET_MS = 100;
 /**
- * What the child itself can have written before it ended and was not delivered yet: what was read ahead, what awaits
- * acknowledgement, and the kernel's buffers. Output beyond is a grandchild's and delays nothing.
+ * Maximum output of the child itself that may be undelivered at its end: read ahead, awaiting acknowledgement, and in
+ * the kernel's buffers. Further output is a grandchild's and delays nothing.
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
@@ -104,7 +104,7 @@ class BunTerminalPty implements Pty {
     });
   }
 
-  /** Resolves when the program runs, as far as can be told. @throws WshError session_create_failed */
+  /** Resolves when the program runs, as far as detectable. @throws WshError session_create_failed */
   async begun(spawn: PtySpawn): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<WshError | null>();
     const timer = setTimeout(() => this.#first?.(null), BEGIN_MS);
@@ -208,7 +208,7 @@ class BunTerminalPty implements Pty {
     else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);
   }
 
-  /** While the receiver has not taken what it was given, the silence is the receiver's. */
+  /** While the receiver has not taken delivered output, it causes the silence. */
   #quietEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     if (this.#reader.isPaused || this.#reader.hasOutput) this.#reportEnd();

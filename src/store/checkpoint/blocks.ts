@@ -1,7 +1,7 @@
 /**
  * Blocks: the form of everything in a checkpoint. Each carries its kind, its lengths and a checksum over all of it, and
- * is compressed by itself. A reader that meets damage goes on at the next block whose checksum is right, so that what is
- * damaged loses itself and nothing else. Pure.
+ * is compressed separately. A reader that meets damage continues at the next block with a valid checksum, so damage
+ * affects only the damaged block. Pure.
  */
 
 /** `about`: who and what; `screen`, `alternate`, `history`: lines of text; `commands`: records. */
@@ -47,7 +47,7 @@ export function packBlock({ kind, text }: Block): Uint8Array {
   return block;
 }
 
-/** Over the header up to the checksum, and over what is stored. */
+/** Over the header up to the checksum, and the stored bytes. */
 function checksum(block: Uint8Array): bigint {
   return Bun.hash.xxHash3(block.subarray(HEADER_BYTES), Bun.hash.xxHash3(block.subarray(0, CHECKSUM_AT)));
 }
@@ -79,8 +79,8 @@ export function readBlocks(bytes: Uint8Array): { readonly blocks: StoredBlock[];
 }
 
 /**
- * What a zstd frame says that it unpacks to, in bytes (RFC 8878, 3.1.1.1); null where it does not say. node:zlib would
- * limit it by itself, and costs each session 10 ms and a megabyte. @throws RangeError for one that is cut
+ * The unpacked size in a zstd frame's header, in bytes (RFC 8878, 3.1.1.1); null when it is absent. node:zlib could
+ * limit the size itself, but costs each session 10 ms and a megabyte. @throws RangeError for a truncated frame
  */
 function unpackedSize(frame: Buffer): number | null {
   if (frame.readUInt32LE(0) !== ZSTD_MAGIC) return null;

@@ -1,6 +1,7 @@
 /**
- * What of a program's environment is kept on disk, and what it gets when it comes back. Names that sound like secrets
- * are never written, nor addresses with a password; sockets and displays belong to a login, so they come from whoever restores. Pure.
+ * The part of a program's environment that is saved, and the environment of a restored program. Names that sound like
+ * secrets are never written, nor addresses with a password; sockets and displays belong to a login, so they are taken
+ * from the restoring process. Pure.
  */
 type Environment = Readonly<Record<string, string>>;
 
@@ -31,9 +32,9 @@ const ofLogin = new Set([
   "WSH_SOCKET",
   "WSH_NOFILE",
 ]);
-/** Longest value that is kept, in characters: longer ones are data that a program passes on. */
+/** Longest saved value, in characters: longer ones are data that a program passes on. */
 const MAX_VALUE = 8 * 1024;
-/** Most of an environment that is kept, in characters. */
+/** Maximum saved size of an environment, in characters. */
 const MAX_TOTAL = 128 * 1024;
 
 /** The part of an environment that may be written. */
@@ -49,13 +50,13 @@ export function keptEnvironment(env: Environment): Record<string, string> {
   return kept;
 }
 
-/** The same of what was given to one program; undefined: nothing. */
+/** The same for variables that were given to one program; undefined: none. */
 export function keptVariables(given: Environment | null | undefined): Record<string, string> | undefined {
   const kept = keptEnvironment(given ?? {});
   return Object.keys(kept).length === 0 ? undefined : kept;
 }
 
-/** What was kept, with what belongs to whoever restores as it is there. */
+/** The saved environment, with the login's variables taken from the restoring process. */
 export function restoredEnvironment(kept: Environment, restorer: Environment): Record<string, string> {
   const own = Object.entries(restorer).filter(([name, value]) => isOfWhoRestores(name, value));
   return { ...keptEnvironment(kept), ...Object.fromEntries(own) };

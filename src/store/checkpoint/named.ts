@@ -1,8 +1,8 @@
 /**
- * Named checkpoints: a folder each beside those that are written all the time (`s3.before` beside `s3`), with the same
- * files, none of which changes after it has its name. They outlive their session, and nothing removes them by itself.
- * One that is being written is `s3~RANDOM`; one that has replaced another is `s3.before~2`, so that at every moment one of
- * the two is whole and has the label: of several the highest counts.
+ * Named checkpoints: a folder each beside those that are written continuously (`s3.before` beside `s3`), with the same
+ * files, none of which changes once the folder has its name. They outlive their session, and are deleted only on
+ * request. One that is being written is `s3~RANDOM`; one that has replaced another is `s3.before~2`, so that at every
+ * moment one of the two is complete and has the label: the highest number counts.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -20,12 +20,12 @@ import { removeSession } from "./sessions.ts";
 /** Most named checkpoints of an instance: each is listed whenever one is named. */
 export const MAX_NAMED = 200;
 const RANDOM_LENGTH = 10;
-/** Age of a folder without a name, in ms, at which whoever wrote it has died. */
+/** Age of a folder without a name, in ms, after which its writer must have died. */
 const UNNAMED_MS = 3_600_000;
 const namedPattern = /^s([1-9]\d{0,8})\.([^~]+)(?:~([1-9]\d{0,8}))?$/;
 const unnamedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
 
-/** What the process of a pane or layout is told: the folder that it writes into. */
+/** Sent to the process of a pane or layout: the folder to write into. */
 export const SaveToSchema = v.object({ folder: v.pipe(v.string(), v.regex(unnamedPattern)) });
 
 export interface NamedFolder {
@@ -41,7 +41,7 @@ function namedDir(instance: Instance, number: number, label: string): string {
   return join(checkpointsDir(instance), `s${number}.${encodeName(label, platform().foldsFileNames)}`);
 }
 
-/** Folder of one that is being written. @throws WshError unsafe_path */
+/** Folder of a checkpoint that is being written. @throws WshError unsafe_path */
 export function unnamedDir(instance: Instance, folder: string): string {
   checkOwnDir(checkpointsDir(instance));
   return join(checkpointsDir(instance), folder);
@@ -54,7 +54,7 @@ export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
   );
 }
 
-/** As namedFolders, with what was replaced and is not removed yet, in front of what has replaced it. */
+/** Like namedFolders, including replaced ones that are not removed yet, each before its replacement. */
 function everyFolder(instance: Instance, only?: number): (NamedFolder & { readonly replaced: number })[] {
   if (!checkOwnDir(checkpointsDir(instance))) return [];
   const found = fs.readdirSync(checkpointsDir(instance)).flatMap((name) => {
@@ -72,7 +72,9 @@ function everyFolder(instance: Instance, only?: number): (NamedFolder & { readon
   );
 }
 
-/** Deletes what has the label. @returns bytes that it had @throws WshError unsafe_path when something of others is in it */
+/**
+ * Deletes the checkpoint with the label. @returns its bytes @throws WshError unsafe_path when it contains others' files
+ */
 export function removeNamed(instance: Instance, number: number, label: string): number {
   let bytes = 0;
   for (const { directory } of everyFolder(instance, number).filter((each) => each.label === label)) {
@@ -144,8 +146,8 @@ function unnamed(number: number): string {
 }
 
 /**
- * A pane ends: beside each named checkpoint of its session is written what it had handed out by then, so that a pane
- * that comes back from it gives no number a second time. What cannot be written is no reason not to end.
+ * Records, beside each named checkpoint of its session, the numbers that an ending pane has handed out, so that a pane
+ * restored from it reuses none. A failed write does not delay the end.
  */
 export function noteNumbers(instance: Instance, session: number, pane: number, numbers: PaneNumbers): void {
   try {
@@ -157,7 +159,7 @@ export function noteNumbers(instance: Instance, session: number, pane: number, n
   }
 }
 
-/** What a pane had handed out when it ended after it was saved; null: it has not. */
+/** The numbers that a pane had handed out when it ended after it was saved; null if it has not ended. */
 export function notedNumbers(directory: string, pane: number): PaneNumbers | null {
   const path = join(directory, numbersFile(pane));
   try {
@@ -169,7 +171,7 @@ export function notedNumbers(directory: string, pane: number): PaneNumbers | nul
   }
 }
 
-/** Removes what was left by whoever died while a named checkpoint was written. */
+/** Removes folders left by processes that died while writing a named checkpoint. */
 export function removeUnnamed(instance: Instance): void {
   for (const name of fs.readdirSync(checkpointsDir(instance))) {
     const directory = join(checkpointsDir(instance), name);

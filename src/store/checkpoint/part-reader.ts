@@ -1,6 +1,6 @@
 /**
- * Reads checkpoints: the newest generation that is whole enough, and the lines above the screen that belong to it. Only
- * files of this user that nobody else could write are read, and none beyond a size.
+ * Reads checkpoints: the newest generation that is whole enough, and its lines above the screen. Reads only files of
+ * this user that no other user could write, and none beyond a size.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.
 import { historyFile, type Part, panePart, stateFile } from "./places.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
-/** Largest file that is read whole, in bytes; of a longer history its end. A screen and records are far smaller. */
+/** Maximum bytes read of a file; of a longer history its end is read. A screen and records are far smaller. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Most lines above a screen: the largest value of scrollback_lines. */
 const MAX_LINES = 1_000_000;
@@ -24,7 +24,7 @@ export interface StoredLines {
   /** Number of the first. */
   readonly first: number;
   readonly lines: readonly (string | null)[];
-  /** The file that has them, where nothing of it is missing. */
+  /** The file that contains them, if none of its lines is missing. */
   readonly file: HistoryFile | null;
 }
 
@@ -35,9 +35,9 @@ export interface StoredPane {
   readonly screen: readonly string[] | null;
   /** Rows of the alternate screen, where it was shown. */
   readonly alternate: readonly string[] | null;
-  /** As JSON; empty where none were kept. */
+  /** As JSON; empty when none were saved. */
   readonly commands: string;
-  /** Something of the state could not be read. */
+  /** Part of the state could not be read. */
   readonly damaged: boolean;
 }
 
@@ -67,7 +67,7 @@ export function readLayout(directory: string) {
   return { record, generation };
 }
 
-/** The machine that has written a session's folder, also of a later version; null where nothing says so. */
+/** The machine that has written a session's folder, also in a later version's files; null when unknown. */
 export function machineOf(directory: string): string | null {
   if (!checkOwnDir(directory)) return null;
   for (const { name, kind } of partFiles(directory)) {
@@ -79,7 +79,7 @@ export function machineOf(directory: string): string | null {
   return null;
 }
 
-/** The lines above a pane's screen. Those that cannot be read are null. */
+/** The lines above a pane's screen; unreadable ones are null. */
 export function readHistory(directory: string, { record, generation }: StoredPane): StoredLines {
   const { history, pane } = record;
   if (history === null || history.end <= history.first) return { first: record.screen_line, lines: [], file: null };
@@ -106,7 +106,7 @@ export function readHistory(directory: string, { record, generation }: StoredPan
     }
     known.push({ from, end: line, bytes: block.bytes });
   }
-  // A block replaces what was from its first line on; lines past the end were written after this state.
+  // A block replaces earlier blocks' lines from its first line on; lines past the end were written after this state.
   const isWhole = damaged === 0 && known.every(({ end }, at) => end <= (known[at + 1]?.from ?? record.screen_line));
   const hasAll = isWhole && lines.every((text) => text !== null) && known.at(-1)?.end === end;
   return { first, lines, file: hasAll ? { generation: number, blocks: known, bytes: bytes.length } : null };

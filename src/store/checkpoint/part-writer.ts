@@ -1,11 +1,11 @@
 /**
- * Writes the checkpoint of one pane, or of one layout: a state file for each generation, replaced never and renamed into
- * place when all of it is on the disk; and the lines above the screen, appended to one file in blocks, since they do
- * not change any more. The newest generations are kept with the lines that they refer to.
+ * Writes the checkpoint of one pane, or of one layout: a state file for each generation, never replaced, and renamed
+ * into place once it is on the disk; and the lines above the screen, appended to one file in blocks, since they no
+ * longer change. The newest generations are retained with their lines.
  *
- * What must stay true: a file with its final name is whole; a generation refers to the history file with the highest
- * number not above its own; a block that begins at line N replaces everything from N on in blocks before it; whoever
- * writes holds the lock of its part, and removes nothing of another part's.
+ * Invariants: a file with its final name is complete; a generation refers to the history file with the highest number
+ * not above its own; a block that begins at line N replaces everything from N on in earlier blocks; the writer holds
+ * the lock of its part, and removes nothing of another part's.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -15,26 +15,26 @@ import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import { declinedFile, historyFile, lockFile, type Part, type PartFile, partFile, stateFile } from "./places.ts";
 
-/** Generations of a state that are kept: a damaged one costs the seconds since the one before. */
+/** Retained generations of a state: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;
 /** Lines of a block of history, in characters at most: what one damaged block loses. */
 const BLOCK_CHARS = 64 * 1024;
-/** Longest line that is kept, in characters. */
+/** Longest saved line, in characters. */
 const MAX_LINE = 256 * 1024;
-/** A history file is written anew when it has this many bytes that nothing refers to, and more than those in use. */
+/** A history file is rewritten when it has this many unreferenced bytes, and more than those in use. */
 const SPARE_BYTES = 128 * 1024;
 /** … or this many blocks: each has a header, and a reader goes through all. */
 const MAX_BLOCKS = 1_000;
-/** Whoever looks whether the lock is held has it for microseconds; tries, and the pause between them in ms. */
+/** A process that checks the lock holds it for microseconds: attempts, and the pause between them in ms. */
 const LOCK_TRIES = 5;
 const LOCK_PAUSE_MS = 5;
 const OWNER_ONLY = 0o600;
 
 /** Lines that belong to history: which there are, and their text. */
 export interface HistorySource {
-  /** The oldest that is to be kept. */
+  /** The oldest line to keep. */
   readonly first: number;
-  /** The first that is not above the screen. */
+  /** The first line of the screen. */
   readonly end: number;
   /** Text of the lines `from` to `end` (exclusive). */
   lines(from: number, end: number): readonly string[];
@@ -59,15 +59,15 @@ interface History extends HistoryFile {
 }
 
 /**
- * What may be in a session's folder before the first write: nothing, of a new session; other parts; also this one,
- * of a pane that goes on. Anything else is of an earlier session with the same number, and stays as it is.
+ * Contents of a session's folder that are allowed before the first write: none, for a new session; other parts; or also
+ * this part, for a restored pane. Other contents belong to an earlier session with the same number, and stay unchanged.
  */
 export type Before = "nothing" | "other parts" | "this part";
 
 export interface PartWriterOptions {
   /** Directories above the folder that are made as well, outermost first. */
   readonly parents?: readonly string[];
-  /** Lines that are written already, of the pane as it was before it came back. */
+  /** Lines that are already written, of a pane that was restored. */
   readonly found?: HistoryFile | null;
   readonly before?: Before;
 }
@@ -76,7 +76,7 @@ export class PartWriter {
   private generation = 0;
   private history: History | null = null;
   private lock: number | null = null;
-  /** This process is the one that writes the part: it has had its lock, or the file system has none. */
+  /** This process writes the part: it has had its lock, or the file system has no locks. */
   private hasBegun = false;
   private isOver = false;
   private isRemoved = false;
@@ -97,9 +97,9 @@ export class PartWriter {
 
   /**
    * Writes the next generation.
-   * @param blocks makes the state's blocks; it is told where its lines above the screen will be
-   * @param alone nothing stays of the generations before, and of their lines
-   * @throws the system's error; then the generation before it is still the newest, and whole
+   * @param blocks makes the state's blocks; gets the place of its lines above the screen
+   * @param alone deletes all earlier generations and their lines
+   * @throws the system's error; then the generation before it is still the newest, and complete
    */
   async write(
     source: HistorySource | null,
@@ -111,7 +111,7 @@ export class PartWriter {
       await this.writeNext(source, blocks, alone);
     } finally {
       if (this.isOver) this.close();
-      // What this write made after the part was removed.
+      // Removes the files that this write created after the part was removed.
       if (this.isRemoved && this.hasBegun) removePart(this.directory, this.part);
     }
   }
@@ -151,22 +151,22 @@ export class PartWriter {
     await this.begin();
   }
 
-  /** Nothing more is written; what is there stays. */
+  /** Ends writing; existing files stay. */
   close(): void {
     this.isOver = true;
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = null;
   }
 
-  /** As close, in a folder that nobody writes to any more. */
+  /** Like close, for a folder that has no further writer. */
   leave(): void {
     fs.rmSync(join(this.directory, lockFile(this.part)), { force: true });
     this.close();
   }
 
   /**
-   * Removes everything of this part, and the folder if nothing else is in it, unless another process writes it, or has
-   * written it and this one has not. Nothing more is written.
+   * Removes everything of this part, and the folder if it is empty then, unless another process writes the part, or has
+   * written it and this one has not. Ends writing.
    * @returns whether the part was this process's to remove
    * @throws the system's error
    */
@@ -184,12 +184,12 @@ export class PartWriter {
     if (!this.hasBegun) this.refuseOthers();
     const isMade = !fs.existsSync(this.directory);
     for (const directory of [...this.parents, this.directory]) ensureOwnDir(directory);
-    // After a power cut the folder tells which numbers were given out, whatever became of their counters.
+    // After a power failure the folder shows which numbers were used, even if their counters are lost.
     if (isMade) for (const directory of this.parents.toReversed()) await syncDirectory(directory);
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = await takeLock(path);
     this.hasBegun = true;
-    // What the same pane wrote before it was lost, too: its generations go on.
+    // Continues the generations that the same pane wrote before it was lost.
     const own = ownFiles(this.directory, this.part);
     this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
     if (this.found !== null && this.isWhole(this.found))
@@ -213,7 +213,7 @@ export class PartWriter {
     return checkOwnFile(path) && fs.statSync(path).size === bytes;
   }
 
-  /** Appends what is new. @returns what the state has to say of it */
+  /** Appends new lines. @returns the reference for the state */
   private async append(
     source: HistorySource,
     generation: number,
@@ -254,7 +254,7 @@ export class PartWriter {
   }
 }
 
-/** Lines that came back to the screen may change there, and are written again when they have left it. */
+/** Lines that returned to the screen may change there, and are written again when they have left it. */
 function endingAt(block: Appended, end: number): Appended[] {
   if (block.from >= end) return [];
   return block.end <= end ? [block] : [{ ...block, end }];
@@ -264,7 +264,7 @@ function isHistory(kind: string, generation: number, history: History | null): b
   return kind === "history" && generation === history?.generation;
 }
 
-/** Number of the history file that a generation refers to; null where there is none. */
+/** Number of the history file that a generation refers to; null without one. */
 export function historyOf(generation: number, histories: readonly number[]): number | null {
   const older = histories.filter((each) => each <= generation);
   return older.length === 0 ? null : Math.max(...older);
@@ -298,7 +298,7 @@ export function partFiles(directory: string): (PartFile & { readonly name: strin
   return names.flatMap((name) => {
     const isLeft = name.endsWith(".new");
     const file = partFile(isLeft ? name.slice(0, -".new".length) : name);
-    // What a process left that died while it wrote is of no generation.
+    // Unfinished files of a process that died while writing belong to no generation.
     return file === null ? [] : [{ name, ...file, generation: isLeft ? 0 : file.generation }];
   });
 }

@@ -1,14 +1,14 @@
 /**
- * Where checkpoints lie: a folder for each session, `s3`, with the files of its panes (`p7.12.state`, `p7.10.history`)
- * and of its layout (`layout.4.state`); the number is a generation. A file `.lock` is held by the process that writes.
- * Names only, nothing is read.
+ * Paths of checkpoints: a folder for each session, `s3`, with the files of its panes (`p7.12.state`, `p7.10.history`)
+ * and of its layout (`layout.4.state`); the number is a generation. The writing process holds the lock of a `.lock`
+ * file. Names only, nothing is read.
  */
 import { join } from "node:path";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";
 
 export { checkpointsDir };
 
-/** Whose files: a pane's, or those of the layout of a session with several. */
+/** The owner of files: a pane, or the layout of a session with several. */
 export type Part = `p${number}` | "layout";
 
 export function sessionDir(instance: Instance, session: number): string {
@@ -33,12 +33,12 @@ export function historyFile(part: Part, generation: number): string {
   return `${part}.${generation}.history`;
 }
 
-/** Says of which checkpoint a person did not want the session back. */
+/** Names the checkpoint from which the user chose not to restore the session. */
 export function declinedFile(directory: string): string {
   return join(directory, "declined");
 }
 
-/** Beside a named checkpoint: what its pane had handed out at its end. */
+/** Beside a named checkpoint: the numbers that its pane had handed out at its end. */
 export function numbersFile(pane: number): string {
   return `p${pane}.numbers`;
 }
@@ -55,7 +55,7 @@ export interface PartFile {
   readonly kind: "state" | "history";
 }
 
-/** What a file of a session's folder is; null for one that is not ours. */
+/** Parses the name of a file in a session's folder; null for a foreign file. */
 export function partFile(name: string): PartFile | null {
   const [, part, generation, kind] = filePattern.exec(name) ?? [];
   if (part === undefined || generation === undefined) return null;

@@ -1,6 +1,5 @@
 /**
- * Bounds on what is kept of lost sessions of this machine: by age, and by the bytes of all. Those that were saved first go
- * first.
+ * Limits the checkpoints of crashed sessions of this machine: by age, and by total bytes. The oldest are deleted first.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,7 +8,7 @@ import { removeUnnamed } from "./named.ts";
 import { checkpointsDir, sessionDir } from "./places.ts";
 import { isOthers, lostNumbers, removeSession } from "./sessions.ts";
 
-/** Least time between two looks of all processes of an instance, in ms: a look costs some calls for each session. */
+/** Minimum interval between two checks by all processes of an instance, in ms: a check costs some calls per session. */
 const PAUSE_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 const MARK = "pruned";
@@ -33,7 +32,7 @@ export function pruneSometimes(instance: Instance, bounds: Bounds): void {
   }
 }
 
-/** @returns numbers of the sessions of which nothing is kept any more */
+/** @returns numbers of the sessions that have no checkpoint any more */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: Bounds): number[] {
   const own = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
   const lost = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));

@@ -1,6 +1,6 @@
 /**
- * The sessions that checkpoints are kept of, and which of them are lost: nobody writes theirs any more, and no process
- * serves them. A session of another machine that shares the directory is neither ours to restore nor to remove.
+ * The sessions with checkpoints, and which of them are lost: no process writes their checkpoints or serves them. A
+ * session of another machine that shares the directory is neither restored nor removed here.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -23,13 +23,13 @@ export interface LostSession {
   readonly session: SessionPart;
   /** Unix time in ms of the newest checkpoint. */
   readonly saved_at: number;
-  /** What is known of how its processes ended. */
+  /** Known reason why its processes ended. */
   readonly why: string;
   /** Of a session with several panes. */
   readonly layout: LayoutRecord | null;
   /** Oldest first; at least one. */
   readonly panes: readonly PaneRecord[];
-  /** Panes that it had and that cannot come back. */
+  /** Its panes that cannot be restored. */
   readonly left_out: readonly { readonly pane: number; readonly why: string }[];
   /** Part of it cannot be read. */
   readonly damaged: boolean;
@@ -43,9 +43,9 @@ export interface UnreadableSession {
 }
 
 /**
- * Numbers of the sessions of which something is kept and which no process serves or writes, oldest first: also of other
- * machines' (isOthers). Costs a few calls for each.
- * @param living sessions that are known to live
+ * Numbers of the sessions with checkpoints that no process serves or writes, oldest first; includes other machines'
+ * (isOthers). Costs a few calls for each.
+ * @param living sessions known to be alive
  */
 export function lostNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
   const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
@@ -55,13 +55,13 @@ export function lostNumbers(instance: Instance, living: ReadonlySet<number>): nu
     .sort((a, b) => a - b);
 }
 
-/** The sessions that a process writes or serves; of one that was killed just now, too, while it holds its lock. */
+/** The sessions that a process writes or serves, including one that was just killed, while it holds its lock. */
 export function heldNumbers(instance: Instance): number[] {
   const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
   return all.flatMap((name) => sessionOfDir(name) ?? []).filter((number) => isAlive(instance, number));
 }
 
-/** Whether a process writes the session's checkpoints; processes that only show what is left do not. */
+/** Whether a process writes the session's checkpoints; processes that only show a lost session do not. */
 export function isAlive(instance: Instance, number: number): boolean {
   return heldParts(instance, number).length > 0;
 }
@@ -101,7 +101,7 @@ function lockOf(path: string): "taken" | "held" | "refused" {
 
 /**
  * Reads a lost session.
- * @returns null where there is nothing to restore: an empty folder, another machine's
+ * @returns null without anything to restore: an empty folder, another machine's
  */
 export function readLost(instance: Instance, number: number): LostSession | UnreadableSession | null {
   const directory = sessionDir(instance, number);
@@ -204,7 +204,7 @@ function isNumber(target: Target, number: number): boolean {
   return target.kind === "session_id" && target.id === number;
 }
 
-/** Whether a target means the session as it was. */
+/** Whether a target names the session under its last name and numbers. */
 export function isMeant({ session, panes, layout, number }: LostSession, target: Target): boolean {
   switch (target.kind) {
     case "session_id":
@@ -224,7 +224,7 @@ export function paneMeant({ panes }: LostSession, target: Target): PaneRecord | 
   return own ?? null;
 }
 
-/** Deletes everything that is kept of a session. @returns bytes that it had */
+/** Deletes all checkpoints of a session. @returns their bytes */
 export function removeSession(directory: string): number {
   let bytes = 0;
   for (const name of safely(() => fs.readdirSync(directory)) ?? []) {
@@ -241,6 +241,6 @@ function safely<T>(act: () => T): T | null {
   try {
     return act();
   } catch {
-    return null; // gone meanwhile, or not ours to look at
+    return null; // removed meanwhile, or no permission
   }
 }

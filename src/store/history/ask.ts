@@ -1,6 +1,6 @@
 /**
- * What is asked of the history: every question takes the journals in first, so that it sees the newest commands. Called
- * in short-lived processes only.
+ * Questions to the history: each first imports the journals, so that it sees the newest commands. Called in short-lived
+ * processes only.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
@@ -18,7 +18,7 @@ import { takeInto } from "./take-in.ts";
 
 export interface Deleted {
   readonly deleted: number;
-  /** Why commands that were meant may remain. */
+  /** Why commands to be deleted may remain. */
   readonly warnings?: string[];
 }
 
@@ -48,7 +48,7 @@ export class History implements Disposable {
     this.db.close();
   }
 
-  /** Takes in what has been written since. A full disk leaves the journals as they are. */
+  /** Imports lines written since. A full disk leaves the journals unchanged. */
   takeIn(): void {
     try {
       takeInto(this.db, journalsIn(this.places.journals), this.retention);
@@ -81,7 +81,7 @@ export class History implements Disposable {
         if (found.length === 0) break;
         deleted += removeRows(this.db, found);
       }
-      // Also when there was none: a deletion that was ended in its middle is completed by the next.
+      // Also without matches: this completes an earlier deletion that was interrupted.
       eraseRemoved(this.db, journals);
       return deleted;
     });
@@ -115,7 +115,7 @@ export class History implements Disposable {
 }
 
 /**
- * Searches go on where nothing can be written: a full disk.
+ * Searches still work when nothing can be written: a full disk.
  * @throws WshError as openHistory
  */
 function opened(places: HistoryPlaces): { readonly db: Database; readonly failed: string | null } {

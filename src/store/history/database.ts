@@ -1,10 +1,10 @@
 /**
  * The database of commands: SQLite with a full-text index, beside the journals. Opened by short-lived processes only:
- * SQLite is synchronous, and costs memory that a server or session would keep.
+ * SQLite is synchronous, and costs memory that a server or session would retain.
  *
- * What must stay true: a row and the progress in its journal are written in one transaction, so that a crash at any
- * moment takes in nothing twice and loses nothing. Ids grow with the time a command began, so that the newest are found
- * first without sorting, whenever they were taken in.
+ * Invariants: a row and the progress in its journal are written in one transaction, so that a crash at any moment
+ * imports nothing twice and loses nothing. Ids grow with a command's start time, whenever it was imported, so that the
+ * newest are found first without sorting.
  */
 
 import { constants, Database } from "bun:sqlite";
@@ -38,9 +38,9 @@ const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
 const MERGED_SEGMENTS = 8;
 
 /**
- * A command's directory, and its session, pane, shell and actor, stand in tables of their own, each once: a row, and its
- * words in the index (facets.ts), carry their numbers. The index keeps no text and no lengths: what leaves it is told it
- * again.
+ * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row, and its
+ * words in the index (facets.ts), carry their numbers. The index stores no text and no lengths: to remove a row from
+ * it, its words are given again.
  */
 const commandTables = `
 CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -70,8 +70,8 @@ INSERT INTO swept VALUES (0);
 `;
 
 /**
- * Since version 2: where the lines of commands stand that have begun and not ended, in journals; and the names that each
- * session had, with the newest command under each.
+ * Since version 2: the positions in journals of commands that have begun and not ended; and the names that each session
+ * had, with the newest command under each.
  */
 const additions = `
 CREATE TABLE begun (
@@ -131,8 +131,8 @@ export function openHistory(places: HistoryPlaces): Database {
 }
 
 /**
- * The database as it stands, for reading alone: where a full disk has no room for SQLite's own files. Null where changes
- * wait beside it, or its tables are of another version.
+ * The database unmodified, for reading alone: on a full disk, which has no room for SQLite's own files. Null when
+ * changes wait beside it, or its tables are of another version.
  */
 export function openToRead(places: HistoryPlaces): Database | null {
   try {
@@ -147,7 +147,7 @@ export function openToRead(places: HistoryPlaces): Database | null {
   }
 }
 
-/** What went wrong with the database, for people. */
+/** Describes a failure of the database for users. */
 export function historyFailure(error: unknown, path: string): WshError {
   if (error instanceof WshError) return error;
   const reason = error instanceof Error ? error.message : String(error);
@@ -155,12 +155,12 @@ export function historyFailure(error: unknown, path: string): WshError {
 }
 
 function migrate(db: Database, path: string): void {
-  // First of all: a migration frees pages in which commands stood.
+  // Comes first: a migration frees pages that contain commands.
   db.run("PRAGMA secure_delete = ON");
   if (versionOf(db) !== SCHEMA) {
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
     db.run("PRAGMA journal_mode = WAL");
-    // Another process may be doing the same: only who has the lock looks again.
+    // Another process may be doing the same: the version is checked again under the lock.
     db.transaction(() => {
       const version = versionOf(db);
       if (version > SCHEMA) {

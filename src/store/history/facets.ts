@@ -1,7 +1,7 @@
 /**
- * What the full-text index holds of a command besides its words, as tokens of their own: the directory, the session with
- * its pane, how it ended, how long it took and who ran it. A rare directory among many commands is so found as quickly as
- * a rare word. The first letter says what a token is. Pure.
+ * The index entries of a command besides its words, as separate tokens: the directory, the session with its pane, how
+ * it ended, how long it took and who ran it. So a rare directory among many commands is found as quickly as a rare
+ * word. The first letter is a token's type. Pure.
  */
 import type { HistoryRecord } from "./record.ts";
 
@@ -21,7 +21,7 @@ export function exitFacet(code: number): string {
   return `e${code < 0 ? "n" : ""}${Math.abs(code)}`;
 }
 
-/** Durations that are rare enough to be looked for, in ms. A command has a token for each that it reached. */
+/** Durations rare enough to search for, in ms. A command has a token for each that it reached. */
 const LONG_MS = [10_000, 60_000, 600_000, 3_600_000];
 
 /** @returns the token that every command of this duration or a longer one has; null when it would find nearly all */
@@ -34,17 +34,17 @@ export function actorFacet(by: HistoryRecord["by"]): string {
   return `b${by}`;
 }
 
-/** What the index holds of a command, as it is in its row. */
+/** The indexed fields of a command, as in its row. */
 export interface Indexed extends Pick<HistoryRecord, "exit_code" | "signal" | "by" | "duration_ms"> {
   readonly directory: number | null;
   readonly origin: number;
 }
 
-/** What leaves the index is told to it again: for one row this says the same as long as the row is there. */
+/** Removing a row from the index needs the same tokens again: the result for a row is constant while the row exists. */
 export function facetsOf({ directory, origin, by, exit_code, signal, duration_ms }: Indexed): string {
   let facets = originFacet(origin);
   if (directory !== null) facets += ` ${directoryFacet(directory)}`;
-  // Nearly every command is a person's: nobody looks for those by the index.
+  // Nearly every command is a person's: the index is useless for those.
   if (by !== "person") facets += ` ${actorFacet(by)}`;
   const hasFailed = exit_code !== null && exit_code !== 0;
   if (signal !== null || hasFailed) facets += ` ${failedFacet}`;

@@ -1,6 +1,6 @@
 /**
- * The filters of a search, as callers give them, turned into what a search compares. Pure, and without a database: who
- * asks learns here what cannot be answered, before a process is started.
+ * Converts callers' filters into a search. Pure, and without a database: callers get errors before a process is
+ * started.
  */
 import type { HistoryDeleteInput } from "../../operations/history.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -11,7 +11,7 @@ type Filters = Omit<HistoryDeleteInput, "id" | "all">;
 type Search = Omit<HistorySearch, "limit" | "before" | "output">;
 
 /**
- * What a deletion is limited to.
+ * The filters of a deletion.
  * @throws WshError invalid_request: also when nothing is chosen
  */
 export function chosenOf({ id, all, ...filters }: HistoryDeleteInput): Search {

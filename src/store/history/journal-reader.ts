@@ -1,9 +1,9 @@
 /**
- * Reads a journal from where it was taken in up to, a piece at a time. A command stands there twice, as it begins and as
- * it ends: of the first, only the number is looked at, and where the line lies should its end be missing.
+ * Reads a journal from the end of the last import, a piece at a time. A command has two lines, one for its start and
+ * one for its end: of the first, only the number is read, and its position in case the end is missing.
  *
- * What must stay true: `offset` is behind a whole line; what lies before it has been handed out. Text that is no line is
- * passed over: it was cut off and written again.
+ * Invariants: `offset` is after a complete line; everything before it has been handed out. Text that is not a line is
+ * skipped: it was cut off and written again.
  */
 import fs from "node:fs";
 import { LineReader } from "./line-reader.ts";
@@ -16,28 +16,28 @@ import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
 export const PIECE_BYTES = 32 * 1024;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Bytes in which the time of the next command is looked for: longer command lines hide theirs. */
+/** Bytes that are searched for the time of the next command: after a longer command line it is not found. */
 const PEEK_BYTES = 4 * 1024;
 const NEWLINE = 0x0a;
 
-/** Who takes in what a journal says. */
+/** Receives the records of a journal. */
 export interface Taker {
   record(record: HistoryRecord): void;
-  /** The end of a command that began before what is read here. */
+  /** The end of a command whose start was not read here. */
   ended(begun: number): void;
   named(id: string, name: string, at: number): void;
 }
 
-/** Where the line of a command lies that began and has not ended. */
+/** Position of the line of a command that has begun and not ended. */
 interface Line {
   readonly offset: number;
   readonly length: number;
 }
 
 export class JournalReader {
-  /** Commands that began in what was read, and have not ended. */
+  /** Commands that began in the read part, and have not ended. */
   readonly begun = new Map<number, Line>();
-  /** There is no whole line behind `offset`. */
+  /** No complete line follows `offset`. */
   atEnd = false;
   private readonly lines = new LineReader();
 
@@ -77,9 +77,9 @@ export class JournalReader {
   }
 
   private take(bytes: Buffer, text: string, taker: Taker): void {
-    /** Which line says that a command began. */
+    /** Numbers and lines of begun commands. */
     const begun = new Map<number, number>();
-    /** The newest of them, which ends next as a rule; 0 without one. */
+    /** The newest of them, which usually ends next; 0 without one. */
     let newest = 0;
     let newestAt = 0;
     const end = (seq: number): void => {

@@ -1,16 +1,16 @@
 /**
- * The journal of one process: commands are appended as lines, and taken into the database by somebody else later
- * (take-in.ts). The process holds a lock on its journal while it may still append, so that a journal whose lock is free
- * is complete.
+ * The journal of one process: commands are appended as lines, and another process imports them into the database later
+ * (take-in.ts). The process holds a lock on its journal while it may still append, so a journal whose lock is free is
+ * complete.
  *
- * What must stay true: a line that was written is never changed, until it is in the database and commands are deleted
- * there: then it is blanked, under the writer, which only appends; a line that a full disk cut is ended by the next
- * write and written again under the same number. Commands wait in memory while nothing can be written, up to a limit;
- * past it the oldest are dropped. Nothing is opened before the first command.
+ * Invariants: a written line never changes, until it is in the database and commands are deleted there: then it is
+ * blanked, also while the writer appends; a line that a full disk cut is ended by the next write and written again
+ * under the same number. Commands wait in memory while nothing can be written, up to a limit; past it the oldest are
+ * dropped. Nothing is opened before the first command.
  *
- * A command may be written down as it begins: should its end never come, since the process was killed, that much of it
- * is kept. The line of its end is complete in itself, and names the other. Both are in one journal: when one is full,
- * what runs then moves on to the next.
+ * A command may be recorded at its start: if its end never comes, since the process was killed, that much remains. The
+ * line of its end is complete in itself, and refers to the other. Both are in one journal: when one is full, running
+ * commands move to the next.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const ROTATE_BYTES = 4 * 1024 * 1024;
 /** Most that waits in memory while the disk is full, in bytes. */
 const MAX_PENDING_BYTES = 256 * 1024;
 const SUFFIX = ".jsonl";
-/** Where a file system has no locks, a journal that nobody has written to for this long is complete, in ms: a month. */
+/** On a file system without locks, a journal without writes for this long is complete, in ms: a month. */
 const STALE_MS = 30 * 24 * 3600 * 1000;
 
 export interface JournalEvents {
@@ -77,12 +77,12 @@ export class Journal {
     this.write(writeLine({ seq: ++this.seq, begun: begun?.seq, record }));
   }
 
-  /** A command that has begun is not to be kept after all. */
+  /** A begun command is not to be recorded after all. */
   forget(begun: Begun): void {
     if (this.begun.delete(begun)) this.write(writeMoved(++this.seq, begun.seq));
   }
 
-  /** The session has another name: what it ran is found by that, too. Nothing is written where nothing was before. */
+  /** The session was renamed: its commands are found by the new name too. Writes nothing to an unused journal. */
   named(id: string, name: string, at: number): void {
     if (this.isUsed) this.write(writeNamed(id, name, at));
   }
@@ -154,7 +154,7 @@ export class Journal {
       const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
       const fd = fs.openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       const { kind } = tryFlock(fd);
-      // Whoever takes journals in may have seen it before its lock was ours, and have removed it as complete.
+      // An importing process may have opened it before we held its lock, and have removed it as complete.
       if (kind === "refused" || (kind === "taken" && isFileAt(path, fd))) {
         this.events.begun();
         return fd;
@@ -180,11 +180,11 @@ export function journalsIn(directory: string): string[] {
 /** A journal as a reader has it open. */
 export interface OpenJournal extends Disposable {
   readonly fd: number;
-  /** Nobody appends to it any more, nor will while it is open here. */
+  /** It gets no more lines, also not while it is open here. */
   readonly complete: boolean;
 }
 
-/** Returns null when there is no such journal any more, or what has its name is no file. */
+/** Returns null when the journal is gone or its path is not a file. */
 export function openJournal(path: string): OpenJournal | null {
   let fd: number;
   try {
@@ -210,8 +210,8 @@ export function openJournal(path: string): OpenJournal | null {
 const BLANK_BYTES = 64 * 1024;
 
 /**
- * Overwrites what a journal begins with by blank lines, which are passed over: its commands are in the database, and are
- * to be nowhere else. @param end where a line ends
+ * Overwrites the beginning of a journal with blank lines, which readers skip: its commands are in the database, and
+ * must not remain elsewhere. @param end where a line ends
  * @throws the system's error
  */
 export function blankJournal(path: string, end: number): void {

@@ -1,4 +1,4 @@
-/** Where an instance's history lies. It loads no database. */
+/** Paths of an instance's history. Loads no database. */
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 

@@ -1,10 +1,10 @@
 /** A command as the history keeps it, and as a line of a journal. Types, and the form of a line. Pure. */
-/** Longest command line that is kept, in UTF-16 units: longer ones are scripts, found by how they begin. */
+/** Longest stored command line, in UTF-16 units: longer ones are scripts, found by their beginning. */
 export const MAX_COMMAND = 16 * 1024;
-/** Most of a command's output that is kept, in UTF-16 units. */
+/** Maximum stored output of a command, in UTF-16 units. */
 export const MAX_OUTPUT = 64 * 1024;
 
-/** Who ran a command: a person who typed it, a caller through exec or run, or another history that was imported. */
+/** The origin of a command: a person who typed it, a caller of exec or run, or an imported history. */
 export const historyActors = ["person", "agent", "import"] as const;
 
 export interface HistoryRecord {
@@ -20,14 +20,14 @@ export interface HistoryRecord {
   readonly pane_id: string | null;
   readonly shell: string | null;
   readonly by: (typeof historyActors)[number];
-  /** What it printed, cut to head and tail. */
+  /** Its output, cut to head and tail. */
   readonly output: string | null;
 }
 
 /** A line of a journal: a record, and its number in this journal, from 1. */
 export interface JournalLine {
   readonly seq: number;
-  /** Number of the line that said that the command began: it needs that one no more. */
+  /** Number of the line for the command's start, which this line replaces. */
   readonly begun?: number | undefined;
   readonly record: HistoryRecord;
 }
@@ -43,7 +43,7 @@ const CLOSING_BRACE = 0x7d;
 const KIND_AT = 2;
 const BEGIN_LETTER = 0x62;
 const MOVED_LETTER = 0x6d;
-/** A command of another line goes on in another journal. */
+/** A command of another line continues in another journal. */
 const MOVED = '{"moved":';
 
 export function writeBegin(seq: number, record: HistoryRecord): string {
@@ -74,8 +74,8 @@ export function readNamed(text: string): { readonly id: string; readonly name: s
 }
 
 /**
- * What a line is, as far as its beginning says. For half of the lines that is all that is needed of them.
- * @param text of which the line is a part, from `start` to before `end`
+ * The kind of a line, judged by its beginning. Half of the lines need no more.
+ * @param text contains the line, from `start` to before `end`
  */
 export function kindOf(
   text: string,
@@ -93,7 +93,7 @@ export function kindOf(
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** The number that digits say, 0 where there are none. */
+/** The number in these digits, 0 without digits. */
 function digitsAt(text: string, start: number): number {
   let value = 0;
   for (let at = start; ; at++) {
@@ -103,7 +103,7 @@ function digitsAt(text: string, start: number): number {
   }
 }
 
-/** Returns null for text that is no line: a piece that a full disk cut off, or another program's. */
+/** Returns null for other text: a piece that a full disk cut off, or another program's. */
 export function readLine(text: string): JournalLine | null {
   let value: unknown;
   try {

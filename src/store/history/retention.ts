@@ -1,6 +1,6 @@
 /**
- * How much of the history stays: commands younger than an age, in a database below a size. What was imported is as old
- * as it is: only the size ends it. Runs after taking in.
+ * Retention of the history: commands below an age, in a database below a size. Imported commands have no age limit,
+ * only the size limit. Runs after an import.
  */
 
 import type { Database } from "bun:sqlite";
@@ -21,7 +21,7 @@ const SWEEP_MS = DAY_MS / 4;
 /** Least part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
 const PART = 1 / 16;
 
-/** @param journals those that are there: what has left the database leaves them, too */
+/** @param journals existing ones: commands removed from the database are blanked there too */
 export function keepWithin(db: Database, { days, bytes }: Retention, journals: readonly string[]): void {
   const now = Date.now();
   const { at = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
@@ -64,9 +64,9 @@ function removeBefore(db: Database, id: number, journals: readonly string[]): vo
 }
 
 /**
- * Removes commands, their words and their output; nothing of them stays in any file.
- * @param journals those that are there, of which what was taken in is blanked
- * @returns how many commands there were
+ * Removes commands, their words and their output from every file.
+ * @param journals existing ones, whose imported part is blanked
+ * @returns the number of commands
  */
 export function removeCommands(db: Database, ids: readonly number[], journals: readonly string[]): number {
   const removed = removeRows(db, ids);
@@ -74,7 +74,7 @@ export function removeCommands(db: Database, ids: readonly number[], journals: r
   return removed;
 }
 
-/** Removes every command, as removeRows: without a look at each. @returns how many there were */
+/** Removes every command, like removeRows, without reading each. @returns their number */
 export function removeAllRows(db: Database): number {
   return db
     .transaction(() => {
@@ -110,9 +110,9 @@ function removeNames(db: Database): void {
   }).immediate();
 }
 
-/** @throws the system's error, or SQLite's: then pieces of what was removed may still be in files */
+/** @throws the system's error, or SQLite's: then pieces of removed commands may remain in files */
 export function eraseRemoved(db: Database, journals: readonly string[]): void {
-  // What is blanked below is in the database, and stays there if the power fails.
+  // Lines blanked below are in the database, and stay there after a power failure.
   db.run("PRAGMA synchronous = FULL");
   removeNames(db);
   // The index keeps deleted words until it is merged, and the log of changes until it is emptied.

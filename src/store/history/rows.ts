@@ -1,8 +1,8 @@
 /**
- * The rows of commands, and their words in the index: written, and removed again. Each within a transaction of who calls.
+ * The rows of commands, and their words in the index: written and removed. Each within the caller's transaction.
  *
- * What must stay true: what the index is told of a row that leaves is what it was told when it came, or it would go on
- * finding something else; both say facets.ts and the row.
+ * Invariant: a row leaves the index with the same tokens that it was added with, or the index would still find
+ * something; both derive from facets.ts and the row.
  */
 import type { Database } from "bun:sqlite";
 import { facetsOf, type Indexed } from "./facets.ts";
@@ -24,7 +24,7 @@ interface SessionName {
 
 type Origin = Pick<HistoryRecord, "session" | "session_id" | "pane_id" | "shell" | "by">;
 
-/** Writes commands as rows, and their words into the index. For one transaction: it remembers what it has looked up. */
+/** Writes commands as rows, and their words into the index. For one transaction: it caches its lookups. */
 export class RowWriter {
   private readonly insert;
   private readonly index;
@@ -170,7 +170,7 @@ export function indexAll(db: Database): void {
   for (const row of db.query<Row, []>(`${ROW} ORDER BY c.id`).iterate()) index.run(row.id, row.command, facetsOf(row));
 }
 
-/** @returns how many of these commands there were. Pieces of them stay in the files: see eraseRemoved */
+/** @returns the number of these commands. Pieces of them stay in the files: see eraseRemoved */
 export function removeFrom(db: Database, ids: readonly number[]): number {
   const find = db.query<Row, [number]>(`${ROW} WHERE c.id = ?`);
   const words = db.query("INSERT INTO words (words, rowid, command, facets) VALUES ('delete', ?, ?, ?)");

@@ -1,9 +1,9 @@
 /**
- * Finds commands: by words of the command line (each the beginning of one), directory, session, how they ended, who ran
- * them, time and duration; the newest first. Everything that narrows a search much is answered by the index.
+ * Finds commands: by words of the command line (each the beginning of one), directory, session, exit, actor, time and
+ * duration; the newest first. The index answers every filter that narrows a search much.
  *
- * What must stay true: wherever it can, the index is asked for what it answers from the newest command backwards, so that
- * a search ends with its last line, however frequent its words are.
+ * Invariant: wherever possible, the index is read from the newest command backwards, so that a search ends with its
+ * last result, however frequent its words are.
  */
 
 import type { Database } from "bun:sqlite";
@@ -40,14 +40,14 @@ const COLUMNS = `c.id, c.command, d.path AS cwd, c.started_at, c.duration_ms, c.
   o.session_id, o.pane_id, o.shell, o.by`;
 
 /**
- * Most directories or sessions that the index is asked for at once: for each it looks into every segment, some 20 µs.
- * Where there are more, rows are compared: nearly all of them match then.
+ * Maximum directories or sessions in one index query: for each it reads every segment, some 20 µs. With more, rows are
+ * compared: nearly all of them match then.
  */
 const MAX_FACETS = 500;
 
 /** Returns one more than the limit when there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
-  // One view of the database: what is asked of the index rests on the words that it has.
+  // One view of the database: index queries depend on the words in it.
   return db.transaction(() => found(db, search)).deferred();
 }
 
@@ -108,13 +108,13 @@ function directoriesIn(db: Database, path: string): number[] {
       .query<{ id: number }, [string, string, string]>(
         "SELECT id FROM directories WHERE path = ? OR (path >= ? AND path < ?)",
       )
-      // The character behind the slash begins what follows it.
+      // The next character after the slash ends the range.
       .all(path, `${path}/`, `${path}0`)
       .map(({ id }) => id)
   );
 }
 
-/** Most sessions that are followed through their names; of one name, in all the time that is kept. */
+/** Maximum sessions followed through their names; for one name, over the whole history. */
 const MAX_RENAMED = 100;
 
 /**
@@ -137,7 +137,10 @@ function originsOf(db: Database, name: string): number[] {
     .map(({ id }) => id);
 }
 
-/** Words for the index; and those of one letter or of marks alone, which it does not hold or would find everywhere. */
+/**
+ * Splits into words for the index; and words of one letter or of punctuation alone, which it does not contain or would
+ * find everywhere.
+ */
 function splitWords(text: string): { words: string[]; rest: string[] } {
   const all = text.split(/\s+/).filter((word) => word !== "");
   const inIndex = (word: string): boolean => /[\p{L}\p{N}]{2}/u.test(word);

@@ -7,7 +7,7 @@ import type { HistoryPlaces } from "./places.ts";
 import type { Retention } from "./retention.ts";
 import type { HistoryWork } from "./worker.ts";
 
-/** Journals at which somebody takes them in although nobody asked: the next question stays quick. */
+/** Number of journals that starts an import without a request: the next question stays quick. */
 const MANY_JOURNALS = 16;
 /** Longest wait for an answer, in ms: a database that was not used for long takes in all that came meanwhile. */
 const PATIENCE_MS = 20_000;
@@ -38,7 +38,7 @@ export async function askWorker<T>(
   }
 }
 
-/** What the worker would refuse is refused before one is started. @throws WshError invalid_request */
+/** Refuses a request that the worker would refuse, before one is started. @throws WshError invalid_request */
 function checkRequest(request: HistoryWork["request"]): void {
   if (request.do === "search") searchOf(request.input);
   else if (request.do === "delete") chosenOf(request.input);

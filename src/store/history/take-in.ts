@@ -1,12 +1,12 @@
 /**
- * Takes journals into the database: new lines of all, in batches ordered by time, then removes those that are complete.
- * Any number of processes may do so at once; SQLite's lock puts them in order, and each looks at the progress again when
- * it has it. Rows and words that are written in the order of their ids cost half of what they cost otherwise, so the
- * journal whose next command is the oldest is read first.
+ * Imports journals into the database: new lines of all, in batches ordered by time; then removes complete journals. Any
+ * number of processes may do so at once; SQLite's lock orders them, and each reads the progress again once it has the
+ * lock. Rows and words written in the order of their ids cost half as much, so the journal whose next command is the
+ * oldest is read first.
  *
- * What must stay true: lines and progress are one transaction; a journal is removed only when everything in it is in the
- * database and nobody can append to it; its progress is forgotten only after that, so that one without progress whose
- * file is gone has been taken in.
+ * Invariants: lines and progress are one transaction; a journal is removed only when everything in it is in the
+ * database and no process can append to it; its progress is deleted only after that, so a journal without progress
+ * whose file is gone has been imported.
  */
 
 import { type Database, SQLiteError } from "bun:sqlite";
@@ -32,7 +32,9 @@ export interface TakenIn {
   readonly journals: number;
 }
 
-/** @throws WshError history_unavailable; or SQLite's error, e.g. a full disk: then what is not taken in stays in its journals */
+/**
+ * @throws WshError history_unavailable; or SQLite's error, e.g. a full disk: then unread lines stay in their journals
+ */
 export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
   const names = journalsIn(places.journals);
   const db = openHistory(places);
@@ -94,7 +96,6 @@ interface Source {
   readonly path: string;
   readonly name: string;
   readonly journal: OpenJournal;
-  /** It could not be read. */
   failed: boolean;
   /** When the newest command began that was read, in ms of Unix time, or the next one; null before it is known. */
   reached: number | null;
@@ -162,7 +163,7 @@ interface Reading<S extends Source> {
   readonly from: number;
 }
 
-/** Runs in the transaction: whoever takes a journal in removes it first, and forgets how far it was taken in then. */
+/** Runs in the transaction: the importing process removes a journal first and deletes its progress then. */
 function readingOf<S extends Source>(db: Database, source: S): Reading<S>[] {
   const progress = db.query<{ id: number; offset: number; seq: number }, [string]>(
     "SELECT id, offset, seq FROM journals WHERE name = ?",
@@ -178,7 +179,7 @@ function readingOf<S extends Source>(db: Database, source: S): Reading<S>[] {
   return [{ id: known.id, source, reader, from: known.offset }];
 }
 
-/** Whether its name still stands for the file that is open. */
+/** Whether its path still leads to the open file. */
 function isThere({ path, journal }: Source): boolean {
   const found = fs.statSync(path, { throwIfNoEntry: false });
   const own = fs.fstatSync(journal.fd);

@@ -1,15 +1,15 @@
 /**
- * The words that the index holds. A word of a search is the beginning of words; where those are few, the index is asked
- * for each of them whole. It then goes through commands from the newest backwards and stops when enough are found; for a
- * beginning, it first collects every command that has such a word: a quarter of a million take 30 ms.
+ * The words in the index. A word of a search is the beginning of words; if those are few, the index is queried for each
+ * complete word. It then reads commands from the newest backwards and stops when enough are found; for a prefix, it
+ * first collects every command with such a word: a quarter of a million take 30 ms.
  */
 import type { Database } from "bun:sqlite";
 
-/** Most words that a beginning stands for: each takes some 50 µs, and many words are in few commands each. */
+/** Maximum words of a prefix: each takes some 50 µs, and many words are in few commands each. */
 const MAX_TERMS = 100;
-/** Sorts before every character of a word: what follows a word, without its commands being gone through. */
+/** Sorts before every character of a word: finds the entry after a word without reading its commands. */
 const LEAST = "\x01";
-/** What the index makes of other characters than these, it knows alone. */
+/** Only the index knows how it splits and folds other characters. */
 const ASCII = /^[\x20-\x7e]+$/;
 
 export class Terms {
@@ -21,8 +21,8 @@ export class Terms {
   }
 
   /**
-   * @param word as the index splits it: words with marks between them are a phrase, of which the last may go on
-   * @returns the phrases it stands for; null when there are too many, or it cannot be known here which they are
+   * @param word as the index splits it: words joined by punctuation are a phrase, whose last word is a prefix
+   * @returns the phrases it stands for; null when there are too many, or they cannot be determined here
    */
   beginningWith(word: string): string[] | null {
     if (!ASCII.test(word)) return null;

@@ -17,7 +17,7 @@ function imported(command: string, started: number | null, more: Partial<History
   return {
     command: command.slice(0, MAX_COMMAND),
     cwd: null,
-    // A number that is no time of ours is none.
+    // Ignores a time out of range.
     started_at: started !== null && started < LAST_MS ? started : null,
     duration_ms: null,
     exit_code: null,
@@ -32,7 +32,7 @@ function imported(command: string, started: number | null, more: Partial<History
   };
 }
 
-/** `.bash_history`: lines; with HISTTIMEFORMAT each command stands below a line `#SECONDS`, and may have several. */
+/** `.bash_history`: lines; with HISTTIMEFORMAT each command follows a line `#SECONDS`, and may have several lines. */
 export function readBash(text: string): HistoryRecord[] {
   const found: HistoryRecord[] = [];
   let started: number | null = null;
@@ -56,12 +56,12 @@ export function readBash(text: string): HistoryRecord[] {
   return found;
 }
 
-/** What zsh writes before a byte that its own code gives a meaning; that byte follows with bit 5 changed. */
+/** zsh writes this before a byte that it uses as a token; that byte follows with bit 5 changed. */
 const META = 0x83;
 
 /**
- * `.zsh_history`: `: SECONDS:DURATION;COMMAND` or the command alone. A newline of a command stands behind a backslash,
- * whatever is before that; behind a command that itself ends with a backslash stands a blank.
+ * `.zsh_history`: `: SECONDS:DURATION;COMMAND` or the command alone. A newline within a command follows a backslash; a
+ * command that itself ends with a backslash is followed by a blank.
  */
 export function readZsh(bytes: Uint8Array): HistoryRecord[] {
   const plain: number[] = [];
