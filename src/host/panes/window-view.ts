@@ -333,17 +333,16 @@ export class WindowView implements Shown {
 
   private painted(pane: string): void {
     if (!this.placement.boxes.has(pane)) return;
-    this.epoch++;
+    const isTold = pane === this.active && this.isPrinting;
+    this.isPrinting = false;
+    // What the active pane prints was told by its bytes, and is in the picture that they led to.
+    if (!isTold) this.epoch++;
     if (this.held !== null && this.isCurrent) this.settle();
     if (this.isAlone !== (this.single !== null)) {
       this.isAlone = !this.isAlone;
       this.each((listener) => listener.reset());
     }
-    // What the active pane prints is told by its bytes.
-    if (this.held === null && !(pane === this.active && this.isPrinting)) {
-      this.each((listener) => listener.changed(false));
-    }
-    this.isPrinting = false;
+    if (this.held === null && !isTold) this.each((listener) => listener.changed(false));
   }
 
   /** Its bytes come just before its picture is new. */
