@@ -340,9 +340,8 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** A person typed at an attached terminal: counts as activity even while keys are captured. */
-  typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane): void {
+  typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane, flags = to.flags()): void {
     to.activity.record();
-    const flags = to.flags();
     this.typedIn = to.id;
     if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
     this.entered.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });

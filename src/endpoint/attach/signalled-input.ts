@@ -30,11 +30,10 @@ export interface InputPort {
 const open = new Set<SignalledInput>();
 const buffer = Buffer.alloc(READ_BYTES);
 
-function signalled(): void {
-  for (const input of open) input.take();
-}
-
-/** Takes keys that wait, without a signal of them: in the middle of other work. */
+/**
+ * Takes keys that wait: on their signal, which that of a program's output is, too, and before each read of output. One
+ * poll where there are none.
+ */
 export function takeWaitingKeys(): void {
   for (const input of open) if (input.hasKeys) input.take();
 }
@@ -51,7 +50,8 @@ export class SignalledInput {
     if (F_SETSIG === null) return null;
     const { fcntl } = libc();
     if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
-    if (open.size === 0) process.on(SIGNAL, signalled);
+    // Before the programs' terminals are looked at: keys come first.
+    if (open.size === 0) process.prependListener(SIGNAL, takeWaitingKeys);
     const input = new SignalledInput(fd, port);
     open.add(input);
     if (!input.setAsync(true)) {
@@ -70,7 +70,7 @@ export class SignalledInput {
   stop(): void {
     if (!open.delete(this)) return;
     this.setAsync(false);
-    if (open.size === 0) process.off(SIGNAL, signalled);
+    if (open.size === 0) process.off(SIGNAL, takeWaitingKeys);
   }
 
   /** Runs per key. */

@@ -20,6 +20,7 @@ import type { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { PtyFlags } from "../../pty/port.ts";
 import type { Session } from "../../session/session.ts";
 import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
@@ -213,10 +214,10 @@ export class LocalPane implements PlacedPane {
     void this.own.window.resize(size);
   }
 
-  type(bytes: Uint8Array): void {
+  type(bytes: Uint8Array, flags?: PtyFlags | null): void {
     const { own } = this;
     const placed = this.looking.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
-    this.give(placed);
+    this.give(placed, flags);
   }
 
   idleMs(): number {
@@ -354,10 +355,10 @@ export class LocalPane implements PlacedPane {
     return !elements.hasOverlays && elements.panels().length === 0;
   }
 
-  private give(bytes: Uint8Array): void {
+  private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
     if (bytes.length === 0) return;
     if (this.looking.isOn) this.looking.push(bytes);
-    else this.own.typed(0, bytes);
+    else this.own.typed(0, bytes, this.pane, flags);
   }
 
   private lookingBack(): Looking {

@@ -4,6 +4,7 @@ import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { PtyFlags } from "../../pty/port.ts";
 
 export interface PlacedPane {
   readonly id: string;
@@ -23,8 +24,8 @@ export interface PlacedPane {
   /** In the middle of a synchronized update. */
   readonly isSynchronized: boolean;
   resize(size: Size): void;
-  /** A person typed. */
-  type(bytes: Uint8Array): void;
+  /** A person typed. @param flags modes of its program's terminal, where they were just looked at */
+  type(bytes: Uint8Array, flags?: PtyFlags | null): void;
   /** Time since something happened in the pane, in ms. */
   idleMs(): number;
   /** The pane as lists show it, without its place. */

@@ -95,12 +95,12 @@ export function typedIn(self: ShownWindow): Typed {
       },
     },
     flags: () => self.arrangement.localOf(self.active)?.pane.flags() ?? null,
-    typed(bytes) {
+    typed(bytes, flags) {
       const { window } = self;
       const { placed, ended } = self.arrangement;
       const panes = window.synchronized ? panesIn(window) : [window.active];
       self.arrangement.typedIn(panes);
-      for (const pane of panes) if (!ended.has(pane)) placed.get(pane)?.type(bytes);
+      for (const pane of panes) if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined);
     },
   };
 }
