@@ -99,7 +99,7 @@ export class WindowStream implements PeerStream {
   }
 
   private get windows(): readonly WindowInfo[] {
-    return this.session.info().windows;
+    return this.session.windows;
   }
 
   private end(end: Omit<StreamEnd, "name">): void {

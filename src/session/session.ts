@@ -11,7 +11,7 @@ import type { Lasting } from "../pane/state/lasting.ts";
 import type { Panel } from "../protocol/drawing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
-import type { SessionInfo, SessionState } from "../protocol/session.ts";
+import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
@@ -281,6 +281,11 @@ export class Session<P extends PaneRef = PaneRef> {
       ...(this.options.lost === undefined ? {} : { lost: this.options.lost }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
+  }
+
+  /** What is known of its windows: what programs do in them may have changed within the last quarter of a second. */
+  get windows(): readonly WindowInfo[] {
+    return this.pane.windows?.() ?? [this.window.info(this.pane.info())];
   }
 
   /**

@@ -107,7 +107,7 @@ export class StatusLine implements Disposable {
   private mark(pane: string, kind: NewsKind, text: string): void {
     const holds = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
     // Where it is known: twenty panes that are painted anew look at all panes but once.
-    const window = this.windows.find(holds) ?? this.session.info().windows.find(holds);
+    const window = this.windows.find(holds) ?? this.session.windows.find(holds);
     if (window === undefined) return;
     const place = window.active ? "" : ` in window ${window.index}`;
     this.attention.happened(kind, pane, `${text}${place}`);
@@ -128,7 +128,7 @@ export class StatusLine implements Disposable {
   private update(): void {
     const { session, settings } = this;
     if (session.lifetime.isOver || !this.isServed()) return;
-    const { windows } = session.info();
+    const { windows } = session;
     this.windows = windows;
     const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
     for (const { pane } of panes) this.follow(pane);

@@ -225,8 +225,12 @@ export class LocalPane implements PlacedPane {
   }
 
   paneInfo(): Omit<PaneInfo, "index" | "active"> {
-    if (this.known !== null && !(this.isStale && performance.now() - this.knownAt >= INFO_MS)) return this.known;
-    return this.lookNow();
+    const { known } = this;
+    // What is out of date is looked at again later, where there are other panes.
+    const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
+    if (known === null || isDue) return this.lookNow();
+    const { cwd, terminal } = this.pane;
+    return { ...known, cwd, title: terminal.title, rows: terminal.rows, cols: terminal.cols };
   }
 
   refresh(): Promise<void> {

@@ -100,7 +100,8 @@ export function typedIn(self: ShownWindow): Typed {
       const { placed, ended } = self.arrangement;
       const panes = window.synchronized ? panesIn(window) : [window.active];
       self.arrangement.typedIn(panes);
-      for (const pane of panes) if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined);
+      for (const pane of panes)
+        if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined);
     },
   };
 }

@@ -27,15 +27,32 @@ export const procProcesses: Processes = {
   carriedChild,
 };
 
+/** The processes of each group, until the present job of the event loop is over: one look serves all panes. */
+let groups: Map<number, number[]> | null = null;
+
 function members(group: number): Stat[] {
-  const found: Stat[] = [];
+  groups ??= scan();
+  return (groups.get(group) ?? []).flatMap((pid) => {
+    const stat = statOf(pid);
+    return stat !== null && stat.group === group && stat.state !== "ended" ? [stat] : [];
+  });
+}
+
+function scan(): Map<number, number[]> {
+  const found = new Map<number, number[]>();
   for (const entry of fs.readdirSync("/proc")) {
     const first = entry.charCodeAt(0);
+    if (first < 0x31 || first > 0x39) continue;
+    const pid = Number(entry);
     // Asking the system for each group takes a fiftieth of reading each process's file.
-    if (first < 0x31 || first > 0x39 || libc().getpgid(Number(entry)) !== group) continue;
-    const stat = statOf(Number(entry));
-    if (stat !== null && stat.group === group && stat.state !== "ended") found.push(stat);
+    const group = libc().getpgid(pid);
+    const others = found.get(group);
+    if (others === undefined) found.set(group, [pid]);
+    else others.push(pid);
   }
+  queueMicrotask(() => {
+    groups = null;
+  });
   return found;
 }
 
