@@ -1,6 +1,12 @@
 /** What is typed in one of several panes shows at once, before the picture that has it, and is never left wrong. */
 import { expect, test } from "bun:test";
+import { findSession } from "../../src/instance/registry/registry.ts";
+import { composedAttach } from "../../src/protocol/attach.ts";
+import { messageTypes } from "../../src/protocol/messages.ts";
+import { parseTarget } from "../../src/protocol/names.ts";
+import { Connection } from "../../src/wire/connection.ts";
 import { splitServer } from "../support/panes.ts";
+import { attachment, personContext } from "../support/terminals/attached-peer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
@@ -72,4 +78,28 @@ test("beside panes that print, what is typed stands where it belongs", async () 
   }
   await until("the end of the neighbour", async () => (await person.text()).includes("over"));
   await until("what another terminal shows", same);
+});
+
+test("an echo is sent ahead of the picture that has it", async () => {
+  await using all = await typist("stty raw -echo; printf 'ready '; exec cat");
+  const { wsh } = all;
+  const came: string[] = [];
+  const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("dev")).socket, "attach", {
+    message: ({ type, payload }) => {
+      if (type === messageTypes.output) came.push(new TextDecoder().decode(payload));
+      else if (type === messageTypes.frame) came.push("picture");
+    },
+  });
+  await connection.request("host.attach", { ...attachment, ...composedAttach, rows: 24, cols: 80 }, personContext);
+  const keys = "abcdefghijklmnopqrst";
+  let ahead = 0;
+  for (const key of keys) {
+    const before = came.length;
+    connection.sendBytes(messageTypes.input, new TextEncoder().encode(key));
+    await until(`the picture with ${key}`, () => came.slice(before).includes("picture"));
+    if (came[before] === key) ahead++;
+  }
+  // The first show that what is typed appears as it is; beside a picture of something else, none goes ahead.
+  expect(ahead).toBeGreaterThan(keys.length / 2);
+  connection.close();
 });
