@@ -23,6 +23,6 @@ export function bashVersion(file: string): BashVersion | null {
     const [, major, minor] = /^(\d+)\.(\d+)/.exec(text) ?? [];
     return major === undefined ? null : { major: Number(major), minor: Number(minor) };
   } catch {
-    return null; // not readable: the script itself looks at the version
+    return null; // unreadable: the script itself checks the version
   }
 }

@@ -1,13 +1,14 @@
 /**
- * The line that callers type into a program that reads whole lines. The kernel keeps so much of a line and silently
- * drops the rest, on macOS with its Enter, after which the program never gets it: such input is refused before any of
- * it is sent. What people type is not counted; they see where it stops. An Enter of theirs ends the line, too.
+ * The line that callers type into a program that reads whole lines. The kernel accepts a limited length and silently
+ * drops the rest, on macOS including the Enter, after which the program never gets the line: such input is refused
+ * before any of it is sent. People's input is not counted, since they see where it stops; their Enter ends the line
+ * too.
  */
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PtyFlags } from "../pty/port.ts";
 
-/** Bytes below the kernel's limit that stay free: for its line end, and for what a person has typed already. */
+/** Bytes below the kernel's limit that stay free: for the line end, and for text that a person has already typed. */
 const SPARE_BYTES = 24;
 
 /** Keys that end the line or discard it: line feed, Enter, Ctrl+D; Ctrl+C, Ctrl+U, Ctrl+Z, Ctrl+\. */

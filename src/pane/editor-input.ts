@@ -1,17 +1,17 @@
 /**
- * What was typed at a shell's prompt and may have left its line editor in the middle of something: an open bracketed
- * paste, or a key that has come in part. Fed with all input except a holder's, and with what the shell reports.
+ * Tracks input at a shell's prompt that may have left its line editor in an unfinished state: an open bracketed paste,
+ * or a partial key. Gets all input except a holder's, and the shell's reports.
  *
- * An editor that has read the start of a paste accepts no line and no question until the paste ends. bash and
- * zsh drop it with the line (Ctrl+C), so the next prompt is free of it; fish keeps it. A paste that started while a
- * program ran may be that program's, or be read by the editor after the next prompt: it counts for that prompt.
+ * An editor that has read the start of a paste accepts no line and no question until the paste ends. bash and zsh drop
+ * it with the line (Ctrl+C), so it does not affect the next prompt; fish keeps it. A paste that started while a program
+ * ran may be that program's, or be read by the editor after the next prompt: it counts for that prompt.
  */
 
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
 /** Enter, Ctrl+C, Ctrl+D, Ctrl+U. */
 const LINE_ENDS = ["\r", "\n", "\x03", "\x04", "\x15"] as const;
-/** What terminals answer to queries, and marks of pastes. */
+/** Terminals' answers to queries, and marks of pastes. */
 const ANSWERS = /\x1b(?:\[[\x20-\x3f]*[cnRtyIO~]|[P\]_][^\x07\x1b]*(?:\x07|\x1b\\))/g;
 /** Trailing characters of the input that are examined: one fewer than a paste marker. */
 const TAIL_CHARS = PASTE_BEGIN.length - 1;

@@ -1,4 +1,6 @@
-/** What exec types into: the shell that runs commands now, the session's own or one inside it, over the pane's program. */
+/**
+ * The target of exec: the shell that runs commands now, the session's own or one inside it, over the pane's program.
+ */
 import { execInput } from "../shell/exec-input.ts";
 import { type ShellKind, shellKind } from "../shell/plan.ts";
 import type { TerminalModel } from "../terminal/model.ts";
@@ -17,7 +19,7 @@ export interface TargetParts {
   readonly activity: Activity;
   /** Input is given on behalf of an API. */
   sent(): void;
-  /** They are made over the target. */
+  /** Both work on the target. */
   commands(): Commands;
 }
 
@@ -54,7 +56,7 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
       await program.send(bytes);
       activity.record();
     },
-    // A signal would reach what carries the terminal of a shell elsewhere; the key goes where the terminal leads.
+    // A signal would reach the program that relays a remote shell's terminal; the key reaches the remote shell.
     interrupt: () => {
       if (isElsewhere()) void program.send(CTRL_C).catch(() => {});
       else program.signal("SIGINT", "foreground");

@@ -25,9 +25,9 @@ export class InputGate {
   private holder: InputHold | null = null;
   private kept: Kept[] = [];
   private keptBytes = 0;
-  /** What everyone except a holder has written. */
+  /** The input of everyone except a holder. */
   readonly editor = new EditorInput();
-  /** Writes that the kernel has not taken yet. */
+  /** Writes that the kernel has not taken. */
   private writing = 0;
 
   constructor(

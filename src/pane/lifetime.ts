@@ -1,8 +1,8 @@
 /**
- * How the program of a pane ends, and how it is restarted. It ends by itself, because it is asked to (`end`), or to
- * make room for its successor (`restart`); each end but the last is reported once, after the last output. It also
- * releases a program that is held at its start. The owner of the pane decides how long the result of an ended program
- * is kept, from the events `exited`, `endTold` and `abandoned`.
+ * How the program of a pane ends, and how it is restarted. It ends on its own, on request (`end`), or for its successor
+ * (`restart`); each end but the last is reported once, after the last output. It also releases a program that is held
+ * at its start. The owner of the pane decides how long the result of an ended program is kept, from the events
+ * `exited`, `endTold` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -93,7 +93,7 @@ export class PaneLifetime {
     this.port.events.emit("endTold", undefined);
   }
 
-  /** The caller that started the program has stopped waiting for it. */
+  /** The caller that started the program no longer waits for it. */
   abandoned(): void {
     this.port.events.emit("abandoned", undefined);
   }
@@ -109,7 +109,7 @@ export class PaneLifetime {
     this.port.events.emit("exited", exit);
   }
 
-  /** Ends the program for its successor: the pane goes on, and no end is reported. */
+  /** Ends the program for its successor: the pane continues, and no end is reported. */
   private async makeRoom(): Promise<void> {
     const ended = Promise.withResolvers<void>();
     this.replaced = ended.resolve;
@@ -132,7 +132,7 @@ export class PaneLifetime {
       try {
         this.port.program.signal(name, to);
       } catch {
-        // Ended meanwhile, or the group has no process left.
+        // It has ended meanwhile, or the group has no process left.
       }
     }
   }

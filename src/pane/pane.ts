@@ -86,7 +86,7 @@ export class Pane {
         input: () => this.commands.inputPassed(),
         reply: (bytes) => this.answers.add(bytes),
         retired: (lines) => this.commands.retired(lines),
-        // The start of that line is gone: what is printed there next starts another.
+        // The start of that line is gone: text printed there next starts another line.
         displacing: () => this.commands.log.displacing(),
         erasedBelow: ({ line, col }) => this.erasedBelow(col > 0 ? line + 1 : line),
         exit: (exit) => {
@@ -131,7 +131,7 @@ export class Pane {
     return this.options.id;
   }
 
-  /** What lists show as the command. */
+  /** The command shown in lists. */
   get command(): string {
     return this.options.command;
   }
@@ -239,7 +239,7 @@ export class Pane {
     this.agent.input(bytes);
     this.commands.cookedLine.ended(bytes);
     this.program.typed();
-    // The PTY's limit refuses what a stopped program does not read; a person sees that nothing appears.
+    // The PTY's limit refuses input that a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);
     // Recorded before the answer is parsed, but not before it is shown.
@@ -247,7 +247,7 @@ export class Pane {
     else note();
   }
 
-  /** Who gave the newest input; null when there was none. */
+  /** The source of the newest input; null without any. */
   get inputFrom(): "person" | "api" | null {
     if (Math.max(this.typedAt, this.sentAt) === Number.NEGATIVE_INFINITY) return null;
     return this.typedAt >= this.sentAt ? "person" : "api";
@@ -287,7 +287,7 @@ export class Pane {
     return wait.promise;
   }
 
-  /** Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. */
+  /** Logical lines of the normal screen since an output cursor; lines no longer stored count as dropped. */
   textSince(cursor: number, format: Format): TextRange {
     return this.text.since(cursor, format);
   }
@@ -301,12 +301,12 @@ export class Pane {
     return this.exit === null ? this.commands.state().state : this.endedAs;
   }
 
-  /** What its end is called: `lost` where there is only what a process left that is gone. */
+  /** The name of its end: `lost` when only a crashed process's remains are shown. */
   get endedAs(): "exited" | "lost" {
     return this.options.restored?.isLost === true ? "lost" : "exited";
   }
 
-  /** What the program does, and how long that lasts unless an event ends it. */
+  /** The program's state, and how long it lasts unless an event ends it. */
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
     if (this.exit !== null) return { state: this.endedAs, lasting: "reported" };
     const { state, lasting } = this.commands.stateLasting();
@@ -362,7 +362,7 @@ export class Pane {
   /** Runs per chunk. */
   private chunkParsed(chunk: Chunk): void {
     this.activity.record();
-    // Viewers come first: what is recorded of the output is for later questions.
+    // Viewers come first: recorded output is for later queries.
     this.events.emit("chunk", chunk);
     this.text.chunk();
     this.commands.chunk();
@@ -392,7 +392,7 @@ export class Pane {
     });
   }
 
-  /** The shell has just got the terminal back, or gives it away: it has no modes of its own on. */
+  /** The shell has just got the terminal back, or hands it over: it has set no modes itself. */
   private betweenCommands(kind: Mark["kind"]): void {
     const { terminal } = this;
     const begins = kind === "C" && this.commands.log.phase !== "running";
@@ -401,7 +401,7 @@ export class Pane {
     if (this.options.resetModes) terminal.tidy();
   }
 
-  /** A shell that edits its line erases, too: nothing that counts as output. */
+  /** A shell that edits its line erases too, but no output. */
   private erasedBelow(top: number): void {
     const { phase } = this.commands.log;
     if (phase !== "running" && phase !== "none") return;

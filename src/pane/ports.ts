@@ -1,6 +1,6 @@
 /**
- * What the command domain (records, waiting, run, exec) needs of the pane around it besides its text, and nothing more.
- * The pane implements these over its PTY and shell integration; tests implement them over plain data.
+ * The dependencies of the command domain (records, waiting, run, exec) on the pane besides its text. The pane
+ * implements these over its PTY and shell integration; tests implement them over plain data.
  */
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { ExecInput } from "../shell/exec-input.ts";
@@ -13,16 +13,16 @@ import type { TextPosition } from "./text/text.ts";
 /** Marks of shell integration (OSC 133 A/B/C/D, 633 E, L, T and P), in stream order. */
 export interface ShellMark {
   /**
-   * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended.
-   * L: what the line editor holds, as requested. T: a typed command begins (no exit code), or has ended.
-   * P: our script runs in a shell in which it does nothing.
+   * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended. L: the
+   * line editor's contents, as requested. T: a typed command begins (no exit code), or has ended. P: our script is
+   * inactive in a shell.
    */
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
   /** Whether it carried the session's nonce, or that of a shell inside. */
   readonly verified: boolean;
   /** The shell inside whose nonce it carried; null or absent: the session's own. */
   readonly child?: ChildShell | null;
-  /** What it carried for a secret; only T has one of its own. */
+  /** Its secret; only T has its own. */
   readonly nonce?: string | null;
   /** With D and T; null when the shell did not say. */
   readonly exitCode: number | null;
@@ -44,20 +44,20 @@ export interface ProgramPort {
   foreground(): number | null;
   /** Set when the program has ended and its last output was parsed. */
   readonly exit: PtyExit | null;
-  /** Whether it has printed what was not parsed yet: the screen and the shell's marks are of an earlier moment. */
+  /** Whether it has printed output that is not parsed: screen and the shell's marks are of an earlier moment. */
   readonly isBehind: boolean;
 }
 
 /** A shell whose line editor our integration can query. */
 export type IntegratedShell = Exclude<ShellKind, "other">;
 
-/** What exec needs to type a command. */
+/** Dependencies of exec for typing a command. */
 export interface ExecTarget {
   /** The shell at the prompt; null without integration. */
   readonly shell: IntegratedShell | null;
-  /** Why there is no integration, if there is none. */
+  /** Why there is no integration; null with integration. */
   readonly integrationReason: string | null;
-  /** Why the integration that was put in does nothing, as far as it has said so. */
+  /** Why the installed integration is inactive, if it has reported that. */
   readonly inactiveReason: string | null;
   /** Name of the program that the shell has become (exec); null while it is the shell that was started. */
   readonly replacedBy: string | null;
@@ -67,7 +67,7 @@ export interface ExecTarget {
   write(bytes: Uint8Array): Promise<void>;
   /** Keeps all other input back until disposed. */
   hold(): InputHold;
-  /** What everyone else has typed. */
+  /** The input of everyone else. */
   readonly typed: EditorInput;
   /** Whether the kernel has yet to take some input. */
   readonly isWriting: boolean;
@@ -75,6 +75,6 @@ export interface ExecTarget {
   interrupt(): void;
   /** Kills the group that holds the terminal, unless it is the shell's own. @returns whether it did */
   kill(): boolean;
-  /** What makes the shell run `command` as one command; without a newline in it where its editor takes one line only. */
+  /** Makes the shell run `command` as one command; without a newline in it if its editor takes one line only. */
   execInput(command: string, oneLine: boolean): ExecInput;
 }

@@ -1,7 +1,7 @@
 /**
  * One program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the emulator and
- * is acknowledged when parsed; what the emulator answers is reported, and reaches the program through the input gate.
- * The emulator outlives the program (a restart gives it the next one), so that cursors into the output only ever grow.
+ * is acknowledged when parsed; the emulator's answers are reported, and reach the program through the input gate. The
+ * emulator outlives the program (a restart gives it the next one), so that cursors into the output only ever grow.
  */
 
 import { WshError } from "../protocol/errors.ts";
@@ -35,7 +35,7 @@ export interface ProgramOptions {
   readonly firstOffset: number;
 }
 
-/** What a pane reports in addition to its emulator. */
+/** Reports of a pane in addition to its emulator's. */
 export interface ProgramSink extends TerminalSink {
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
@@ -43,7 +43,7 @@ export interface ProgramSink extends TerminalSink {
   resizing(): void;
   /** Input is given to the program; not what exec types. */
   input(): void;
-  /** The next chunk is, or begins with, output that every terminal shows as it is. */
+  /** The next chunk begins with output that every terminal shows unchanged. */
   ahead(bytes: Uint8Array): void;
 }
 
@@ -56,7 +56,7 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
 
 /** Output that waits. */
 export interface OutputHold extends Disposable {
-  /** Lets that many bytes through all the same. */
+  /** Lets that many bytes through despite the hold. */
   pass(bytes: number): void;
 }
 
@@ -81,7 +81,7 @@ export class Program implements ProgramPort {
   private owed = 0;
   /** Whether the last output was, or may have been, the echo of a key. */
   private echoes = true;
-  /** What was last reported ahead. */
+  /** The bytes last reported ahead. */
   private shown: Uint8Array | null = null;
 
   constructor(
@@ -104,13 +104,13 @@ export class Program implements ProgramPort {
     return this.launch({ ...this.options.spawn, ...this.size });
   }
 
-  /** Shows what was on the terminal before the program starts. */
+  /** Restores the terminal's earlier contents before the program starts. */
   prefill({ history, text }: Pick<RestoredPane, "history" | "text">): Promise<void> {
     this.terminal.load(history.lines, history.first);
     return this.parse(text);
   }
 
-  /** There is no program, only what one left. */
+  /** No program is started: only the remains of an earlier one are shown. */
   neverStarts(): void {
     this.ended = { code: null, signal: null };
   }
@@ -188,7 +188,7 @@ export class Program implements ProgramPort {
       if (rows === this.size.rows && cols === this.size.cols) return;
       this.size = this.asked;
       this.sink.resizing();
-      // A line editor reads keys, not lines, and draws what is being edited again.
+      // A line editor reads keys, not lines, and redraws the line being edited.
       void this.terminal.resize(rows, cols, this.current?.flags()?.canonical === false);
       this.current?.resize(rows, cols);
     });

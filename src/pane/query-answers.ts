@@ -1,10 +1,10 @@
 /**
- * Answers to a program's terminal queries, on their way to the program. A program that has ended reads nothing: its
- * answers would stand as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a
- * command of the shell runs, answers wait until the program is seen reading or its output has paused; they are dropped
- * if the command that asked ends first, and where exec's own command would have them printed among its output by a
- * terminal that echoes: a program that reads answers switches that off. Where no end will be reported they go out at once. What must stay true: answers
- * keep their order, and none waits longer than output keeps coming or the program works, nor than ten seconds.
+ * Answers to a program's terminal queries, on their way to the program. An ended program reads nothing: its answers
+ * would appear as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a command
+ * of the shell runs, answers wait until the program is seen reading or its output has paused. They are dropped if the
+ * querying command ends first, and when a terminal that echoes would print them among the output of exec's own command:
+ * a program that reads answers switches echo off. When no end will be reported they are sent at once. Invariant:
+ * answers keep their order, and none waits after output stops and the program rests, nor longer than ten seconds.
  */
 import type { Clock } from "../base/clock.ts";
 import type { PtyFlags } from "../pty/port.ts";
@@ -17,7 +17,7 @@ const LOOK_MS = 3;
  * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const QUIET_LOOKS = 13;
-/** The same while the kernel shows the program at work: what has no processor for a moment will not read. 0.3 s. */
+/** The same while the kernel shows the program at work: one that waits briefly for a processor does not read. 0.3 s. */
 const WORKING_LOOKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */
 const LONGEST_MS = 10_000;
@@ -29,7 +29,7 @@ export interface AnswersPort {
   send(bytes: Uint8Array): void;
   /** A command of the shell runs whose end the shell will report. */
   endWillBeTold(): boolean;
-  /** What the program is doing now. Costs reads of /proc. */
+  /** The program's present state. Costs reads of /proc. */
   state(): Pick<ProgramState, "settled" | "doing">;
   /** The terminal would print the answer as the output of a command whose output is what counts. */
   wouldShow(): boolean;
@@ -96,7 +96,7 @@ export class QueryAnswers implements Disposable {
     if (this.port.clock.now() - this.since >= LONGEST_MS) return true;
     if (this.quietLooks === 1) return false;
     const { settled, doing } = this.port.state();
-    // What was printed before the program read is there by the next look.
+    // Output printed before the program read has arrived by the next check.
     const wasReading = this.isReading;
     this.isReading = settled;
     if (this.isReading) return wasReading;
@@ -104,7 +104,7 @@ export class QueryAnswers implements Disposable {
   }
 }
 
-/** The terminal itself prints what is sent to a program that reads lines. */
+/** The terminal itself echoes input to a program that reads lines. */
 export function echoes(flags: PtyFlags | null): boolean {
   return flags?.canonical === true && flags.echo;
 }

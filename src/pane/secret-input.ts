@@ -1,7 +1,7 @@
 /**
- * Hands a secret to the program that reads a password, and to no other: the group that holds the terminal and the
- * hidden echo are looked at again in the turn of the write. The bytes pass by everything that remembers input, and
- * are overwritten afterwards.
+ * Passes a secret to the program that reads a password, and to no other: the group that holds the terminal and the
+ * hidden echo are checked again in the turn of the write. The bytes bypass everything that records input, and are
+ * overwritten afterwards.
  */
 import type { SecretPrompt } from "../protocol/secret.ts";
 import { isSecret } from "../pty/port.ts";

@@ -1,6 +1,6 @@
 /**
- * Turns a caller's request into what is started on a PTY: directory, texts and shell are checked here, before anything
- * is claimed or runs. It knows neither session nor instance: paths of the scripts and the key file are passed in.
+ * Converts a caller's request into a start on a PTY: directory, texts and shell are checked here, before anything is
+ * claimed or runs. Independent of session and instance: paths of the scripts and the key file are passed in.
  */
 import fs from "node:fs";
 import { resolve } from "node:path";
@@ -27,12 +27,12 @@ export interface SpawnRequest {
   readonly cwd?: string | null | undefined;
   /** Variables over the caller's. */
   readonly env?: Readonly<Record<string, string>> | null | undefined;
-  /** What a command reads as its standard input. */
+  /** The command's standard input. */
   readonly stdin?: string | undefined;
   readonly caller: { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
 }
 
-/** What planning a shell needs besides the request. */
+/** Paths for planning a shell, besides the request. */
 export interface ShellPlace {
   /** The program's whole environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -103,7 +103,7 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
   }
 }
 
-/** @throws WshError payload_too_large for what the system passes to no program as one argument or variable */
+/** @throws WshError payload_too_large when the system allows no argument or variable of this size */
 function requirePassed(what: string, text: string, hint: string): void {
   const bytes = Buffer.byteLength(text);
   const { argument } = platform().limits;
@@ -144,8 +144,8 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
 }
 
 /**
- * Room for what is not known yet or is the kernel's, in bytes: the session's name and pane in the environment, the shell
- * in front of a program with standard input, the path that the kernel adds.
+ * Room for unknown parts, in bytes: the session's name and pane in the environment, the shell in front of a program
+ * with standard input, the path that the kernel adds.
  */
 const ADDED_BYTES = 8 * 1024;
 /** A pointer to each string, and the string's NUL. */
@@ -176,8 +176,8 @@ function executable(name: string, path: string): string | null {
 const ULIMIT_UNIT = 512;
 
 /**
- * The program itself, or a small sh in front of it: one that opens its standard input and becomes it, or, where its
- * standard output goes to a file too, one that stays until all of that is written.
+ * The program itself, or a small sh before it: one that opens its standard input and execs it, or, with standard output
+ * to a file too, one that stays until all output is written.
  */
 export function programOf(
   plan: ShellPlan,
@@ -197,9 +197,9 @@ export function programOf(
 }
 
 /**
- * tee copies the bytes that come through a named pipe to the file and the terminal. It goes on after Ctrl+C, so that the
- * program's last words are kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is
- * the program's, 128+n for a signal.
+ * tee copies the bytes from a named pipe to the file and the terminal. It survives Ctrl+C, so that the program's last
+ * output is kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is the
+ * program's, 128+n for a signal.
  */
 function spooling(stdin: { readonly isOurs: boolean } | null): string {
   return [

@@ -1,19 +1,19 @@
 /**
- * Enter behind a text, as a key of its own. A program that reads keys by itself takes an Enter that comes with a text, or
- * soon after it, for a line of a paste, and does not submit (Codex 120 ms after the last of a burst of keys, Gemini CLI
- * 30 ms). So it is pressed once the program has read the text and had time to take it. Nothing of two such inputs mixes.
+ * Enter after a text, as a separate key. A program in raw mode takes an Enter together with a text, or soon after it,
+ * for a line of a paste, and does not submit (Codex 120 ms after the last of a burst of keys, Gemini CLI 30 ms). So it
+ * is pressed once the program has read the text and had time to process it. Two such inputs never mix.
  */
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
 import type { PtyFlags } from "../pty/port.ts";
 
-/** Time that a program has for a text that it has read, in ms: above what programs take for a paste, and a margin. */
+/** Time for a program to process a text that it has read, in ms: above programs' paste detection, with a margin. */
 const TAKEN_MS = 200;
-/** Longest time until the program has read the text, in ms: one that works reads later, and finds Enter behind it. */
+/** Longest time until the program has read the text, in ms: a busy program reads later, and finds Enter after it. */
 const READ_MS = 2_000;
 const POLL_MS = 10;
 
-/** What is typed first, and Enter behind it. */
+/** Text typed first, and the Enter after it. */
 export interface TypedInput {
   readonly text: Uint8Array;
   readonly enter: Uint8Array | null;
@@ -28,7 +28,7 @@ export interface SubmitPort {
   flags(): PtyFlags | null;
   /** The shell's own editor has the terminal: it takes Enter at any time. */
   isAtPrompt(): boolean;
-  /** Bytes of input that the program has not read; null where nobody can say. */
+  /** Bytes of input that the program has not read; null when unknown. */
   unread(): number | null;
 }
 
@@ -49,12 +49,12 @@ export class Submits {
       await this.taken();
       await write(enter);
     });
-    // What comes next is not read together with this Enter.
+    // Later input is not read together with this Enter.
     this.last = typed.then(() => this.taken()).catch(() => {});
     return await typed;
   }
 
-  /** The terminal makes lines of what is typed: the program gets a text with its Enter. */
+  /** The terminal collects input into lines: the program gets a text with its Enter. */
   private isLineByLine(): boolean {
     return this.port.flags()?.canonical !== false;
   }

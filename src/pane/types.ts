@@ -1,7 +1,4 @@
-/**
- * What a pane is made from, what it reports, and what is shown of it: the types that its parts and its owner share.
- * Types only.
- */
+/** The options, events and shown properties of a pane: types that its parts and its owner share. Types only. */
 
 import type { Clock } from "../base/clock.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
@@ -17,7 +14,7 @@ import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
 import type { CursorPlace } from "./text/text.ts";
 
-/** What the program is: a shell, or the one command that runs instead of it. */
+/** The program: a shell, or the one command that runs instead of it. */
 export interface PaneShell {
   readonly kind: ShellKind;
   /** The command that runs instead of a shell, when one does: all its output is that command's. */
@@ -28,7 +25,7 @@ export interface PaneShell {
 export interface PaneOptions {
   /** `@7`: unique in the instance. */
   readonly id: string;
-  /** What lists show as the command. */
+  /** The command shown in lists. */
   readonly command: string;
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
@@ -51,7 +48,7 @@ export interface PaneOptions {
   readonly agents?: readonly string[];
   /** Pending waits, and what command records keep. */
   readonly commands: CommandLimits;
-  /** Where the output of what a caller asked for goes past what memory keeps; null: nowhere, as in a private session. */
+  /** Storage for requested output beyond what memory keeps; null: none, as in a private session. */
   readonly spool: SpoolLimits | null;
   /** The pane's one command was asked for by exec. */
   readonly isAskedFor?: boolean;
@@ -59,10 +56,10 @@ export interface PaneOptions {
   readonly killGraceMs: number;
   /** Holds the program's output until a follower reads it, at most this long, in ms. */
   readonly heldMs?: number;
-  /** What the pane had before it was lost. */
+  /** The pane's state before it was lost. */
   readonly restored?: RestoredPane;
   readonly clock?: Clock;
-  /** What the kernel reports of the foreground programs; replaced by tests. */
+  /** The kernel's facts about the foreground programs; replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
 
@@ -71,25 +68,25 @@ export interface RestoredPane {
   readonly history: { readonly lines: Uint8Array; readonly first: number };
   /** Printed after them, before the program starts. */
   readonly text: Uint8Array;
-  /** Its commands, oldest first, whose output is not kept. */
+  /** Its commands, oldest first, without output. */
   readonly commands: readonly CommandRecord[];
-  /** What it had handed out by then; null where the checkpoint does not say. */
+  /** The numbers that it had issued; null when the checkpoint does not contain them. */
   readonly numbers?: NumbersBefore | undefined;
   /** Where some of the cursors from then point. */
   readonly places?: readonly CursorPlace[] | undefined;
-  /** No program is started: what was there can be read. */
+  /** No program is started: only the earlier contents are readable. */
   readonly isLost: boolean;
 }
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 
-/** What a pane reports to its listeners. */
+/** Events of a pane for its listeners. */
 export interface PaneEvents {
   /** Parsed output, as clients may see it. */
   chunk: Chunk;
   /** The next chunk begins with these bytes: for relayed terminals, which need not wait for the emulator. */
   ahead: Uint8Array;
-  /** What lists show of the pane may have changed; runs per chunk and per input. */
+  /** Properties shown in lists may have changed; runs per chunk and per input. */
   listed: undefined;
   /** The program entered or left its alternate screen. */
   alternate: boolean;
@@ -99,7 +96,7 @@ export interface PaneEvents {
   /** An agent has come, has gone, or does something else now. */
   agent: AgentInfo | null;
   reset: Parameters<TerminalSink["reset"]>[0];
-  /** Screen and history were erased by a call: what they had is to be kept nowhere. */
+  /** A call erased screen and history: their contents must not be kept anywhere. */
   cleared: undefined;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing: undefined;
@@ -107,7 +104,7 @@ export interface PaneEvents {
   exited: PtyExit;
   /** A caller that waited for the program's end was notified: the result need not be kept for it any more. */
   endTold: undefined;
-  /** The caller that started the program has stopped waiting for it: its result is kept longer. */
+  /** The caller that started the program no longer waits for it: its result is kept longer. */
   abandoned: undefined;
   /** A piece of output was given up. */
   crashed: unknown;

@@ -1,8 +1,9 @@
 /**
- * Whose key started what runs: for each pane, the terminal at which Enter was pressed last, and when. Pure bookkeeping.
+ * Whose key started the running command: for each pane, the terminal at which Enter was last pressed, and when. Pure
+ * bookkeeping.
  */
 
-/** Panes that are remembered; past that, the one that was used least recently is forgotten. */
+/** Maximum remembered panes; past that, the least recently used one is forgotten. */
 const MAX_PANES = 256;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -12,7 +13,7 @@ const KITTY_ENTER = /\x1b\[13(?:;\d*(?::[12])?)?u/;
 
 function hasEnter(bytes: Uint8Array): boolean {
   if (bytes.includes(CR) || bytes.includes(LF)) return true;
-  // Latin 1, since only ASCII is looked for.
+  // Latin 1, since the searched text is ASCII.
   return bytes.includes(ESCAPE) && KITTY_ENTER.test(Buffer.from(bytes).toString("latin1"));
 }
 
@@ -36,7 +37,7 @@ export class EnteredLines {
     if (this.newest.size > MAX_PANES && oldest !== undefined) this.newest.delete(oldest);
   }
 
-  /** Null when nobody did. */
+  /** Null without one. */
   in(pane: string): Entered | null {
     return this.newest.get(pane) ?? null;
   }

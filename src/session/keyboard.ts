@@ -1,8 +1,8 @@
 /**
- * Who gets the keys that a person types: the program (passthrough), or the agent that captured the keyboard
+ * Directs the keys that a person types: to the program (passthrough), or to the agent that captured the keyboard
  * (docs/protocol.md, Keyboard). A capture always has an owner and ends with it: with its connection, or when its lease
- * expires. A restarted server has a little time to claim what its callers held. Captured keys are kept in
- * a ring, read by cursor.
+ * expires. A restarted server has a little time to claim the captures of its callers. Captured keys are stored in a
+ * ring, read by cursor.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -11,7 +11,7 @@ import type { InputEvent, ParsedKey } from "../keys/types.ts";
 import { WshError } from "../protocol/errors.ts";
 import { ViewerKeys } from "./viewer-keys.ts";
 
-/** Captured keys kept for readers (docs/protocol.md, Keyboard). */
+/** Number of captured keys stored for readers (docs/protocol.md, Keyboard). */
 const RING = 256;
 /** Callers whose place in the ring is remembered; past that, the least recent reader is forgotten. */
 const READERS = 256;
@@ -49,7 +49,7 @@ export interface KeyboardPort {
   overheard(): boolean;
   typed(key: TypedKey): void;
   modeChanged(mode: InputMode): void;
-  /** Element that the captured keys are meant for. */
+  /** Element that receives the captured keys. */
   focused(): string | null;
 }
 
@@ -101,7 +101,7 @@ export class Keyboard {
     }
     held?.end?.[Symbol.dispose]();
     this.holding = { owner, end: null, until: null, lost: false };
-    // Keys pressed before the first read are kept, and so are unread keys when a lease is renewed.
+    // Keys pressed before the first read stay available, as do unread keys when a lease is renewed.
     const read = held === null ? undefined : this.cursors.get(held.owner.id);
     this.moveCursor(owner.id, read ?? this.lastSeq);
     if (!owner.connected) this.lease(leaseMs);
@@ -133,7 +133,7 @@ export class Keyboard {
   }
 
   /**
-   * What a person typed at terminal `viewer`.
+   * Input of a person at terminal `viewer`.
    * @param secret typed at a password prompt: subscribers are not notified of it
    * @returns whether it goes to the program
    */

@@ -1,7 +1,7 @@
 /**
- * How a session ends: with its program, after which the result stays readable for a while; by a kill; or early, to
- * make room for newer ones. It ends once, with one reason, after the program's last output. What keeps an ended session
- * longer is here too. How the program itself ends is the pane's lifetime.
+ * How a session ends: with its program, after which the result stays readable for a while; by a kill; or early, evicted
+ * for newer ones. It ends once, with one reason, after the program's last output. Also owns the reasons to retain an
+ * ended session longer. How the program itself ends is the pane's lifetime.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -55,7 +55,7 @@ export class Lifetime {
   }
 
   /**
-   * Restarts the program in the same place; a caller that asks during a restart gets that restart.
+   * Restarts the program in the same pane; a concurrent caller gets the same restart.
    * @param start starts another program than the one that ran; not called during a restart
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
@@ -76,7 +76,7 @@ export class Lifetime {
     this.port.events.emit("info", undefined);
   }
 
-  /** The caller that started the program has stopped waiting: once the program ends, its result is kept longer. */
+  /** The caller that started the program has stopped waiting: once the program ends, its result is retained longer. */
   private keepLonger(): void {
     this.graceMs = Math.max(this.graceMs, this.port.settings.execGraceMs);
     if (this.graceTimer !== null) this.startGrace();
@@ -91,7 +91,7 @@ export class Lifetime {
     });
   }
 
-  /** A reader is not done: the session's end waits for it. @returns what releases it */
+  /** Delays the session's end until a reader has finished. @returns the release function */
   keep(): () => void {
     this.keepers++;
     let kept = true;
@@ -117,7 +117,7 @@ export class Lifetime {
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
     const { pane, events, registry, viewers } = this.port;
     events.emit("ending", undefined);
-    pane.silence.dispose(this.gone()); // for them it is gone, however its program ends
+    pane.silence.dispose(this.gone()); // viewers lose the session at once, even if its program ends later
     const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
     for (const viewer of viewers.all) viewer.end({ reason });
     await this.restarting?.catch(() => {});

@@ -1,7 +1,7 @@
 /**
  * One line that a person types, with a caret: the keys of readline that edit it. Pure.
  *
- * What must stay true: it holds no control characters and no newline, whatever was pasted.
+ * Invariant: it contains no control characters and no newline, also after a paste.
  */
 import { cleanText } from "../compositor/graphemes.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
@@ -38,7 +38,7 @@ const controls: Readonly<Record<string, string>> = {
   ...{ u: "clear", k: "clearRest", w: "dropWord", j: "Enter", m: "Enter" },
 };
 
-/** What a key means to a line, `Enter` or the character itself among it; undefined for a key that means nothing. */
+/** The meaning of a key in a line: `Enter`, an editing key or the character itself; undefined for a key without one. */
 export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
   if (modifiers.includes("alt")) return undefined;
   return modifiers.includes("ctrl") ? controls[key] : key;
@@ -87,7 +87,7 @@ export function insertText<T extends EditedLine>(line: T, text: string, max: num
   return { ...line, typed: typed.toSpliced(caret, 0, ...added), caret: caret + added.length };
 }
 
-/** The text of a bracketed paste; a newline at its end is no answer. */
+/** The text of a bracketed paste; a newline at its end does not submit it. */
 export function pastedText({ raw }: Pick<InputEvent, "raw">): string {
   const text = new TextDecoder().decode(raw);
   return text

@@ -1,13 +1,13 @@
 /**
- * What was copied in a session, newest first: by people who look back, by programs (OSC 52), and over the API. Kept in
- * memory alone, within limits: the oldest goes first.
+ * Texts copied in a session, newest first: in copy mode, by programs (OSC 52), and over the API. Stored in memory only,
+ * within limits: the oldest is dropped first.
  */
 
 import { WshError } from "../protocol/errors.ts";
 import type { PasteBuffer } from "../protocol/paste.ts";
 import { MAX_PASTE_BYTES } from "../protocol/paste.ts";
 
-/** Buffers kept, and their bytes together: several of the longest. */
+/** Maximum number of buffers, and their total bytes: several of the longest. */
 const MAX_BUFFERS = 50;
 const MAX_BYTES = 8 * MAX_PASTE_BYTES;
 /** Characters of a buffer that lists show. */
@@ -25,12 +25,12 @@ export class PasteBuffers {
   private kept: Kept[] = [];
   private lastId = 0;
 
-  /** What was copied last; null when nothing was. */
+  /** The newest text; null without one. */
   get newest(): string | null {
     return this.kept[0]?.text ?? null;
   }
 
-  /** Keeps a text; one that is as the newest is that one. @throws WshError payload_too_large */
+  /** Stores a text; one equal to the newest adds nothing. @throws WshError payload_too_large */
   add(text: string, at = Date.now()): PasteBuffer {
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_PASTE_BYTES) {
@@ -51,7 +51,7 @@ export class PasteBuffers {
     return shown(made);
   }
 
-  /** A program has copied, in base64; what is too long or empty is not kept. */
+  /** A program has copied text, in base64; overlong or empty text is ignored. */
   copied(base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
     if (text !== "" && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.add(text);

@@ -1,7 +1,7 @@
 /**
- * Which input of pages a session has taken, by numbers: a piece whose number was taken from the same client before is
- * not taken again. The numbers outlive connections, for the newest clients. They end with a process that is lost: the record's name tells then
- * that nobody knows any more what was taken, and who sends must not send again.
+ * Acknowledged input of pages, by numbers: a piece with a number already taken from the same client is not taken again.
+ * The numbers outlive connections, for the newest clients. They end with a crashed process: then the record's name
+ * changes, so clients see that acknowledgements are lost and must not send again.
  */
 
 /** Limit of remembered clients: each is a tab that typed here. */
@@ -10,7 +10,7 @@ const MAX_CLIENTS = 256;
 export class TakenInput {
   /** By client: number of its newest piece. */
   private readonly newest = new Map<string, number>();
-  /** Name of these numbers: another one knows nothing of them. */
+  /** Name of these numbers: a process with another name does not know them. */
   readonly record: string = crypto.randomUUID();
 
   of(client: string): number {

@@ -1,6 +1,6 @@
 /**
- * Which caller types into a pane, for the people who look at it: the newest one, until a moment after its last input.
- * The timer ends by itself.
+ * The caller that types into a pane, shown to its viewers: the newest one, until a moment after its last input. The
+ * timer ends without help.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -11,13 +11,13 @@ export class Typist {
   private name: string | null = null;
   private end: Disposable | null = null;
 
-  /** @param changed somebody begins, or nobody types any more */
+  /** @param changed the writer has changed or stopped */
   constructor(
     private readonly clock: Clock,
     private readonly changed: () => void,
   ) {}
 
-  /** Null while nobody does. */
+  /** Null without one. */
   get current(): string | null {
     return this.name;
   }

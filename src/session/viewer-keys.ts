@@ -9,7 +9,7 @@ import type { InputEvent } from "../keys/types.ts";
 /** How long a lone Escape may be the beginning of a sequence, in ms. */
 const ESCAPE_MS = 25;
 
-/** The unfinished key that a terminal has sent so far. */
+/** The unfinished key of a terminal. */
 interface Decoder {
   state: KeyState;
   timer: Disposable | null;
@@ -33,7 +33,7 @@ export class ViewerKeys {
     this.tell(events, viewer);
   }
 
-  /** Drops what a terminal has sent of a key. */
+  /** Drops a terminal's unfinished key. */
   forget(viewer: number): void {
     this.decoders.get(viewer)?.timer?.[Symbol.dispose]();
     this.decoders.delete(viewer);

@@ -1,6 +1,6 @@
 /**
- * A window: the size that its viewers or callers requested, where panels lie on it, and the pane that gets the rest.
- * It refers to its pane and does not own it: the pane starts and ends on its own.
+ * A window: the size that its viewers or callers requested, the places of panels in it, and the pane that gets the
+ * rest. It refers to its pane and does not own it: the pane starts and ends independently.
  *
  * `outer` is the whole size; the pane's is never larger, and the program's terminal follows every change of layout.
  */
@@ -16,7 +16,7 @@ const USABLE: Size = { rows: 5, cols: 20 };
 export interface WindowPort {
   readonly id: string;
   readonly pane: PaneRef;
-  /** Where the session's panels lie at an outer size. */
+  /** Places the session's panels at an outer size. */
   place(outer: Size): Layout;
 }
 
@@ -43,12 +43,12 @@ export class Window {
     return this.outer;
   }
 
-  /** Where panels lie on the outer screen, and what they leave for the pane. */
+  /** The places of panels on the outer screen, and the remaining size for the pane. */
   get layout(): Layout {
     return this.placed;
   }
 
-  /** The size after the last terminal has gone, if it changes: not one that only that terminal could use. */
+  /** The size after the last terminal has gone, if it changes: a size usable only for that terminal is replaced. */
   get unattendedSize(): Size | null {
     const { rows, cols } = this.outer;
     return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
@@ -63,7 +63,7 @@ export class Window {
     return changed;
   }
 
-  /** Gives the pane what the panels leave of the outer size. */
+  /** Gives the pane the part of the outer size without panels. */
   async layOut(): Promise<void> {
     this.placed = this.port.place(this.outer);
     await this.port.pane.resize(this.placed.ptyRows, this.placed.ptyCols);

@@ -1,13 +1,13 @@
 /**
- * The agent of a pane: finds it among the programs that hold the terminal, keeps what is known of it, and reports each
- * change of its state once.
+ * The agent of a pane: finds it among the programs that hold the terminal, stores what is known about it, and reports
+ * each change of its state once.
  *
- * The agent is the outermost one in the foreground: one that it starts itself changes nothing, and neither does a report
- * of a process that only inherited the pane's environment. What is known belongs to a process and lasts until that has
- * ended: an agent that was stopped, or stands behind an editor that it started, is as it was when it is back.
+ * The agent is the outermost one in the foreground: agents that it starts change nothing, and neither do reports of
+ * processes that only inherited the pane's environment. Knowledge belongs to a process and lasts until that process has
+ * ended: an agent that was stopped, or waits behind an editor that it started, keeps its state.
  *
- * `output` and `input` run per chunk and per key: they note the time and set one timer. A look scans the foreground group;
- * while there is no agent it is made only after output, and rarely while the same group holds the terminal. Nothing is
+ * `output` and `input` run per chunk and per key: they note the time and set one timer. A check scans the foreground
+ * group; without an agent it runs only after output, and rarely while the same group holds the terminal. Nothing is
  * polled except an agent that is busy without output.
  */
 import { Alarm } from "../../base/alarm.ts";
@@ -22,13 +22,13 @@ import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from 
 
 /** Time from output to the look that it causes, in ms: an agent is there for minutes. */
 const LOOK_MS = 500;
-/** Longest time between two looks at the same foreground group without an agent, in ms. */
+/** Longest interval between checks of the same foreground group without an agent, in ms. */
 const MAX_LOOK_MS = 30_000;
-/** Agents kept that live and do not hold the terminal: stopped ones. */
+/** Maximum stored agents that are alive but do not hold the terminal: stopped ones. */
 const MAX_KEPT = 8;
 /** Longest input that may be a report of the terminal and no key, in bytes. */
 const MAX_REPORT_BYTES = 32;
-/** What terminals send without a person's doing: focus, and the mouse. */
+/** Bytes that terminals send without user input: focus and mouse reports. */
 const terminalReport = /^(?:\x1b\[[IO]|\x1b\[<[\d;]+[Mm]|\x1b\[M[\s\S]{3})+$/;
 
 /** A report of an agent's hook. */
@@ -38,7 +38,7 @@ export interface AgentReport {
   /** Null for an event that says nothing of the state. */
   readonly state: AgentState | null;
   readonly message?: string | undefined;
-  /** The process that reports: the agent, or one that it started. */
+  /** The reporting process: the agent, or a process that it started. */
   readonly pid: number;
 }
 
@@ -71,7 +71,7 @@ export class AgentWatch {
   private readonly kept = new Map<string, Kept>();
   /** Names of agents that the table does not know and that have reported themselves, by pid. */
   private readonly claimed = new Map<number, string>();
-  /** Announced by a program that was not looked at yet: the newest of each kind. */
+  /** The newest announcement of each kind by a program that was not checked yet. */
   private pending: Partial<Record<Attention["kind"], Attention>> = {};
   private current: Kept | null = null;
   private lastTold = "";
@@ -85,7 +85,7 @@ export class AgentWatch {
     this.alarm = new Alarm(port.clock, () => this.ring());
   }
 
-  /** The agent in the foreground, as last seen; null when there is none. */
+  /** The agent in the foreground, as last seen; null without one. */
   get info(): AgentInfo | null {
     const { current } = this;
     if (current === null) return null;
@@ -123,7 +123,10 @@ export class AgentWatch {
     this.alarm.set(at);
   }
 
-  /** A hook reports. Looks first, so that the report of an agent that has just started is its own. */
+  /**
+   * Handles a hook's report. Checks the foreground first, so that a report of an agent that has just started is
+   * attributed to it.
+   */
   report(report: AgentReport): ReportOutcome {
     const { port } = this;
     const program = port.pid();
@@ -147,7 +150,7 @@ export class AgentWatch {
     return { accepted: true };
   }
 
-  /** What holds the terminal was looked at; null facts say nothing. Runs per look of anybody's. */
+  /** The holder of the terminal was checked; null facts are ignored. Runs per check by any caller. */
   observed(facts: ForegroundFacts | null, state: ProgramState): void {
     const { port } = this;
     const program = port.pid();
@@ -194,7 +197,7 @@ export class AgentWatch {
     if (known !== undefined) return known;
     const { clock } = this.port;
     const now = clock.now();
-    // A program that starts prints: what it does after that is seen.
+    // A starting program prints: only later output counts.
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
     const kept: Kept = { process, known: begun, judged: null, since: clock.wall() };
     if (this.kept.size >= MAX_KEPT) {
@@ -215,7 +218,7 @@ export class AgentWatch {
     this.alarm.set(now);
   }
 
-  /** Drops what was known of agents that have ended. */
+  /** Drops stored agents that have ended. */
   private forgetEnded(): void {
     for (const [key, kept] of this.kept) {
       const { process } = kept;
@@ -237,7 +240,7 @@ export class AgentWatch {
     const { current } = this;
     if (group !== this.lookedGroup || (current !== null && !this.lives(current))) this.lookAgain(now, true);
     else if (current === null && now >= this.nextLookAt) this.lookAgain(now);
-    // There was output: it may be that of an agent that the same group has become.
+    // Output without an agent: the same group may have become one.
     else if (current === null) this.alarm.set(this.nextLookAt);
     if (this.current !== null) this.watchRest(this.current, now);
     this.pending = {};
@@ -264,7 +267,7 @@ export class AgentWatch {
     return this.port.lineage(process.pid)?.key === process.key;
   }
 
-  /** @param isNews what was looked at before has changed */
+  /** @param isNews the checked processes have changed */
   private lookAgain(now: number, isNews = false): void {
     if (isNews) this.lookMs = LOOK_MS;
     this.nextLookAt = now + this.lookMs;
@@ -281,13 +284,13 @@ export class AgentWatch {
     kept.judged = next;
     const { hook } = kept.known;
     if (hook?.state === "needs_input" && next.state === "working") {
-      // The answer was given; what follows is work until a hook says otherwise.
+      // The user has answered; further activity is work until a hook reports otherwise.
       kept.known = { ...kept.known, hook: { state: "working", source: "program", why: next.why, at: now } };
     }
     return next;
   }
 
-  /** Reports what is new. */
+  /** Reports a change. */
   private tell(): void {
     const { info } = this;
     const told = info === null ? "" : `${info.pid} ${info.name} ${info.state} ${info.source} ${info.message ?? ""}`;

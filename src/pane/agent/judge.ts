@@ -1,24 +1,25 @@
 /**
- * What an agent does, judged from what is known of it. Pure: the same knowledge at the same time gives the same answer,
- * which names its source. The best source decides: the agent's own hooks, then what it announces to its terminal, then
- * whether it prints. Words on the screen are never looked at.
+ * Judges an agent's state from the known facts. Pure: the same facts at the same time give the same answer, which names
+ * its source. The best source decides: the agent's own hooks, then its announcements to the terminal, then whether it
+ * prints. Text on the screen is never read.
  *
- * Each source is blind to something. Hooks report no rejected permission and no interrupt: a hook's `needs_input` is over
- * when the person has typed and the agent works on, a hook's `working` when it was typed to and rests. A program
- * alone does not say whether it has finished or asks: at rest it is `needs_input`, never `idle` and never `done`.
+ * Each source is blind to something. Hooks report no rejected permission and no interrupt: a hook's `needs_input` is
+ * over once the person has typed and the agent continues; a hook's `working` is over when the agent got input and
+ * rests. A program alone does not show whether it has finished or asks: at rest it is `needs_input`, never `idle` and
+ * never `done`.
  */
 import type { AgentSource, AgentState } from "../../protocol/agent.ts";
 
-/** Output that goes on this long after input, or after a pause, is work and no echo, in ms. */
+/** Output that continues this long after input, or after a pause, is work and not an echo, in ms. */
 const WORK_MS = 1_500;
-/** Output counts as going on across pauses up to this, in ms: counters of seconds redraw once a second. */
+/** Output continues across pauses up to this, in ms: counters of seconds redraw once a second. */
 const PAUSE_MS = 1_200;
 /** Silence after which an agent of which only output is known may be at rest, in ms: spinners turn faster. */
 export const REST_MS = 3_000;
-/** The same for one whose hooks reported work, in ms: what it was typed to may have ended that. */
+/** The same for an agent whose hooks reported work, in ms: input may have interrupted it. */
 const INTERRUPTED_MS = 5_000;
 
-/** What an agent's hook reported last, or what followed from it. */
+/** The last report of an agent's hook, or a conclusion from it. */
 export interface Told {
   readonly state: AgentState;
   readonly source: AgentSource;
@@ -33,12 +34,12 @@ export interface AgentKnowledge {
   readonly hook: Told | null;
   readonly notification: { readonly by: string; readonly message: string; readonly at: number } | null;
   readonly progress: { readonly state: "active" | "cleared" | "stopped"; readonly at: number } | null;
-  /** Somebody typed or sent something. */
+  /** Time of the last input by anyone. */
   readonly inputAt: number;
   readonly outputAt: number;
-  /** When the output that goes on began. */
+  /** Start of the current burst of output. */
   readonly burstAt: number;
-  /** The kernel sees it wait for a key, or does not tell; false while it computes or waits for something else. */
+  /** The kernel reports that it waits for a key, or hides it; false while it computes or waits for something else. */
   readonly isAtRest: boolean;
 }
 
@@ -67,7 +68,7 @@ export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge 
   return { ...known, outputAt: now, burstAt: goesOn ? known.burstAt : now };
 }
 
-/** @param was by the program alone it stays what it was while what it prints may be an echo */
+/** @param was judged by the program alone, the state does not change while its output may be an echo */
 export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
   const { hook } = known;
   const announced = judgeAnnounced(known, now, was);
@@ -84,7 +85,7 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
       return { ...told, until: known.inputAt > at ? now + WORK_MS : Infinity };
     case "done":
       if (isNews && announced.state === "working") return announced;
-      // Notified again after somebody typed, it asks; else it only repeats that it has finished.
+      // A notification after input means that it asks; otherwise it repeats that the agent has finished.
       if (isNews && known.inputAt > at && announced.state === "needs_input") return announced;
       if (known.inputAt > at) return seenTo(known, told, now);
       return { ...told, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
@@ -101,14 +102,14 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
   }
 }
 
-/** Somebody typed to an agent that had finished; what it does then, its hooks report with the next prompt. */
+/** Input to an agent that had finished; its hooks report further work with the next prompt. */
 function seenTo(known: AgentKnowledge, told: Omit<Judgement, "until">, now: number): Judgement {
   const working = judgeProgram(known, now, "idle");
   if (working.state === "working") return working;
   return { ...told, state: "idle", why: `${told.why}; typed to since`, until: now + WORK_MS };
 }
 
-/** By notifications and progress; null when there is none, or it is over. */
+/** Judged by notifications and progress; null without any, or when outdated. */
 function judgeAnnounced(
   known: AgentKnowledge,
   now: number,
@@ -151,7 +152,7 @@ function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judg
   return was === "working" ? working : { state: was, source, why: "it may only echo what is typed", until: restAt };
 }
 
-/** Whether output has gone on longer than the answer to input does. */
+/** Whether output has continued longer than an answer to input does. */
 function worksOn({ burstAt, outputAt }: AgentKnowledge, inputAt: number): boolean {
   return outputAt - Math.max(burstAt, inputAt) >= WORK_MS;
 }

@@ -1,12 +1,12 @@
 /**
- * Which agent a process is, by its name, its script or its command line. Pure. The table knows the agents that are in
- * use; settings add to it (`agents = ["NAME=PATTERN"]`), and theirs are looked at first.
+ * Identifies the agent that a process is, by its name, its script or its command line. Pure. The table contains common
+ * agents; settings add to it (`agents = ["NAME=PATTERN"]`) and take precedence.
  *
  * Agents are often scripts: `node /usr/bin/claude` is claude, as is a shell script of that name. Such a process is a
- * *wrapper* when what it starts is the same agent again.
+ * *wrapper* when it starts the same agent again.
  */
 
-/** What is compared of a process. */
+/** The compared properties of a process. */
 export interface ProcessNames {
   /** As the kernel has it, cut short. */
   readonly name: string;
@@ -60,8 +60,8 @@ const suffix = /\.(?:[cm]?js|[cm]?ts|py|sh|rb)$/;
 export type AgentTable = (process: ProcessNames) => AgentMatch | null;
 
 /**
- * The table with a person's own entries: `NAME=PATTERN`. A pattern without blank or slash is a program's name, else the
- * whole command line; `*` stands for anything.
+ * The table with a user's entries: `NAME=PATTERN`. A pattern without blank or slash is a program's name, else the whole
+ * command line; `*` matches anything.
  */
 export function agentTable(own: readonly string[] = []): AgentTable {
   const added = own.map((entry) => {

@@ -1,14 +1,14 @@
 /**
- * Which process of a pane is its agent, and whose report a hook's is, by who started whom. Pure over the port that says
- * what a process is.
+ * Determines which process of a pane is its agent, and which agent a hook reports for, by parentage. Pure over the port
+ * that describes processes.
  *
- * The outermost agent counts. A wrapper (`node …/codex` that starts the program `codex`) and what it starts directly are
+ * The outermost agent counts. A wrapper (`node …/codex` that starts the program `codex`) and its direct children are
  * one agent; an agent that another one runs through a shell is nested.
  */
 import type { ForegroundFacts } from "../../platform/foreground.ts";
 import type { AgentMatch, ProcessNames } from "./known-agents.ts";
 
-/** Processes between a hook and the pane's program; a deeper descent is not looked at. */
+/** Maximum processes between a hook and the pane's program. */
 const MAX_DEPTH = 32;
 const shellName = /^-?(?:ba|z|fi|da|a|k|mk)?sh$|^(?:busybox|env|timeout|wsh)$/;
 
@@ -19,7 +19,7 @@ export interface ProcessIdentity extends ProcessNames {
   readonly key: string;
 }
 
-/** What a process is; null when it has ended. */
+/** Describes a process; null when it has ended. */
 export type Lineage = (pid: number) => ProcessIdentity | null;
 
 export interface AgentProcess {
@@ -31,13 +31,13 @@ export interface AgentProcess {
 /** From the pane's program down to the process that reports. */
 export interface Chain {
   readonly processes: readonly ProcessIdentity[];
-  /** Who reports if no process of the chain is a known agent: the nearest that is no shell. */
+  /** The reporter if no process of the chain is a known agent: the nearest that is not a shell. */
   readonly unknown: ProcessIdentity | null;
 }
 
 type Match = (process: ProcessNames & { readonly pid: number }) => AgentMatch | null;
 
-/** The agent among those that hold the terminal, the pane's own program and what stands between. */
+/** The agent among the terminal's holders, the pane's own program and the processes between them. */
 export function findAgent(
   facts: ForegroundFacts,
   program: number,

@@ -1,4 +1,4 @@
-/** The agent of a pane, joined to what the pane knows of its program and to what the kernel says of processes. */
+/** The agent of a pane, combined with the pane's facts about its program and the kernel's about processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Emitter } from "../../base/emitter.ts";
 import { platform } from "../../platform/platform.ts";

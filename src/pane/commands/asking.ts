@@ -1,16 +1,16 @@
 /**
  * Notices that a program asks its user for something and gets no answer: it has waited for input, without output or
- * input, for a while. Looks only while somebody watches for it; owned by the call that waits for the program.
+ * input, for a while. Checks only while requested; owned by the call that waits for the program.
  */
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 
-/** Most commands have ended by then, and are never looked at, in ms. */
+/** Delay of the first check, in ms: most commands have ended by then and are never checked. */
 const FIRST_LOOK_MS = 1_000;
 
-/** What a command that still runs waits for; `prompt`: it is a shell that shows a prompt of its own. */
+/** What a running command waits for; `prompt`: it is a shell that shows its own prompt. */
 export type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
 
 /** What the program waits for, if it waits for its user; else null. */
@@ -52,7 +52,7 @@ export class Asking implements Disposable {
       this.alarm.clear();
       return;
     }
-    // What came meanwhile is an answer, or another question.
+    // Activity in between is an answer, or another question.
     this.since = Math.max(this.since ?? now, now - this.observer.quietMs());
     if (now - this.since < this.ms) {
       this.alarm.set(this.since + this.ms);

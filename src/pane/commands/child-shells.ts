@@ -1,9 +1,9 @@
 /**
- * Shells inside the session's own one that were given a secret of their own (docs/protocol.md, Shells inside the shell).
+ * Shells inside the session's own one that were given a separate secret (docs/protocol.md, Shells inside the shell).
  *
- * A child is known from when its secret is issued until its process has ended or has become another program. Where its
- * terminal is carried elsewhere (ssh), the process is the one that carries it. The secrets are shared with the filter
- * that keeps our marks from clients.
+ * A child is known from when its secret is issued until its process has ended or has become another program. When its
+ * terminal is remote (ssh), the process is the local one that relays it. The secrets are shared with the filter that
+ * keeps our marks from clients.
  */
 import { platform } from "../../platform/platform.ts";
 import type { IntegratedShell } from "../../shell/integration.ts";
@@ -23,7 +23,7 @@ export interface ChildKey {
   readonly nonce: string;
   /** The file, which the script empties. */
   readonly path: string;
-  /** What the shell is to source. */
+  /** The script that the shell sources. */
   script(kind: IntegratedShell): string;
   /** @throws WshError */
   offer(): void;
@@ -32,7 +32,7 @@ export interface ChildKey {
 
 interface Watched {
   readonly child: ChildShell;
-  /** Its own process, or the one that carries its terminal; null where none is known. */
+  /** Its process, or the one that relays its terminal; null when unknown. */
   readonly pid: number | null;
   readonly image: string | null;
 }
@@ -40,7 +40,7 @@ interface Watched {
 export class ChildShells {
   private readonly known = new Map<string, Watched>();
 
-  /** @param nonces kept equal to the secrets of the children */
+  /** @param nonces kept in sync with the secrets of the children */
   constructor(private readonly nonces: Set<string>) {}
 
   /** @param carrier the process that carries its terminal, where it is not on this one */

@@ -1,8 +1,8 @@
 /**
- * How the running command of a shell ends. D says so, and counts once the prompt behind it is shown by the shell's line
- * editor, which the terminal's mode tells: a command can print D, too, and the last one counts. Where the shell has no
- * line editor, or no room for its prompt, that it reads decides, and the record is not verified. Marks without a secret
- * end a command at once.
+ * Determines how the running command of a shell ends. D reports the end, and counts once the shell's line editor shows
+ * the next prompt, which the terminal's mode reveals: a command can print D too, and the last one counts. For a shell
+ * without a line editor, or without room for its prompt, reading its terminal decides, and the record is not verified.
+ * Marks without a secret end a command at once.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { CommandState } from "../../protocol/commands.ts";
@@ -17,9 +17,12 @@ const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the o
 const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
 const NO_END = "the shell showed its prompt without reporting an end: how the command ended is not known";
 const NO_EDITOR = "the shell's line editor was not seen after the command: it may have reported its end itself";
-/** Looks for a shell that reads its terminal where its prompt was not seen, in ms after the one before; the last repeats. */
+/** Delays between checks for a shell that reads its terminal when its prompt was not seen, in ms; the last repeats. */
 const LOOK_MS = [50, 250, 1_000, 5_000] as const;
-/** Looks after which a terminal in the mode of a line editor will do where the system does not tell who reads it. */
+/**
+ * Number of checks after which a terminal in the mode of a line editor suffices when the system does not reveal who
+ * reads it.
+ */
 const UNTOLD_LOOKS = 3;
 
 export interface CommandEndsPort {
@@ -33,12 +36,12 @@ export interface CommandEndsPort {
   shellReads?(child: ChildShell | null): boolean | null;
 }
 
-/** What the log does when it is certain. */
+/** The log's actions on a certain end. */
 export interface EndSink {
   end(ending: Ending, state: Exclude<CommandState, "running">): void;
   /** The shell takes input. */
   prompt(): void;
-  /** The running command's output ends there, unless another end is told. */
+  /** The running command's output ends there, unless a later end is reported. */
   ending(id: number, outputEnd: TextPosition): void;
 }
 
@@ -71,7 +74,7 @@ export class CommandEnds {
     shell.prompted = null;
     if (shell.running !== null && !mark.verified) this.sink.end(this.at(shell, mark), "finished");
     else if (shell.running !== null && shell.ending === null) this.expect(shell, mark, mark.position);
-    // A prompt without an end may be one that the command prints.
+    // A prompt without an end may be part of the command's output.
     if (shell.phase !== "running") shell.phase = "drawing";
   }
 
@@ -84,7 +87,10 @@ export class CommandEnds {
     }
   }
 
-  /** The terminal's mode tells whose the prompt is once nothing waits to be parsed: it may be of a later moment. */
+  /**
+   * Once all output is parsed, the terminal's mode shows whose prompt it is: before that the mode may be from a later
+   * moment.
+   */
   private settle(shell: ShellLevel, prompted: number): void {
     const { ending } = shell;
     if (shell.prompted !== prompted || ending === null) return;
@@ -108,7 +114,9 @@ export class CommandEnds {
     return true;
   }
 
-  /** The shell is gone, or has become another program. @returns whether the running command's end was told before */
+  /**
+   * The shell has ended, or has become another program. @returns whether the running command's end was reported before
+   */
   shellEnds(shell: ShellLevel): boolean {
     if (shell.ending === null) return false;
     this.asReported(shell, NO_EDITOR);
@@ -160,15 +168,15 @@ export class CommandEnds {
         return;
       }
       this.asReported(shell, NO_EDITOR);
-      // Without a prompt there is nothing to type at.
+      // Nothing can be typed without a prompt.
       if (shell.promptEnd !== null) this.atPrompt(shell);
     });
   }
 }
 
 /**
- * Where an output ends at a D: behind all that stands, wherever the cursor is; before the characters that zsh has put
- * behind an unfinished line, where it says that it has (`eol`).
+ * Where an output ends at a D: after all text on the screen, wherever the cursor is; before the characters that zsh has
+ * put after an unfinished line, if it reports them (`eol`).
  */
 function outputEnd(text: TerminalText, { position, params }: ShellMark): TextPosition {
   const { line, index } = position;

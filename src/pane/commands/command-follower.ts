@@ -1,6 +1,6 @@
 /**
- * A reader that follows one command: the next one that starts, or one named by id that may be running or over. It
- * gets the output from the first byte, then the record; a part that was no longer kept when following began is counted.
+ * A reader that follows one command: the next one that starts, or one named by id that may be running or over. It gets
+ * the output from the first byte, then the record; lines already dropped when following began are counted.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -13,7 +13,7 @@ import type { CommandLog } from "./command-log.ts";
 export interface FollowSink {
   /** Rendered text, usually whole lines. */
   text(text: string): void;
-  /** Lines that are no longer kept. */
+  /** Lines that were already dropped. */
   omitted(lines: number): void;
   /** Called after the last text. */
   ended(record: CommandRecord): void;

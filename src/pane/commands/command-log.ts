@@ -1,18 +1,18 @@
 /**
- * The commands that ran at the shell's prompt: when each began and ended, how, and what it printed (docs/protocol.md,
+ * The commands that ran at the shell's prompt: when each began and ended, how, and its output (docs/protocol.md,
  * Commands).
  *
- * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's end.
- * Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal, ends it
- * with exit code null; the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
- * describe the state of a shell inside the running command.
+ * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's
+ * end. Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal,
+ * ends it with exit code null; the program's end ends it with the program's code. Once a mark with the pane's nonce was
+ * seen, marks without it only describe the state of a shell inside the running command.
  *
- * A shell inside that has a secret of its own is a level on top, with commands of its own in the same sequence of ids,
- * while the command in which it runs goes on below. A mark of a lower level ends the levels above it.
+ * A shell inside with a separate secret is a level on top, with its own commands in the same sequence of ids, while the
+ * command in which it runs continues below. A mark of a lower level ends the levels above it.
  *
- * Output is what the screen and history show at the end, from the place of C to the place of D, and what was erased with
- * the whole screen. Lines are taken as history drops them, so no limit of the history cuts them.
- * What a caller asked for is kept whole in a spool. Records are bounded: the oldest output goes first, then the record.
+ * Output is the text on screen and in history at the end, between the positions of C and D, including text erased with
+ * the whole screen. Lines are taken as history drops them, so history limits do not cut them. Output that a caller
+ * requested is stored completely in a spool. Records are limited: the oldest output is dropped first, then the record.
  */
 
 import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
@@ -50,7 +50,7 @@ const LEFT = "the shell that it ran in has ended: how the command would have end
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
 export interface CommandLogPort extends CommandEndsPort {
-  /** Directory of the shell, as far as it is known. */
+  /** Directory of the shell, if known. */
   cwd(): string | null;
   /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
   shellHoldsTerminal(child: ChildShell | null): boolean | null;
@@ -59,7 +59,7 @@ export interface CommandLogPort extends CommandEndsPort {
   /** Whether a caller asked for what starts now. */
   isAskedFor?(): boolean;
   readonly restored?: readonly CommandRecord[];
-  /** The id before that of the first command; default 0. */
+  /** The id before the first command's; default 0. */
   readonly lastCommandId?: number;
 }
 
@@ -92,7 +92,7 @@ export class CommandLog {
     return this.shells.top;
   }
 
-  /** The shell of which phase, prompts and the running command tell; null: the session's own. */
+  /** The shell that phase, prompts and the running command belong to; null: the session's own. */
   get child(): ChildShell | null {
     return this.shell.child;
   }
@@ -127,7 +127,7 @@ export class CommandLog {
     return this.shell.promptBegin;
   }
 
-  /** What the newest D said, and where: a shell sends one without a command for text that it refused. */
+  /** The newest D and its position: a shell sends one without a command for text that it refused. */
   get lastStatus(): ShellStatus | null {
     return this.shell.status;
   }
@@ -141,7 +141,7 @@ export class CommandLog {
   get runningCommand(): CommandRecord | null {
     return this.shell.running?.record ?? null;
   }
-  /** Records kept, oldest first. */
+  /** Stored records, oldest first. */
   list(): CommandRecord[] {
     return this.records.list();
   }
@@ -165,20 +165,20 @@ export class CommandLog {
     return this.records.nextId;
   }
 
-  /** Where a command came from; null when its record is not kept, or ran before the session was restored. */
+  /** Where a command came from; null when its record was dropped, or it ran before the session was restored. */
   origin(id: number): CommandOrigin | null {
     const entry = this.records.get(id);
     return entry?.isRestored === true ? null : entry;
   }
 
-  /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */
+  /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record was dropped. */
   output(id: number, end?: TextPosition): KeptLines | null {
     const { output = null } = this.records.get(id) ?? {};
     if (output === null) return null;
     return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
   }
 
-  /** The same with what the spool has, to be disposed of. */
+  /** The same including the spool, to be disposed of. */
   stored(id: number): StoredOutput | null {
     const entry = this.records.get(id);
     return entry && storedOutput(entry, this.port.text);
@@ -201,12 +201,12 @@ export class CommandLog {
     return { [Symbol.dispose]: () => void this.listeners.delete(events) };
   }
 
-  /** The next command is this one: exec knows what it sends better than the shell's history does. Null clears it. */
+  /** Sets the command that runs next: exec knows its text better than the shell's history does. Null clears it. */
   expect(sent: Sent | null): void {
     this.expected = sent;
   }
 
-  /** What is known of the command that ran, besides what exec sent. */
+  /** Known facts about the command that ran, besides the text that exec sent. */
   comparison(id: number): Comparison {
     const entry = this.records.get(id);
     return entry === null ? { kind: "same" } : compare(entry);
@@ -283,7 +283,7 @@ export class CommandLog {
   replaced(): void {
     this.leaveTo(1);
     const { shell } = this;
-    // At its prompt, the marks of what it ran last are still to come, and name that by what stands after the prompt.
+    // At its prompt, the marks of its last command are still to come; they name it by the text after the prompt.
     if (shell.phase !== "prompt") shell.promptEnd = null;
     if (shell.running !== null && !this.ends.shellEnds(shell)) this.end(this.endingAt(this.port.text), "replaced");
     shell.phase = "none";
@@ -366,7 +366,7 @@ export class CommandLog {
     this.emit((listener) => listener.started?.(entry.record));
   }
 
-  /** The shell says what it runs, or ran. */
+  /** The shell names the command that it runs, or ran. */
   private nameCommand(command: string | null): void {
     const { running } = this.shell;
     if (command === null || running === null) return;
@@ -400,7 +400,7 @@ export class CommandLog {
       duration_ms: Math.max(0, Math.round(at - entry.startedAt)),
       exit_code: exitCode,
       signal: signal ?? signalOfExitCode(exitCode),
-      // What replaced the shell is seen in the middle of a chunk, before the chunk counts.
+      // A replaced shell is noticed in the middle of a chunk, before the chunk counts.
       output_end: Math.max(offset, entry.record.output_start),
       last_line_id: Math.max(entry.record.first_line_id, outputEnd.index > 0 ? outputEnd.line : outputEnd.line - 1),
       output_lines: count,

@@ -1,6 +1,6 @@
 /**
- * The records of a pane's commands with what is kept of their outputs. Bounded: the oldest output goes first, then the
- * record; never those of a command that runs, nor the newest.
+ * The records of a pane's commands with their retained outputs. Limited: the oldest output is dropped first, then the
+ * record; never those of a running command, nor the newest.
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -9,7 +9,7 @@ import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
 import { type Entry, GONE, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {
-  /** Records kept. */
+  /** Maximum records. */
   readonly records: number;
   /** Bytes of output that one record keeps, half from its start and half from its end. */
   readonly recordBytes: number;
@@ -30,7 +30,10 @@ export class CommandRecords {
   /** Id of the newest. */
   lastId: number;
 
-  /** @param restored of the same pane before it was lost: their output is not kept @param lastId of all commands before the next */
+  /**
+   * @param restored records of the same pane before it was lost, without their output @param lastId id before the next
+   * command's
+   */
   constructor(
     private readonly limits: CommandLogLimits,
     restored: readonly CommandRecord[] = [],
@@ -70,7 +73,7 @@ export class CommandRecords {
     this.limit();
   }
 
-  /** The command has ended, and this is what it has printed. */
+  /** The command has ended with this output. */
   pack(entry: Entry, kept: KeptLines): void {
     const packed = new PackedLines(kept);
     entry.output = packed;
@@ -93,7 +96,7 @@ export class CommandRecords {
   }
 }
 
-/** What lists say of the newest command that has ended. */
+/** The newest ended command's entry in lists. */
 export function lastExit(last: CommandRecord | null): { readonly last_exit_code?: number } {
   return last === null || last.exit_code === null ? {} : { last_exit_code: last.exit_code };
 }

@@ -1,18 +1,19 @@
 /**
- * Which processes are a command's own (docs/protocol.md, Conditions): what the shell has started since the prompt at
- * which the command was typed. What ran before belongs to earlier commands. Kept for the newest commands only.
+ * Determines a command's own processes (docs/protocol.md, Conditions): those that the shell has started since the
+ * prompt at which the command was typed. Older processes belong to earlier commands. Stored for the newest commands
+ * only.
  */
 import { type PortAnchor, presentMoment } from "../../platform/listening.ts";
 import type { Moment } from "../../platform/port.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { CommandLog } from "./command-log.ts";
 
-/** Commands of which that is kept; of an older one every process of the session counts. */
+/** Commands with a stored start; for an older one every process of the session counts. */
 const KEPT = 64;
 
 export class CommandStarts {
   private readonly moments = new Map<number, Moment>();
-  /** At the first prompt after the last command: what is drawn again later may come after the next has begun. */
+  /** Time of the first prompt after the last command: a redrawn prompt may come after the next command has begun. */
   private atPrompt: Moment | null = null;
 
   constructor(

@@ -1,6 +1,7 @@
 /**
- * What a pane knows of its program's commands, joined. It owns the command records, the echo of input, the observer of
- * the program's state, the waits, exec and run; the pane feeds it what happens, in stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
+ * A pane's knowledge of its program's commands, in one place. It owns the command records, the echo of input, the
+ * observer of the program's state, the waits, exec and run; the pane feeds it events in stream order: marks and retired
+ * lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -64,7 +65,7 @@ export interface CommandsPort {
   /** Directory that the shell has reported, or in which the program was started. */
   cwd(): string | null;
   readonly limits?: CommandLimits;
-  /** Where the output of what a caller asked for is kept; null or absent: nowhere. */
+  /** Storage for output that a caller requested; null or absent: none. */
   readonly spool?: SpoolLimits | null;
   /** The program itself is a command that a caller asked for. */
   readonly isAskedFor?: boolean;
@@ -74,13 +75,13 @@ export interface CommandsPort {
   readonly newKey?: (() => ChildKey) | null;
   /** Commands of the same pane before it was lost. */
   readonly restored?: readonly CommandRecord[];
-  /** The id before that of the first command; default 0. */
+  /** The id before the first command's; default 0. */
   readonly lastCommandId?: number;
   /** Kept equal to the secrets of shells inside. */
   readonly childNonces?: Set<string>;
   /** The agent in the foreground, as last seen. */
   readonly agent?: () => AgentInfo | null;
-  /** Each look at the program ends here. */
+  /** Called after each check of the program. */
   readonly observed?: ObserverPort["observed"];
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
@@ -90,7 +91,7 @@ export class Commands {
   readonly log: CommandLog;
   readonly observer: StateObserver;
   readonly echo: EchoTracker;
-  /** What callers type into a program that reads lines. */
+  /** Input of callers to a program that reads lines. */
   readonly cookedLine: CookedLine;
   private readonly waiters: Waiters;
   private readonly editor: LineEditor;
@@ -116,7 +117,7 @@ export class Commands {
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
     const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
     const { restored = [], lastCommandId = 0 } = port;
-    // What the shell has said at its prompt: a quick command has left the directory by now.
+    // The shell's directory at its prompt: a quick command has left the directory by now.
     const startCwd = (): string | null => port.cwd() ?? this.cwd();
     const readsKeys = (): boolean | null => {
       const modes = program.flags();
@@ -149,7 +150,7 @@ export class Commands {
     const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
     const starts = new CommandStarts(program, this.log);
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
-    // With replaced facts there are none from the kernel.
+    // Replaced facts include none from the kernel.
     const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not tell" });
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
     this.waiters = new Waiters({ ...parts, activity, ...ports, agent: port.agent, limit: limits.waiters });
@@ -164,7 +165,7 @@ export class Commands {
       target,
       log: this.log,
       flags: () => program.flags(),
-      // With replaced facts there are none from the kernel.
+      // Replaced facts include none from the kernel.
       reader: () => (this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid)),
       quietMs: () => this.observer.quietMs(),
       offset: () => text.offset,
@@ -207,7 +208,7 @@ export class Commands {
     if (mark.kind !== "L") this.log.mark(mark);
     // A shell that has our integration without this session's nonce still answers; nothing it says is verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
-    // Its last marks may be read after the shell that printed them is gone: what they start is over.
+    // Its last marks may be read after the shell that printed them is gone: the commands they start are over.
     if (isOwn && this.image.replacedBy !== null) this.log.replaced();
   }
 
@@ -220,7 +221,7 @@ export class Commands {
     this.runs.retired(lines);
   }
 
-  /** Lines from `top` on were erased and are printed again; those above stand. What a record has taken stays. */
+  /** Lines from `top` on were erased and will be printed again; those above remain. Lines already in a record stay. */
   erasedBelow(top: number): void {
     this.waiters.erased(top);
     this.runs.erasedBelow(top);
@@ -287,12 +288,12 @@ export class Commands {
     return new Asking(this.port.clock, this.observer, ms, asked);
   }
 
-  /** What the program is doing now; scans /proc. */
+  /** The program's present state; scans /proc. */
   state(): ProgramState {
     return this.observer.observe();
   }
 
-  /** What the program is doing now, and how long that lasts unless an event ends it. */
+  /** The program's present state, and how long it lasts unless an event ends it. */
   stateLasting(): ReturnType<StateObserver["observeLasting"]> {
     return this.observer.observeLasting();
   }
@@ -302,7 +303,9 @@ export class Commands {
     return this.image.replacedBy;
   }
 
-  /** Why our script says that it does nothing in this shell; null when it has not said so, or other marks came. */
+  /**
+   * The reason that our script gave for being inactive in this shell; null without one, or when other marks followed.
+   */
   get inactiveReason(): string | null {
     const { replacedBy } = this.image;
     // A script in front of bash makes way for bash by the same call as bash would for another shell.
@@ -335,7 +338,7 @@ export class Commands {
   }
 
   /**
-   * Passes on what a command prints, from its first byte. Ends with the command, or when it is closed.
+   * Passes on a command's output, from its first byte. Ends with the command, or when closed.
    * @param id null: the command that starts next
    * @throws WshError command_not_found
    */
@@ -379,7 +382,7 @@ export class Commands {
     for (const child of this.shells.takeGone()) this.log.left(child);
   }
 
-  /** A command may replace the shell with another program, and the next observation may be far off. */
+  /** A command may replace the shell with another program, and the next observation may be much later. */
   private checkSoon(id: number, n: number): void {
     const delay = CHECK_MS[n];
     if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;

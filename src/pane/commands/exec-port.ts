@@ -1,4 +1,4 @@
-/** What exec is asked for, and what it needs of the pane: types only. */
+/** The request of exec, and its dependencies in the pane: types only. */
 import type { OnTimeout, Step } from "../../protocol/commands.ts";
 import type { Condition } from "../../protocol/conditions.ts";
 import type { PtyFlags } from "../../pty/port.ts";
@@ -26,7 +26,7 @@ export interface ExecRequest extends LineRequest {
   readonly until?: readonly Condition[] | undefined;
   /** Types into a shell without integration, of this kind. */
   readonly typed?: TypedShell | undefined;
-  /** Gives the shell that is there, of this kind, our integration first. */
+  /** Gives the present shell, of this kind, our integration first. */
   readonly integrate?: IntegratedShell | undefined;
   /** Whether an agent or a script over an API asks, not a person at a command line. */
   readonly byProgram: boolean;

@@ -29,7 +29,7 @@ const SETTLE_MS = 10_000;
 export interface ExecOutcome {
   readonly steps: readonly StepResult[];
   readonly warnings: readonly string[];
-  /** What ended the wait of a command in the background. */
+  /** The outcome that ended the wait for a background command. */
   readonly decision: WaitOutcome | null;
 }
 
@@ -73,7 +73,7 @@ export class Exec {
         running: this.busy,
       });
     }
-    // A background command is awaited until it has started, however short the wait.
+    // A background command is awaited until it has started, even with a shorter wait.
     const least = request.background ? STUCK_MS : 0;
     const deadline = this.port.clock.now() + Math.max(least, request.maxWaitMs);
     const steps: StepResult[] = [];
@@ -88,7 +88,7 @@ export class Exec {
           continue;
         }
         this.busy = step.command;
-        // What was begun in time is gone on with.
+        // A command begun in time is continued.
         const { inTime, ...rest } = request;
         const result = await this.step(step, index === 0 ? request : rest, deadline, warnings).catch(
           (error: unknown) => {
@@ -114,7 +114,7 @@ export class Exec {
     return { steps, warnings, decision: this.decision };
   }
 
-  /** The result of a command that a caller has followed by itself. @param state how an ended one ended, by its deadline */
+  /** The result of a command that a caller has followed itself. @param state how an ended one ended, by its deadline */
   async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
     if (record.state === "running") return this.results.ofRecord({}, "running", record, limit);
     return this.resultOf({}, record, limit, state);
@@ -158,7 +158,7 @@ export class Exec {
     }
   }
 
-  /** Whoever would answer the command's question is the caller, who waits for it to end. */
+  /** The caller would have to answer the command's question, but waits for the command to end. */
   private leaveWhenAsked(watch: StepWatch, { askingMs, onTimeout, background }: ExecRequest): Asking | null {
     if (askingMs === undefined || onTimeout !== "leave" || background) return null;
     return new Asking(this.port.clock, this.port.observer, askingMs, () => watch.leave());
@@ -170,11 +170,11 @@ export class Exec {
     return target.shell !== null && log.phase === "prompt" && log.shellHoldsTerminal() !== false;
   }
 
-  /** Something else than the shell that can be asked has the terminal, or there is no such shell. */
+  /** Another program than the shell that answers queries has the terminal, or there is no such shell. */
   private get isInside(): boolean {
     const { target, log } = this.port;
     if (this.isAtOwnPrompt) return false;
-    // A shell that starts comes to its prompt; what its startup files run in the foreground may be a shell.
+    // A starting shell will show its prompt; a program that its startup files run in the foreground may be a shell.
     const hasShell = target.shell !== null && target.replacedBy === null && log.shellHoldsTerminal() !== false;
     return log.phase === "running" || (log.phase === "none" && !hasShell);
   }
@@ -190,7 +190,7 @@ export class Exec {
     }
   }
 
-  /** A typed line whose caller has left is followed until it starts, or is taken back. */
+  /** A typed line whose caller has left is followed until it starts or is cleared. */
   private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
     const { log } = this.port;
     try {
@@ -198,7 +198,7 @@ export class Exec {
       const takesBack = end.kind === "stuck" || (end.kind === "unstarted" && end.exitCode === null);
       if (takesBack) await this.line.interrupt(hold);
     } catch {
-      // The program no longer reads: pending callers are told separately.
+      // The program no longer reads: pending callers get their errors separately.
     } finally {
       watch[Symbol.dispose]();
       if (watch.record === null) log.expect(null);

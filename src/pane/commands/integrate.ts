@@ -1,8 +1,8 @@
 /**
- * Gives a shell inside the session's own one our integration and a secret of its own, by one typed line (docs/protocol.md,
- * Shells inside the shell). From its next prompt on it is the shell that exec asks and types into, and its commands are
- * exact. The line is typed as any typed command is; what it says of itself decides only why nothing was done. That the
- * shell has the integration is known by its prompt, with the secret, which came to it by a file.
+ * Gives a shell inside the session's own one our integration and a separate secret, by one typed line
+ * (docs/protocol.md, Shells inside the shell). From its next prompt on, exec types into this shell, and its commands
+ * are exact. The line is typed like any typed command; its exit code only explains why nothing was done. The proof of
+ * the integration is the shell's prompt with the secret, which it read from a file.
  */
 import { Wait } from "../../base/deadline.ts";
 import type { Step } from "../../protocol/commands.ts";
@@ -16,7 +16,7 @@ import type { TypedExec } from "./typed-exec.ts";
 
 /** How long the line may take to run, and the shell to show its next prompt, in ms each. */
 const ADOPT_MS = 5_000;
-/** UTF-8 bytes of what the line has printed that an error shows. */
+/** UTF-8 bytes of the line's output in an error. */
 const SHOWN_BYTES = 300;
 
 export interface IntegratePort {
@@ -32,9 +32,7 @@ export class Integrate {
     private readonly port: IntegratePort,
   ) {}
 
-  /**
-   * @throws WshError no_shell_integration, invalid_request, and those of a typed command; nothing has changed then
-   */
+  /** @throws WshError no_shell_integration, invalid_request, and those of a typed command; then nothing has changed */
   async shell(kind: IntegratedShell, request: ExecRequest, deadline: number, warnings: string[]): Promise<void> {
     const { clock } = this.exec;
     const until = Math.max(deadline, clock.now() + ADOPT_MS);

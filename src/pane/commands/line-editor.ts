@@ -1,11 +1,11 @@
 /**
- * Asks the shell's line editor what it holds, and types into it only directly after an answer.
+ * Asks the shell's line editor for its contents, and types into it only directly after an answer.
  *
  * The screen is no evidence of a line: it shows text that is not in the line, and the other way round. So the editor
  * itself is asked, by a private key that our shell integration has bound; it answers with a mark that carries the
- * pane's nonce. A key is sent only while all other input is held back and the shell is seen reading with nothing
- * unread: whatever was typed before has been read by then, and nothing else can come between the answer and what
- * follows it. Keys are numbered, so that a late answer is not taken for the answer to a later question.
+ * pane's nonce. A key is sent only while all other input is held back and the shell reads with nothing unread: all
+ * earlier input has been read by then, and nothing can come between the answer and the text typed after it. Keys are
+ * numbered, so that a late answer is not mistaken for the answer to a later question.
  */
 
 import { pause, Wait } from "../../base/deadline.ts";
@@ -25,10 +25,10 @@ const REST_MS = 500;
 const BUSY_LOOK_MS = 3;
 /** Interval between checks after that, in ms. */
 const LOOK_MS = 2;
-/** Silence that counts as reading where the kernel does not tell, in ms. */
+/** Silence that counts as reading when the kernel does not report it, in ms. */
 const QUIET_MS = 20;
 
-/** How long a busy shell may take to answer, in ms: one that reads again without an answer has none. */
+/** How long a busy shell may take to answer, in ms: one that reads again without an answer will not answer. */
 const BUSY_ANSWER_MS = 5_000;
 /** Age at which an unanswered key counts as swallowed, when the shell has read everything, in ms. */
 const LATE_MS = 1_000;
@@ -57,9 +57,9 @@ export interface EmptyLine {
 }
 
 /**
- * text: the line holds something. open: a command continues, or a search or list is open. silent: no answer. busy: the
+ * text: the line is not empty. open: a command continues, or a search or list is open. silent: no answer. busy: the
  * shell does not read. lines: it reads whole lines, without an editor. unechoed: it is empty, and whether a command
- * continues is not visible, since the terminal does not echo. left: there is no prompt any more.
+ * continues is not visible, since the terminal does not echo. left: the prompt is gone.
  */
 export type LineState =
   | EmptyLine
@@ -74,7 +74,7 @@ export interface LineEditorPort {
   readonly target: ExecTarget;
   readonly log: CommandLog;
   flags(): PtyFlags | null;
-  /** What the kernel reports of the shell; null where it reports nothing. */
+  /** The kernel's report of the shell; null without one. */
   reader(): TerminalReader | null;
   /** Age of the last output or input in ms. */
   quietMs(): number;
@@ -112,7 +112,7 @@ export class LineEditor {
     }
   }
 
-  /** Returns what the line holds; `hold` keeps all other input back. */
+  /** Returns the line's contents; `hold` keeps all other input back. */
   async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
@@ -125,7 +125,7 @@ export class LineEditor {
   private async asked(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const began = performance.now();
     const until = began + ANSWER_MS;
-    // A late answer for this number would be taken for the answer to this question.
+    // A late answer with this number would be mistaken for the answer to this question.
     const number = this.open.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
     const open = this.open[number];
     if (open === undefined) return { kind: "silent" };
@@ -135,7 +135,7 @@ export class LineEditor {
     return await this.press(hold, shell, number, until - performance.now());
   }
 
-  /** Empties the line. Ask again for what it holds afterwards. */
+  /** Empties the line. Ask again for its contents afterwards. */
   clear(hold: InputHold, shell: IntegratedShell): Promise<void> {
     return hold.write(encoder.encode(keys[shell].clear));
   }
@@ -187,7 +187,7 @@ export class LineEditor {
     return await wait.promise;
   }
 
-  /** Null as soon as the shell reads and has read everything; else what is there instead. */
+  /** Null as soon as the shell reads and has read everything; else its state. */
   private async untilReading(): Promise<LineState | null> {
     const { log } = this.port;
     const began = performance.now();

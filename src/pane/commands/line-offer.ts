@@ -1,6 +1,6 @@
 /**
- * Puts a line at the shell's next prompt without running it, as if the person had typed it. It is pasted, so that no
- * character of it is a key; where something stands at the prompt already, nothing is changed.
+ * Inserts a line at the shell's next prompt without running it, as if the person had typed it. It is pasted, so that no
+ * character of it acts as a key; a prompt that already has text is left unchanged.
  */
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -8,7 +8,7 @@ import { type LinePort, PromptLine } from "./prompt-line.ts";
 
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
-/** Longest line, in UTF-16 units: what an editor redraws without a person waiting for it. */
+/** Longest line, in UTF-16 units: an editor redraws it without a noticeable delay. */
 const MAX_LINE = 16 * 1024;
 
 export interface LineOfferPort extends LinePort {

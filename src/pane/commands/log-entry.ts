@@ -1,6 +1,6 @@
 /**
- * One command of the log besides its record: what exec sent for it, what the shell showed and reported, and what keeps
- * its result from being exact. Functions over one entry; the log decides when they apply.
+ * One command of the log besides its record: the text that exec sent, the text that the shell showed and reported, and
+ * reasons why its result is not exact. Functions over one entry; the log decides when they apply.
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Spool } from "../output/spool.ts";
@@ -11,10 +11,10 @@ import { type OutputGaps, RunningOutput } from "../text/running-output.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
 
-/** Characters of a command line that are kept. */
+/** Maximum characters of a stored command line. */
 export const MAX_COMMAND_LINE = 65_536;
 
-/** What of the output was not shown as it came, until the command began. */
+/** Counts of output that was not shown as printed, until the command began. */
 interface Counters {
   readonly scrolledAway: number;
   readonly replacedParts: number;
@@ -28,14 +28,14 @@ export function countersOf({ scrolledAway, replacedParts }: TerminalText): Count
 export interface Entry extends Counters {
   record: CommandRecord;
   readonly startedAt: number;
-  /** What exec sent, if it did. */
+  /** The text that exec sent, if any. */
   readonly sent: Sent | null;
-  /** The text between B and C, and what the shell reports it ran: both are compared with `sent`. */
+  /** The text between B and C, and the command that the shell reports: both are compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
-  /** Whether blanks stood before what was typed. */
+  /** Whether blanks preceded the typed text. */
   readonly indented: boolean;
-  /** What the shell said with C about its own history. */
+  /** The shell's report with C about its own history. */
   readonly history: ShellHistoryParams;
   /** The number that the shell gave it; null where it gives none. */
   readonly number: number | null;
@@ -45,16 +45,16 @@ export interface Entry extends Counters {
   verified: boolean;
   /** Reasons why its result is not exact, as they become known. */
   readonly doubts: string[];
-  /** What it has printed while it runs; what is kept of that once it has ended. */
+  /** Its output while it runs; afterwards the retained part. */
   output: RunningOutput | PackedLines;
   /** Takes what memory does not keep; null when it is lost. */
   readonly spool: Spool | null;
   readonly gaps: OutputGaps;
-  /** Only its record came back when the session was restored. */
+  /** Only its record was restored with the session. */
   readonly isRestored?: true;
 }
 
-/** What a D said, and where it stood. */
+/** The status of a D, and its position. */
 export interface ShellStatus {
   readonly exitCode: number | null;
   readonly offset: number;
@@ -62,9 +62,9 @@ export interface ShellStatus {
 }
 
 /**
- * Parameters of C by which a shell says whether it keeps a command in its own history: `history`: `no`, or `later` where
- * only the next C can say (`kept`: 1 or 0); `entry`: 1, it has one more entry than before. A shell that says nothing has
- * kept what it reports with E.
+ * Parameters of C by which a shell reports whether its own history keeps a command: `history`: `no`, or `later` when
+ * only the next C can say (`kept`: 1 or 0); `entry`: 1, its history has grown by one entry. A shell without these
+ * parameters has kept the command that it reports with E.
  */
 export interface ShellHistoryParams {
   readonly history?: string | undefined;
@@ -72,7 +72,7 @@ export interface ShellHistoryParams {
   readonly entry?: string | undefined;
 }
 
-/** Where a command came from: what decides whether a history of commands may keep it. */
+/** Origin of a command, which decides whether a history of commands may keep it. */
 export interface CommandOrigin {
   readonly sent: Sent | null;
   readonly said: string | null;
@@ -87,7 +87,7 @@ export interface Sent {
   readonly command: string;
   /** The line that the editor should hold. */
   readonly line: string;
-  /** Whether a program asked for it: an agent, or a script over an API. */
+  /** Whether a program requested it: an agent, or a script over an API. */
   readonly byProgram: boolean;
 }
 
@@ -100,10 +100,10 @@ const PRIVATE = "what was printed while a password was asked for is not stored";
 const NOT_ASKED_FOR = "only the output of what exec or run starts is kept whole (spool_command_bytes)";
 const NOT_RESTORED = "it ran before the session was lost, and outputs of commands are not kept in checkpoints";
 const NOT_COMPARED = "what the shell ran could not be compared with the command";
-/** Why an output is not kept any more. */
+/** Why an output was dropped. */
 export const GONE = "newer commands took its place";
 
-/** What is kept of a command's output now. */
+/** The retained output of a command. */
 export function storedOutput({ output, spool, gaps, isRestored }: Entry, text: TerminalText): StoredOutput {
   const isOver = output instanceof PackedLines;
   const kept = isOver ? output.lines() : output.collect(text.position());
@@ -136,7 +136,7 @@ export function startedRecord(
   };
 }
 
-/** A command of which only the record came back. */
+/** A command of which only the record was restored. */
 export function restoredEntry(record: CommandRecord): Entry {
   const { command, verified, output_lines: omitted } = record;
   return {
@@ -164,7 +164,7 @@ export function cutCommand(command: string): string {
   return command.slice(0, MAX_COMMAND_LINE);
 }
 
-/** Records whether the command that ran is the one sent, as far as known. */
+/** Records whether the command that ran is the one sent, if known. */
 export function settleSent(entry: Entry): void {
   const { sent: _earlier, warnings = [], ...record } = entry.record;
   const { sent, verified } = entry;
@@ -228,7 +228,7 @@ function isShown(line: string, shown: string | null): boolean {
   return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");
 }
 
-/** What stands between B and C, until the shell says what it runs; with the blanks around it. */
+/** The text between B and C, including surrounding blanks, until the shell names the command. */
 export function typedBetween(text: TerminalText, from: TextPosition | null, end: TextPosition): string {
   if (from === null) return "";
   return text

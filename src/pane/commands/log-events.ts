@@ -1,12 +1,12 @@
-/** What a log of commands tells its listeners. Types only. */
+/** Events of a log of commands for its listeners. Types only. */
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { TextPosition } from "../text/text.ts";
 
 export interface CommandLogEvents {
-  /** C: a command started; then, what its shell says it is. */
+  /** C: a command started; then the shell names it. */
   started(record: CommandRecord): void;
   named(record: CommandRecord): void;
-  /** The shell says that the command has ended, with its output here: so it is if a prompt follows. */
+  /** The shell reports that the command has ended, with its output here; final if a prompt follows. */
   ending(id: number, outputEnd: TextPosition): void;
   /** The command ended, was lost, or the program ended under it. */
   finished(record: CommandRecord): void;

@@ -30,7 +30,7 @@ const FAR =
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
-  /** Discards what stands at the prompt. */
+  /** Discards the text at the prompt. */
   readonly clearLine: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -69,7 +69,7 @@ export class PromptLine {
       if (unfinished !== null && !(request.clearLine && isClearable(unfinished))) {
         throw this.refused({ kind: unfinished });
       }
-      // The prompt may be gone by now: check for it again.
+      // The prompt may have gone: check again.
       if (log.phase !== "prompt") continue;
       const hold = target.hold();
       let isOurs = false;
@@ -204,14 +204,14 @@ export class PromptLine {
   }
 }
 
-/** What to do where a shell inside the session's own one is at its prompt. */
+/** Advice when a shell inside the session's own one is at its prompt. */
 function hintInside(process: string | null): string {
   const kind = process === null ? "other" : shellKind(process);
   if (kind === "other") return NESTED;
   return `Give {integrate} ${kind}: commands there are then exact and verified. Or: ${NESTED}`;
 }
 
-/** What clear_line can discard. */
+/** The states that clear_line can discard. */
 function isClearable(kind: LineState["kind"]): boolean {
   return ["text", "open", "silent", "half", "paste", "unechoed"].includes(kind);
 }

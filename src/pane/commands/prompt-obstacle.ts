@@ -1,5 +1,5 @@
 /**
- * Why a pane's shell will show no prompt, where that is visible: it has become another program, its startup files run
+ * Explains why a pane's shell will show no prompt, if visible: it has become another program, its startup files run
  * something that waits, or the terminal has no room for it. Without this check an exec would wait for a prompt as long
  * as a slow start may take.
  */
@@ -71,13 +71,13 @@ export function watchObstacle(port: ObstaclePort, found: () => void): Disposable
   };
 }
 
-/** The shell takes keys, but no prompt end was seen: where there is no room for a prompt, zsh and fish draw none. */
+/** The shell takes keys, but no prompt end was seen: without room for a prompt, zsh and fish draw none. */
 function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
   if (phase !== "drawing" && phase !== "ended") return false;
   return state.settled && (state.state === "prompt" || state.state === "waiting_for_input");
 }
 
-/** What ends fish's drawing leaves it without a prompt until the next line. */
+/** A fish whose drawing was interrupted shows no prompt until the next line. */
 function noPromptDrawn(shell: ExecTarget["shell"]): WshError {
   const isFish = shell === "fish";
   const interrupted = isFish ? ", or Ctrl+C has ended its drawing" : "";

@@ -1,7 +1,7 @@
 /**
- * What came after a run's input: everything that is new on the normal screen, without the echo of the input and the
- * prompts around it. Of shell commands that the input started, their own output. The line in which a program that waits
- * for input has left the cursor is its prompt, and no output.
+ * Output after a run's input: everything new on the normal screen, without the echo of the input and the prompts around
+ * it. For shell commands that the input started, their own output. The line in which a program that waits for input has
+ * left the cursor is its prompt, not output.
  */
 
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
@@ -17,9 +17,11 @@ import type { CommandLog } from "./command-log.ts";
 
 export interface OutputRequest {
   readonly input: Uint8Array;
-  /** An output cursor: everything after it counts, the echo of this input too. Default: what comes after the input. */
+  /**
+   * An output cursor: everything after it counts, including the echo of this input. Default: output after the input.
+   */
   readonly since?: number | undefined;
-  /** What was typed at that cursor and whose echo is no output: the line that has started a dialog. */
+  /** Input typed at that cursor whose echo is not output: the line that has started a dialog. */
   readonly begunBy?: Uint8Array | undefined;
   /** UTF-8 bytes. */
   readonly outputLimit: number;
@@ -34,21 +36,21 @@ export interface OutputPort {
 
 export interface RunText {
   readonly output: CutOutput;
-  /** The line that the program shows before the cursor while it waits for input; null where there is none. */
+  /** The prompt before the cursor while the program waits for input; null without one. */
   readonly prompt: string | null;
 }
 
 /** Made before the input is sent. */
 export class RunOutput {
-  /** What the output is counted from: a cursor. */
+  /** The cursor at which the output begins. */
   readonly from: number;
   private readonly changes: Changes;
   private readonly typed: readonly TypedLine[];
-  /** What stood before them. */
+  /** The text before them. */
   private readonly typedAt: string;
   private readonly kernelEchoes: boolean;
   private readonly at: TextPosition;
-  /** What stood before the cursor. */
+  /** The text before the cursor. */
   private readonly prompt: string;
   private readonly scrolledAway: number;
   private readonly isAll: boolean;
@@ -85,7 +87,7 @@ export class RunOutput {
     this.changes.erasedBelow(top);
   }
 
-  /** @param commands the commands that were started; empty where they do not make up the whole output */
+  /** @param commands the started commands; empty unless they make up the whole output */
   collect(state: ProgramState, commands: readonly number[]): RunText {
     const { end, prompt } = this.end(state);
     const { outputLimit } = this.request;
@@ -93,7 +95,7 @@ export class RunOutput {
     return { output: cutOutput(kept, outputLimit), prompt };
   }
 
-  /** The input stands before the cursor, as text that was typed and not entered does. */
+  /** The input is before the cursor, like text that was typed and not entered. */
   get standsAtCursor(): boolean {
     const { text } = this.port;
     const { line, index } = text.position();
@@ -157,7 +159,7 @@ export class RunOutput {
   }
 }
 
-/** The screen at an earlier cursor; where it is not known, nothing but the place of the cursor's line. */
+/** The screen at an earlier cursor; if unknown, only the position of the cursor's line. */
 function screenAt(text: TerminalText, since: number): ScreenBefore {
   const known = text.givenAt(since);
   if (known !== null) return known;
@@ -165,7 +167,7 @@ function screenAt(text: TerminalText, since: number): ScreenBefore {
   return { offset: since, at: { line, index: 0 }, lines: new Map(), last: line - 1, rows: [] };
 }
 
-/** Blank lines at the end of what stands on a screen are not known to have been printed. */
+/** Blank lines at the end of a screen were not necessarily printed. */
 function withoutBlankEnd(lines: readonly string[]): readonly string[] {
   return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
 }

@@ -1,8 +1,7 @@
 /**
- * Types input into the program, whatever it is, and returns when what the input started has ended (docs/protocol.md,
- * Commands).
+ * Types input into any program, and returns when the activity that it started has ended (docs/protocol.md, Commands).
  *
- * An end is, in this order: a shell command finished; the program waits for input again after reading what was sent; or
+ * An end is, in this order: a shell command finished; the program waits for input again after reading the input; or
  * silence, and then only if nothing is known to be working: a quiet `sleep` is awaited until the deadline. All of it
  * counts from the moment the input was taken, so the answer never shows the screen from before.
  */
@@ -45,7 +44,7 @@ export interface RunOutcome {
   readonly decidedBy: DecidedBy;
   /** Output after the input, without its echo and the prompts around it. */
   readonly output: CutOutput;
-  /** What a program that waits for input shows before the cursor. */
+  /** The prompt before the cursor of a program that waits for input. */
   readonly prompt: string | null;
   /** The cursor from which the output counts. */
   readonly since: number;
@@ -59,7 +58,7 @@ export interface RunOutcome {
 export interface RunPort extends OutputPort {
   readonly clock: Clock;
   readonly observer: StateObserver;
-  /** Writes what the caller types. */
+  /** Writes the caller's input. */
   type(input: TypedInput): Promise<void>;
   /** A line was entered at the prompt, and nothing has begun. */
   isLineEntered(): boolean;
@@ -90,7 +89,7 @@ export class Runs {
 
   constructor(private readonly port: RunPort) {}
 
-  /** Whether a caller waits for the end of what it has typed. */
+  /** Whether a caller waits for its input to be processed. */
   get isPending(): boolean {
     return this.waiting.size > 0;
   }
@@ -182,8 +181,8 @@ class Run implements Disposable {
       },
       finished: (record) => {
         this.command = record;
-        // Several lines are several commands: the end is the last one's, when the shell is at rest. So it is where the
-        // command is, or may be, one that was entered before.
+        // Several lines are several commands: the input ends with the last one, when the shell is at rest. The same
+        // holds if the command was, or may have been, entered earlier.
         if (this.lines > 1 || !this.isOwn(record)) return;
         this.endedAt = clock.now();
         this.alarm.set(this.endedAt + PROMPT_MS);

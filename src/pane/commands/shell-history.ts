@@ -1,13 +1,13 @@
 /**
- * The commands that a history may keep, each once it is certain that the shell keeps it in its own: what a person kept
- * out of that (a leading blank, HISTIGNORE, fish's private mode) is reported nowhere else either. Commands that exec
- * sent are reported always: whoever sent them decides what the shell's history shows. What ran while the session was
- * private, were it only at its beginning or its end, is not.
+ * Reports the commands that a history may keep, each once it is certain that the shell keeps it in its own: a command
+ * that a person excluded there (a leading blank, HISTIGNORE, fish's private mode) is reported nowhere else either.
+ * Commands sent by exec are always reported: the sender decides about the shell's history. A command that ran in a
+ * private session, even if private only at its start or end, is not reported.
  *
- * A shell says so with C and the E behind it (zsh, fish), with C alone (bash, where its history has an entry more by
- * then), or by reporting the history's entry with E, which bash does after D: a command is decided as it begins, or else
- * at the next prompt, at the next command, or at the shell's end. A command that the shell left out as a repetition of
- * one that it had kept is reported; one that was only indented is not.
+ * A shell reports it with C and the following E (zsh, fish), with C alone (bash, if its history has grown by then), or
+ * by reporting the history's entry with E, which bash does after D: a command is decided at its start, or else at the
+ * next prompt, at the next command, or at the shell's end. A command that the shell omitted as a repetition of a kept
+ * one is reported; one that was only indented is not.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -15,26 +15,26 @@ import type { ChildShell } from "./child-shells.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { CommandOrigin } from "./log-entry.ts";
 
-/** Texts remembered to tell a repetition from a command that was kept out. */
+/** Texts remembered to distinguish a repetition from an excluded command. */
 const MAX_KNOWN = 1_000;
 /** Shells whose last command may wait for their next one: those that have ended never say. */
 const MAX_SHELLS = 32;
 
 export interface KeptCommand {
   readonly record: CommandRecord;
-  /** An agent or a script asked for it. */
+  /** An agent or a script requested it. */
   readonly byProgram: boolean;
 }
 
 export interface ShellHistoryPort {
-  /** Whether the newest input came from a person, as a command begins. */
+  /** Whether a person gave the newest input, at a command's start. */
   typedByPerson(): boolean;
   isPrivate(): boolean;
-  /** A command runs that is to be kept. Not called for those of which that shows only later. */
+  /** A command to be kept has started. Not called when that is decided later. */
   begun(command: KeptCommand): void;
-  /** A command has ended and is to be kept. Called once for each. */
+  /** A command to be kept has ended. Called once for each. */
   ended(command: KeptCommand): void;
-  /** A command that had begun is not to be kept after all. */
+  /** A command reported as begun is not to be kept after all. */
   left(id: number): void;
 }
 
@@ -64,7 +64,7 @@ export class ShellHistory implements Disposable {
       prompt: () => this.decide(),
       exited: () => this.decide(),
     });
-    // What has begun before anybody listened: a program that is a single command begins with its pane.
+    // Commands begun before this listener: a program that is a single command begins with its pane.
     for (const { id } of log.list()) this.started(id);
     if (log.phase === "none") this.decide();
   }
@@ -85,7 +85,7 @@ export class ShellHistory implements Disposable {
     this.begin(id);
   }
 
-  /** Reports a command that runs, if it is certain by now that it is to be kept. */
+  /** Reports a running command if it is already certain that it is to be kept. */
   private begin(id: number): void {
     const open = this.open.find((each) => each.id === id);
     const record = this.log.get(id);
@@ -98,7 +98,7 @@ export class ShellHistory implements Disposable {
 
   private decide(): void {
     const { open } = this;
-    // A prompt inside a command that goes on is another shell's.
+    // A prompt inside a running command is another shell's.
     this.open = open.filter(({ id }) => this.log.get(id)?.state === "running");
     for (const { id, byProgram, isPrivate, begun } of open) {
       const record = this.log.get(id);

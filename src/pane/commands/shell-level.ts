@@ -1,6 +1,7 @@
 /**
- * Where each shell is, by its marks: the session's own at the bottom, above it those inside that have a secret, each in
- * the running command of the one below. All that run collect what is printed; only the newest gets marks.
+ * The state of each shell, by its marks: the session's own at the bottom, above it the shells inside that have a
+ * secret, each in the running command of the one below. All running commands collect output; only the newest gets
+ * marks.
  */
 import type { ShellPhase } from "../state/shell-phase.ts";
 import { RunningOutput } from "../text/running-output.ts";
@@ -10,7 +11,9 @@ import type { Entry, ShellStatus } from "./log-entry.ts";
 
 const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
 
-/** What D said of a command, which counts once the shell's line editor is back: a command can print D, too. */
+/**
+ * The end that D reports of a command, which counts once the shell's line editor is back: a command can print D too.
+ */
 export interface Ending {
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -29,7 +32,7 @@ export class ShellLevel {
   /** Of a shell inside its running command, by marks that are not trusted. */
   inner: ShellPhase = "none";
   sawVerified: boolean;
-  /** Another program runs in its process: until that shows a prompt, marks are those of the line that was run last. */
+  /** Another program runs in its process: until that shows a prompt, marks belong to the last line that was run. */
   isReplaced = false;
   promptBegin: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
@@ -53,7 +56,7 @@ export class ShellLevels {
   top = new ShellLevel(null);
   private readonly levels = [this.top];
 
-  /** Levels below, and this one; 0: it has none. */
+  /** Number of levels up to and including this one; 0 if unknown. */
   depthOf(child: ChildShell | null): number {
     return this.levels.findIndex((level) => level.child === child) + 1;
   }

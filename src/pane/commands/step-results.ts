@@ -53,7 +53,7 @@ export class StepResults {
     };
   }
 
-  /** A command that is ready and runs on: the end of what it has printed until now. */
+  /** A command that is ready and still runs: the end of its output so far. */
   ofReady(step: Step, record: CommandRecord, limit: number): StepResult {
     const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const { text, omittedLines } = cutToEnd(kept, limit);
@@ -70,7 +70,7 @@ export class StepResults {
   }
 }
 
-/** Why a record is not verified, where nothing else says it. */
+/** Default reason why a record is not verified. */
 const NOT_VERIFIED = "the shell's report carries no secret of wsh: a program could have forged exit_code and output";
 
 /** Why a record is not exact, in words. */

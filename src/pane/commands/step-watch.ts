@@ -10,12 +10,12 @@ import type { StateObserver } from "../state/observer.ts";
 import type { TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
-/** How long a new prompt must stand after an input that started no command before it counts as the end, in ms. */
+/** How long a new prompt must remain after an input that started no command before it counts as the end, in ms. */
 const UNSTARTED_MS = 100;
-/** How long a shell that reads on may take to start the command before the input is taken back, in ms. */
+/** How long a reading shell may take to start the command before the input is cleared, in ms. */
 export const STUCK_MS = 2_000;
 
-/** How far a step got. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
+/** Progress of a step. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
 export type StepEnd =
   | { readonly kind: "finished"; readonly record: CommandRecord }
   | { readonly kind: "started"; readonly record: CommandRecord }
@@ -50,7 +50,7 @@ export class StepWatch implements Disposable {
     const unstarted = (): void => {
       if (this.record !== null || this.ended !== null) return;
       if (!port.observer.observe().settled) {
-        // The shell is busy: what was typed may still become a command.
+        // The shell is busy: the input may still become a command.
         this.after(UNSTARTED_MS, unstarted);
         return;
       }
@@ -81,7 +81,7 @@ export class StepWatch implements Disposable {
     this.after(STUCK_MS, check);
   }
 
-  /** The command has not started, nor is it known that it will not. */
+  /** The command has not started, and may still start. */
   get isOpen(): boolean {
     return this.record === null && this.ended === null;
   }

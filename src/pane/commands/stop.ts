@@ -1,6 +1,6 @@
 /**
  * Ends a command that runs at the shell's prompt, without ending the shell: an interrupt reaches the foreground group,
- * and only a group that is not the shell's own is killed. As always, only the shell's mark says that it has ended.
+ * and only a group that is not the shell's own is killed. As always, only the shell's mark reports the end.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -29,7 +29,10 @@ export interface StopPort {
   readonly clock: Clock;
 }
 
-/** @returns its record and what ended it (null: it had ended by itself); null when it ignores the signals and still runs */
+/**
+ * @returns its record and what ended it (null: it had ended without a signal); null when it ignores the signals and
+ * still runs
+ */
 export async function stopCommand(
   port: StopPort,
   id: number,
@@ -37,7 +40,7 @@ export async function stopCommand(
 ): Promise<{ record: CommandRecord; by: Stop | null } | null> {
   const { target, log, clock } = port;
   const ended = Promise.withResolvers<CommandRecord>();
-  // What follows is the shell's drawing of its prompt, which an interrupt would end.
+  // The shell draws its prompt next, and an interrupt would end that.
   const endsBefore = log.runningCommand?.id === id && log.phase !== "running";
   let isEnding = endsBefore;
   using _listener = log.on({

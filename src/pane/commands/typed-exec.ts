@@ -1,11 +1,11 @@
 /**
- * exec at the prompt of a shell that has no integration: a nested sh, one behind ssh or in a container (docs/protocol.md,
- * Typed commands).
+ * exec at the prompt of a shell that has no integration: a nested sh, one behind ssh or in a container
+ * (docs/protocol.md, Typed commands).
  *
- * The line is typed without Enter; only when its echo stands before the cursor comes Enter, else Ctrl+U. From then on
- * nothing counts but marks that carry the line's own secret, which its shell prints before and after the command. What
- * comes back is never called verified: the secret was shown on the terminal. One typed command at a time; one that was
- * left is followed until its mark, the end of its shell, or until a caller gives it up.
+ * The line is typed without Enter; Enter follows only when its echo is before the cursor, else Ctrl+U. From then on
+ * only marks with the line's secret count, which its shell prints before and after the command. The result is never
+ * verified: the secret was shown on the terminal. One typed command at a time; one whose caller left is followed until
+ * its mark, the end of its shell, or until a caller gives it up.
  */
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
@@ -26,11 +26,11 @@ import { type TypedEnd, TypedRun } from "./typed-run.ts";
 const PROMPT_MS = 5_000;
 /** How long the echo of the line may take, in ms: a slow connection's worst round trip. */
 const ECHO_MS = 5_000;
-/** How long the shell may take from Enter to the first mark, in ms, besides what the echo took. */
+/** How long the shell may take from Enter to the first mark, in ms, in addition to the echo's time. */
 const BEGIN_MS = 5_000;
 /** How long an interrupted or killed command may take to end, in ms. */
 const STOP_MS = 2_000;
-/** Lines above the cursor on which the echo may have begun: a prompt may be drawn anew in another place. */
+/** Lines above the cursor on which the echo may have begun: a prompt may be redrawn in another place. */
 const REDRAWN_LINES = 3;
 /** Bytes of the secret. */
 const NONCE_BYTES = 16;
@@ -48,12 +48,12 @@ export class TypedExec {
     const { run } = this;
     run?.mark(mark);
     if (run?.isOver !== true) return;
-    // What it has printed belongs to its caller now, if there still is one.
+    // Its output belongs to its caller, if there is still one.
     run[Symbol.dispose]();
     this.run = null;
   }
 
-  /** Runs per chunk; costs nothing while nobody waits for an echo. */
+  /** Runs per chunk; costs nothing without a pending echo. */
   chunk(): void {
     for (const watcher of [...this.watchers]) watcher();
   }
@@ -141,7 +141,10 @@ export class TypedExec {
     return this.result(step, run, end.kind === "replaced" ? "replaced" : "lost", null, request);
   }
 
-  /** Interrupts by the key, which goes where the terminal leads; kills only what the kernel shows on this machine. */
+  /**
+   * Interrupts by the key, which reaches a remote program too; kills only processes that the kernel shows on this
+   * machine.
+   */
   private async stop(run: TypedRun, how: "interrupt" | "kill"): Promise<"interrupt" | "kill"> {
     const { target, leader } = this.port;
     run.interrupted();
@@ -214,7 +217,7 @@ export class TypedExec {
     };
   }
 
-  /** A command typed before that has not ended: where the kernel shows the shell at its prompt, it has. */
+  /** An earlier typed command has not ended, unless the kernel shows the shell at its prompt. */
   private unfinished({ state }: Standing, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
     const { run } = this;
     if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
@@ -237,7 +240,7 @@ export class TypedExec {
     const watcher = (): void => void (isShown(text, from, line) && wait.end(true));
     this.watchers.add(watcher);
     wait.own(() => this.watchers.delete(watcher));
-    // As one paste where the editor takes pastes: keys of its own that complete or correct see nothing of it.
+    // One paste if the editor supports it: keys bound to completion or correction do not act on it.
     const typed = target.bracketedPaste ? `\x1b[200~${line}\x1b[201~` : line;
     await this.port.send(new TextEncoder().encode(typed), hold);
     watcher();
@@ -252,7 +255,7 @@ function left(): WshError {
   return new WshError("cancelled", "the caller stopped waiting; the command goes on");
 }
 
-/** Whether the line stands before the cursor, however it is wrapped. */
+/** Whether the line is before the cursor, with any wrapping. */
 function isShown(text: TerminalText, from: number, line: string): boolean {
   const at = text.position();
   const shown = text

@@ -1,11 +1,11 @@
 /**
- * Whether a line may be typed at what shows on the terminal, for a shell that wsh cannot ask: judged by the state of the
- * program, by what has been typed there, and by what stands before the cursor. Pure; a doubt is a refusal.
+ * Decides whether a line may be typed at the visible prompt of a shell that wsh cannot query: judged by the program's
+ * state, earlier input, and the text before the cursor. Pure; a doubt is a refusal.
  */
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 
-/** Silence after which a terminal that is carried elsewhere counts as at rest, in ms: a slow connection's round trip. */
+/** Silence after which a terminal relayed elsewhere counts as at rest, in ms: a slow connection's round trip. */
 const REST_MS = 300;
 /** A second prompt of a shell, which takes the line for a part of the one before: `> ` of sh, `dquote> ` of zsh. */
 const continuation =
@@ -13,16 +13,16 @@ const continuation =
 /** Prompts of programs that are no shell: Python, IPython, debuggers, `mysql>` and its like. */
 const interpreter = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
 const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
-/** What most prompts of shells end with. */
+/** The last characters of most shell prompts. */
 const promptEnd = /[$#%>❯➜λ»\])~]\s*$/u;
 
 export interface Standing {
   readonly state: ProgramState;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
-  /** What stands before the cursor on its line. */
+  /** The text before the cursor on its line. */
   readonly before: string;
-  /** Whether somebody has typed on that line. */
+  /** Whether that line has received input. */
   readonly isTouched: boolean;
 }
 

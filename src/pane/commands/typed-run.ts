@@ -1,6 +1,6 @@
 /**
- * One typed command from its Enter on: its marks, what it prints between them, and the end of its shell. It is over with
- * its second mark, or when its shell is gone; what comes later is nothing of it.
+ * One typed command from its Enter on: its marks, the output between them, and the end of its shell. It is over with
+ * its second mark, or when its shell is gone; later output does not belong to it.
  */
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
@@ -15,17 +15,17 @@ import type { ExecPort } from "./exec-port.ts";
 import { countersOf, doubtsOf } from "./log-entry.ts";
 
 /**
- * marked: by its own mark. gone: its shell has ended. replaced: its shell has become another program. given_up: the shell
- * shows the prompt from before again, and has dropped the rest of the line with the mark (Ctrl+C).
+ * marked: by its own mark. gone: its shell has ended. replaced: its shell has become another program. given_up: the
+ * shell shows the earlier prompt again, and has dropped the rest of the line with the mark (Ctrl+C).
  */
 export type TypedEnd =
   | { readonly kind: "marked"; readonly exitCode: number }
   | { readonly kind: "gone" | "replaced" | "given_up"; readonly why: string };
 
-/** Silence after which a prompt counts as standing where only the screen tells, in ms. */
+/** Silence after which a prompt counts as final when only the screen shows it, in ms. */
 const REST_MS = 300;
 
-/** What a person or an agent can do for the shell there. */
+/** Advice for making the shell's commands exact. */
 function integrating(shell: string): string {
   return `integrate (${shell}) makes its commands exact`;
 }
@@ -47,8 +47,8 @@ export class TypedRun implements Disposable {
   private readonly image: string | null;
 
   /**
-   * @param shell pid of the shell, where the kernel shows that it is on this machine
-   * @param prompt what stood before the cursor when the line was typed
+   * @param shell pid of the shell, if the kernel shows it on this machine
+   * @param prompt text before the cursor when the line was typed
    */
   constructor(
     private readonly port: ExecPort,
@@ -115,12 +115,12 @@ export class TypedRun implements Disposable {
     return this.end;
   }
 
-  /** What it has printed; up to now while it runs. */
+  /** Its output, so far while it runs. */
   output(): KeptLines {
     return this.kept ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
   }
 
-  /** Why that may not be all. */
+  /** Reasons why the output may be incomplete. */
   doubts(): readonly string[] {
     const { before, printed } = this;
     return printed === null ? [] : doubtsOf({ ...before, doubts: [], output: printed }, this.port.text);
@@ -179,7 +179,7 @@ export class TypedRun implements Disposable {
     if (this.end !== null) return;
     const { text } = this.port;
     const at = text.position();
-    // The line at the cursor is the prompt of what comes after it.
+    // The line at the cursor is the next prompt.
     this.close(end.kind === "gone" ? at : { line: at.line, index: 0 }, text.offset);
     this.end = end;
     for (const tell of [...this.notify]) tell();

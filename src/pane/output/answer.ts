@@ -1,6 +1,6 @@
 /**
- * The lines that answer a question about an output, gathered as they are read: the first up to the limit of bytes, and
- * a queue of the last. It never holds more than twice the limit and one line.
+ * Collects the lines that answer a query about an output: the first ones up to the limit of bytes, and a queue of the
+ * last. It never holds more than twice the limit and one line.
  */
 
 import type { OutputQuery } from "../../protocol/output-filter.ts";
@@ -10,7 +10,7 @@ import type { LineRange } from "./stored-output.ts";
 
 export interface AnswerText {
   readonly text: string;
-  /** Lines, or matches, that were asked for and are left out, and their bytes as far as they were read. */
+  /** Requested lines or matches that are left out, and their bytes as far as they were read. */
   readonly omittedLines: number;
   readonly omittedBytes: number;
   /** Number of lines that match; null without a pattern. */
@@ -70,7 +70,7 @@ export class Answer {
     } else if (context > 0) this.around(number, line);
   }
 
-  /** @param ranges what was read */
+  /** @param ranges the ranges read */
   result(ranges: readonly LineRange[]): AnswerText {
     const { query, limit } = this;
     const all = [...this.front, ...this.back.slice(this.backStart)];

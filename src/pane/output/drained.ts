@@ -1,14 +1,17 @@
 /**
- * Waits until what a program has printed already has been parsed. That it listens is known from the kernel, which may be
- * faster than its output through the terminal.
+ * Waits until output that a program has already printed is parsed. The kernel may report that it listens before its
+ * output has passed the terminal.
  */
 
-/** Turns of the event loop without output after which none is left to read: one may only deliver what the next parses. */
+/**
+ * Turns of the event loop without output after which no output is pending: one turn may only deliver bytes that the
+ * next parses.
+ */
 const QUIET_TURNS = 3;
-/** Most turns that are waited, ones with output too: a program that never stops printing is not waited for. */
+/** Maximum turns to wait, including those with output: a program that never stops printing is not awaited. */
 const MAX_TURNS = 200;
 
-/** @param offset output bytes parsed so far */
+/** @param offset returns the output bytes parsed so far */
 export async function drained(offset: () => number): Promise<void> {
   let quiet = 0;
   let seen = offset();

@@ -1,7 +1,7 @@
 /**
- * Answers a question about an output: a range of its lines, those that match a pattern with the lines around them, the
- * first or last of either, within a limit of bytes. However long the output is, it is read block by block and in
- * slices of time, so that the terminal goes on between them, and only what can be part of the answer is held.
+ * Answers a query about an output: a range of its lines, those that match a pattern with surrounding lines, the first
+ * or last of either, within a limit of bytes. Output of any length is read block by block and in slices of time, so
+ * that the terminal continues in between, and only possible parts of the answer are held.
  */
 
 import { WshError } from "../../protocol/errors.ts";
@@ -11,7 +11,7 @@ import type { LineRange, Missing, StoredOutput } from "./stored-output.ts";
 
 /** Time that a search takes at once, in ms: less than a frame of a screen. */
 const SLICE_MS = 8;
-/** Lines searched between two looks at the clock. */
+/** Lines searched between two checks of the clock. */
 const CLOCK_LINES = 64;
 /** Time that one search may take in all, in ms of work. */
 const MAX_WORK_MS = 10_000;
@@ -19,7 +19,7 @@ const MAX_WORK_MS = 10_000;
 export interface OutputReading extends AnswerText {
   /** Lines of the whole output. */
   readonly totalLines: number;
-  /** What could not be read; null when nothing is missing. */
+  /** Unreadable parts; null when nothing is missing. */
   readonly missing: Missing | null;
 }
 
@@ -71,7 +71,7 @@ class Work {
   }
 }
 
-/** What has to be read. */
+/** The ranges to read. */
 function rangesOf({ total }: StoredOutput, { lines, test, head, tail }: OutputQuery): LineRange[] {
   const from = Math.max(1, lines?.from ?? 1);
   const to = Math.min(total, lines?.to ?? total);

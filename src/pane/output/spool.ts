@@ -1,9 +1,9 @@
 /**
- * Lines of a command's output that memory does not keep, in a file: UTF-8, one line each. A file has no name, so that
- * it ends with the process. It is written in blocks of whole lines, in order; where numbers jump, lines are missing.
+ * Lines of a command's output beyond what memory keeps, in a file: UTF-8, one line each. A file has no name, so that it
+ * ends with the process. It is written in blocks of whole lines, in order; a jump in the numbers means missing lines.
  *
- * A spool never stops its command: at its limit, on a full disk, on one that is too slow, it takes nothing more and says
- * why. The spools of a pane share a limit; the oldest output gives way to the newest. A file that is being read is
+ * A spool never stops its command: at its limit, on a full disk or on a slow one it stops taking lines and stores the
+ * reason. The spools of a pane share a limit; the oldest output is evicted for the newest. A file that is being read is
  * closed when the last reader is done.
  */
 
@@ -15,7 +15,7 @@ import { type LineSource, type Overflow, trimBlanks } from "../text/kept-lines.t
 const BLOCK_BYTES = 64 * 1024;
 /** A disk on which the write of a block takes this long, in ms, would hold up the terminal. */
 const SLOW_MS = 500;
-/** Open files of a pane: far more large outputs than anyone goes back to, far fewer than a process may open. */
+/** Open files of a pane: far more large outputs than anyone returns to, far fewer than a process may open. */
 const MAX_FILES = 32;
 
 const CR = 0x0d;
@@ -49,7 +49,7 @@ export class Spools {
     return new Spool(this);
   }
 
-  /** Makes room for more of a spool. @returns false when there is none */
+  /** Evicts others for more of a spool. @returns false when there is no room */
   reserve(spool: Spool, bytes: number): boolean {
     this.held.add(spool);
     const isOver = (): boolean => {
@@ -74,7 +74,7 @@ export class Spools {
   }
 }
 
-/** What one command printed between the head and the tail that memory keeps. */
+/** A command's output between the head and the tail in memory. */
 export class Spool implements Overflow {
   private descriptor: number | null = null;
   private blocks: SpoolBlock[] = [];
@@ -119,7 +119,7 @@ export class Spool implements Overflow {
     this.pending = null;
   }
 
-  /** Gives the file up, with what is in it. */
+  /** Drops the file and its contents. */
   drop(why: string): void {
     this.dropped = true;
     this.stop(why);
@@ -129,7 +129,7 @@ export class Spool implements Overflow {
     this.closeUnread();
   }
 
-  /** What has been taken so far. Until it is disposed of, it can be read. */
+  /** A snapshot, readable until it is disposed of. */
   view(): SpoolView {
     this.flush();
     const { descriptor, blocks, stopped } = this;
@@ -191,7 +191,7 @@ export class Spool implements Overflow {
     if (performance.now() - began > SLOW_MS) this.stop("the disk is too slow");
   }
 
-  /** Blocks that were written early, for a reader, make one with what follows. */
+  /** Blocks that were written early, for a reader, are joined with the next. */
   private joinLast(): void {
     const [before, last] = this.blocks.slice(-2);
     if (before === undefined || last === undefined || before.first + before.count !== last.first) return;
@@ -236,7 +236,7 @@ export class SpoolView implements Disposable {
       if (got === 0) break;
       length += got;
     }
-    // Every line has its end, and those kept as printed a CR and blanks before it.
+    // Every line has its end; lines stored as printed also have a CR and blanks before it.
     return buffer
       .toString("utf8", 0, length - 1)
       .split("\n")

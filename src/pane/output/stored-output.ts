@@ -1,7 +1,7 @@
 /**
- * One command's output as a reader finds it at one moment: lines with their numbers, from 1, from memory and from the
- * spool. What is kept nowhere shows as a jump of the numbers, and is named by `missing`. Read part by part, so that no
- * more than a block is in memory; until it is disposed of, the spool stays.
+ * A snapshot of one command's output for a reader: lines with their numbers, from 1, from memory and from the spool.
+ * Lines stored nowhere appear as a jump in the numbers, and in `missing`. Read part by part, so that at most a block is
+ * in memory; until it is disposed of, the spool stays.
  */
 
 import type { KeptLines } from "../text/kept-lines.ts";
@@ -23,7 +23,7 @@ export interface OutputPart {
   readonly lines: readonly string[];
 }
 
-/** What a reading could not see. */
+/** Parts that a reading could not see. */
 export interface Missing {
   /** The lines that were there, as in `1–3000, 45161–60000 of 60000`. */
   readonly searched: string;
@@ -31,14 +31,14 @@ export interface Missing {
 }
 
 export class StoredOutput implements Disposable {
-  /** Lines of the output, kept or not. */
+  /** Lines of the output, stored or not. */
   readonly total: number;
   /** Number of the first line of the tail. */
   private readonly tailFirst: number;
 
   /**
-   * @param cutLines lines that were too long to be kept whole
-   * @param why lines are missing, if the spool has no reason
+   * @param cutLines number of lines too long to be stored completely
+   * @param why reason for missing lines, if the spool has none
    */
   constructor(
     readonly kept: KeptLines,
@@ -55,7 +55,7 @@ export class StoredOutput implements Disposable {
     this.spool?.[Symbol.dispose]();
   }
 
-  /** The lines of a range that are kept, in order. */
+  /** The stored lines of a range, in order. */
   *parts({ from, to }: LineRange): Generator<OutputPart> {
     const { head, tail } = this.kept;
     yield* slices(1, head, from, to);
@@ -72,7 +72,7 @@ export class StoredOutput implements Disposable {
     yield* slices(this.tailFirst, tail, from, to);
   }
 
-  /** What of a range is not kept whole; null when all is. */
+  /** The parts of a range that are not stored completely; null when all is. */
   missing({ from, to }: LineRange): Missing | null {
     const there = this.ranges().flatMap((range) => {
       const part = { from: Math.max(from, range.from), to: Math.min(to, range.to) };
@@ -89,7 +89,7 @@ export class StoredOutput implements Disposable {
     return { searched: `${shown.join(", ") || "none"} of ${this.total}`, because: because.join("; ") };
   }
 
-  /** The lines that are kept, adjoining ranges joined. */
+  /** The stored lines, adjoining ranges joined. */
   private ranges(): LineRange[] {
     const { head, tail } = this.kept;
     const ranges: { from: number; to: number }[] = [];

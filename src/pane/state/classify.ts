@@ -1,10 +1,10 @@
 /**
- * What a program is doing, judged from what is known about it (docs/architecture.md, State of a program). Pure: the same knowledge gives the same
- * answer, and the answer says what it rests on.
+ * A program's state, judged from known facts (docs/architecture.md, State of a program). Pure: the same facts give the
+ * same answer, and the answer names its source.
  *
- * In order: an ended program; a prompt by the shell's marks; the alternate screen; a password (lines without echo); what
- * the kernel says about every member of the foreground group; and where the kernel says nothing, flags and silence.
- * `settled` is what waiting may rely on: the program has been seen waiting for input that has not come.
+ * In order: an ended program; a prompt by the shell's marks; the alternate screen; a password (lines without echo); the
+ * kernel's facts about every member of the foreground group; without those, flags and silence. `settled` is the
+ * condition for waits: the program has been seen waiting for input that has not come.
  */
 
 import type { CarriedTerminal } from "../../platform/carried-terminal.ts";
@@ -18,21 +18,21 @@ import type { ShellPhase } from "./shell-phase.ts";
 const REST_MS = 300;
 
 export interface ProgramKnowledge {
-  /** Null where the kernel does not tell. */
+  /** Null when the kernel does not reveal them. */
   readonly facts: ForegroundFacts | null;
-  /** The innermost terminal behind what carries one, as far as the kernel tells; null or left out where it does not. */
+  /** The innermost terminal behind relaying programs, if the kernel reveals it; else null or absent. */
   readonly carried?: CarriedTerminal | null;
-  /** Null where the terminal does not tell. */
+  /** Null when the terminal does not reveal them. */
   readonly flags: PtyFlags | null;
   readonly alternate: boolean;
   readonly phase: ShellPhase;
-  /** Marks of a shell inside what runs (over ssh, in a container), never trusted for more than its state. */
+  /** Marks of a shell inside the running program (over ssh, in a container), trusted only for its state. */
   readonly inner: ShellPhase;
-  /** The shell whose phase this is runs behind a program that carries its terminal: the kernel says nothing of it. */
+  /** The shell with this phase runs behind a program that relays its terminal: the kernel knows nothing about it. */
   readonly isElsewhere?: boolean;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
-  /** The shell reports its prompts, and has shown none yet: what it reads is no command. */
+  /** The shell reports its prompts, and has shown none so far: its reads are not at a prompt. */
   readonly awaitsPrompt?: boolean;
   readonly exited: boolean;
 }
@@ -50,13 +50,13 @@ export interface ProgramState {
   readonly doing: Doing;
   /** True when level conditions on the state hold. */
   readonly settled: boolean;
-  /** Name of what has a terminal of its own inside, or of a nested shell without integration; null when there is none. */
+  /** Name of the program that relays an inner terminal, or of a nested shell without integration; null without one. */
   readonly relay: string | null;
-  /** The process that stands for the foreground group. */
+  /** The process that represents the foreground group. */
   readonly foreground: ProcessFacts | null;
 }
 
-/** Programs whose far end is another terminal: what they wait for here says nothing about it. */
+/** Programs whose remote end is another terminal: their wait here says nothing about it. */
 const remoteTerminals: ReadonlySet<string> = new Set([
   "ssh",
   "mosh",
@@ -118,21 +118,21 @@ export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
   return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
 }
 
-/** Whether a process carries another terminal inside, so that facts about it say nothing about what the person sees. */
+/** Whether a process relays an inner terminal, so that facts about it say nothing about what the person sees. */
 function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
   if (remoteTerminals.has(process.name) || process.name.startsWith("tmux")) return true;
   const tool = baseName(process.args[0] ?? process.name);
   if (containerTools.has(tool)) return process.args.slice(1).some((arg) => containerVerbs.has(arg));
-  // With a pty of its own, sudo's command is in another group; without, it is in this one.
+  // With its own pty, sudo's command is in another group; without one, it is in this group.
   return (tool === "sudo" || tool === "su" || tool === "doas") && alone;
 }
 
-/** The member of a foreground group that carries another terminal, which says more than its own facts. */
+/** The member of a foreground group that relays another terminal, whose state matters more than the member's. */
 export function carrierOf({ members }: ForegroundFacts): ProcessFacts | null {
   return members.find((member) => carriesTerminal(member, members.length === 1)) ?? null;
 }
 
-/** Name of the relay in the foreground, and whether facts and flags still speak for what is inside. */
+/** Name of the relay in the foreground, and whether facts and flags still describe the program inside. */
 function findRelay(facts: ForegroundFacts): { name: string; opaque: boolean } | null {
   const { members, ancestors, group, shellGroup } = facts;
   const carrier = carrierOf(facts);
@@ -233,7 +233,7 @@ function behindRelay(known: ProgramKnowledge, base: Base, relay: string): Progra
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
 }
 
-/** What the kernel says about the programs on the other side of a terminal that is carried on this machine. */
+/** The kernel's facts about the programs behind a terminal that is relayed on this machine. */
 function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: string): ProgramState {
   const reader = facts.members.find((member) => member.activity === "reading_tty");
   if (reader !== undefined) {
@@ -285,7 +285,7 @@ function byKernel(
   return { ...base, state: "running", why, decidedFrom: "kernel", doing: does, settled: false };
 }
 
-/** A shell without marks that reads the way it does at its prompt: a line editor in raw mode, or a shell without one. */
+/** A shell without marks that reads as at its prompt: a line editor in raw mode, or a shell without one. */
 function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
   if (known.phase === "running" && facts.group === facts.shellGroup) return false;
   if (known.awaitsPrompt === true && facts.group === facts.shellGroup) return false;
@@ -304,8 +304,8 @@ function byFlags(flags: PtyFlags | null, quietMs: number, base: Base, phase: She
 }
 
 /**
- * What a group does that does not read the terminal. A member that waits for a child or for another member waits for
- * what the others do; when all do so, the child is one that is not known, and is taken to be working.
+ * The state of a group that does not read the terminal. A member that waits for a child or another member has the
+ * others' state; when all do so, the child is unknown and assumed to be working.
  */
 function membersDo(members: readonly ProcessFacts[]): Exclude<Doing, "ready"> | "hidden" {
   const does = members.map((member) => member.activity);

@@ -1,14 +1,14 @@
 /**
  * How long a program's state lasts unless an event ends it. Pure. A holder of a copy must know what could change the
- * state without an event: one that rests on what processes do lasts until one of them does something.
+ * state without an event: one that depends on processes lasts until one of them runs.
  */
 import type { SessionState } from "../../protocol/session.ts";
 import type { ProgramKnowledge } from "./classify.ts";
 
 /**
- * `reported`: until output, input or the program's end, which the pane itself causes or sees.
- * A pid: until that process runs again; it is the only one in the foreground, and blocked until its terminal has input.
- * Null: it may change at any moment, or what it rests on is not known.
+ * `reported`: until output, input or the program's end, which the pane itself causes or sees. A pid: until that process
+ * runs again; it is the only one in the foreground, and blocked until its terminal has input. Null: it may change at
+ * any moment, or its source is unknown.
  */
 export type Lasting = "reported" | number | null;
 
@@ -16,7 +16,7 @@ export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, s
   if (exited) return "reported";
   // It rests on other processes than those that hold our terminal.
   if (carried) return null;
-  // A shell at its prompt is known by its marks where the kernel does not tell what it waits for.
+  // A shell at its prompt is known by its marks when the kernel does not reveal what it waits for.
   const members = facts?.members ?? [];
   const isHidden = facts === null || (members.length > 0 && members.every(({ activity }) => activity === "hidden"));
   if (isHidden) return phase === "prompt" && state === "prompt" ? "reported" : null;

@@ -1,9 +1,9 @@
 /**
- * Observes a pane's program when that can show something new: on demand, and for watchers when output pauses.
+ * Observes a pane's program when that can give a new result: on demand, and for watchers when output pauses.
  *
- * An observation scans /proc unless a shell shows its prompt, so there is none while output flows, none without watchers,
- * and they become rare while nothing changes. `touched` runs per chunk and per input: it notes the time and, for
- * watchers, sets one timer.
+ * An observation scans /proc unless a shell shows its prompt. So there is none while output flows, none without
+ * watchers, and they become rare while nothing changes. `touched` runs per chunk and per input: it notes the time and,
+ * for watchers, sets one timer.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -20,8 +20,8 @@ import type { ShellPhase } from "./shell-phase.ts";
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
 const PAUSE_MS = 30;
 /**
- * How long after input a program may go without answering it before it counts as at rest all the same, in ms. On a busy
- * machine the kernel hands input on late, and until then the program is seen waiting for it as before.
+ * How long a program may leave input unanswered before it still counts as at rest, in ms. On a busy machine the kernel
+ * delivers input late, and until then the program appears to wait for it as before.
  */
 const ANSWER_MS = 300;
 /** Time in which output that was written before a look arrives, in ms: a few turns of the event loop. */
@@ -42,7 +42,7 @@ export interface ObserverPort {
   echoPending(): boolean | null;
   /** Sees whether the program is still the shell that was started. Called before each look. */
   readonly checkShell?: () => void;
-  /** Whether the program is a shell that tells when it shows a prompt, and has shown none yet. */
+  /** Whether the program is a shell that reports prompts, and has shown none so far. */
   readonly awaitsPrompt?: () => boolean;
   /** Each look ends here. */
   readonly observed?: (facts: ForegroundFacts | null, state: ProgramState) => void;
@@ -58,7 +58,7 @@ export class StateObserver {
   private inputAt = Number.NEGATIVE_INFINITY;
   private outputSince = true;
   private interval = PAUSE_MS;
-  /** What the last look found, and the last output or input before it. */
+  /** The result of the last check, and the last output or input before it. */
   private seen: { readonly state: ProgramState; readonly touch: number } | null = null;
 
   constructor(private readonly port: ObserverPort) {
@@ -104,7 +104,7 @@ export class StateObserver {
     return this.port.program.isBehind ? 0 : this.port.clock.now() - this.lastTouch;
   }
 
-  /** What the program is doing now. */
+  /** The program's present state. */
   observe(): ProgramState {
     return this.judge(this.known());
   }
@@ -153,7 +153,7 @@ export class StateObserver {
     return (shell.phase === "prompt" ? readShellInput(pid) : null) ?? readForeground(pid);
   }
 
-  /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */
+  /** The program's state, if output has paused, so that a wait may rely on it; else null. */
   observeAtPause(): ProgramState | null {
     return this.exited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
   }
@@ -176,7 +176,7 @@ export class StateObserver {
     this.alarm.clear();
   }
 
-  /** When what is seen may be relied on: output has paused, and the last input has been answered or had its time. */
+  /** When an observation becomes reliable: output has paused, and the last input was answered or timed out. */
   private restAt(): number {
     const paused = this.lastTouch + PAUSE_MS;
     const open = this.port.echoPending() ?? !this.outputSince;
@@ -212,8 +212,8 @@ export class StateObserver {
 }
 
 /**
- * The terminal behind the one that holds `facts`, behind as many carriers as there are. Only while each carrier has
- * handed on all that it was given: else what its inner side waits for may be on its way.
+ * The terminal behind the one that holds `facts`, through any number of relaying programs. Only while each of them has
+ * passed on all its input: otherwise the input that the inner side waits for may be on its way.
  */
 function carriedBehind(facts: ForegroundFacts): CarriedTerminal | null {
   let carried: CarriedTerminal | null = null;

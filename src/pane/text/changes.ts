@@ -1,7 +1,7 @@
 /**
- * What a program has changed on the normal screen and printed below it since one moment: lines that stood there and
- * differ now, and every line after them. Lines that history drops meanwhile are taken first. A line is new whole, or
- * from where the cursor stood; never from a column that merely looked free.
+ * A program's changes on the normal screen since one moment, and its output below: lines that differ now, and every
+ * line after them. Lines that history drops meanwhile are taken first. A line is new completely, or from the cursor's
+ * former position; never from a column that merely looked free.
  */
 
 import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
@@ -11,7 +11,7 @@ import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./t
 
 export interface NewLines {
   readonly kept: KeptLines;
-  /** Which of them continues the line where the cursor stood, from there on; null when none does. */
+  /** Which of them continues the line of the cursor, from there on; null when none does. */
   readonly cursor: number | null;
 }
 
@@ -22,7 +22,7 @@ export class Changes {
   /** Lines that were there before and have left history. */
   private readonly gone = new Map<number, string>();
 
-  /** @param budget bytes kept, half from the start and half from the end */
+  /** @param budget bytes to retain, half from the start and half from the end */
   constructor(
     private readonly text: TerminalText,
     before: ScreenBefore,
@@ -43,14 +43,14 @@ export class Changes {
     this.below.retired(lines);
   }
 
-  /** Lines from `top` on were erased and are printed again; those that came since are read where they stand. */
+  /** Lines from `top` on were erased and will be printed again; later lines are read from their place. */
   erasedBelow(top: number): void {
     if (top > this.before.last) return;
     this.before = withoutLines(this.before, top);
     this.below.beginAt(top);
   }
 
-  /** What is new up to `end`. */
+  /** The new lines up to `end`. */
   collect(end: TextPosition): NewLines {
     const all = new HeadTail(this.budget);
     const { lines, cursor } = this.changed(end);
@@ -64,7 +64,7 @@ export class Changes {
     return { kept: all.kept(), cursor };
   }
 
-  /** Lines that stood there before and differ. One that was only erased is a blank between others, else nothing. */
+  /** Lines of the earlier screen that differ. One that was only erased is a blank between others, else ignored. */
   private changed(end: TextPosition): { lines: string[]; cursor: number | null } {
     const { before, text, gone } = this;
     const [first] = before.lines.keys();

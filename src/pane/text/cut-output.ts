@@ -10,7 +10,7 @@ export interface CutOutput {
   readonly omittedLines: number;
 }
 
-/** The longest part of `text` from its start (or end) of at most `limit` UTF-8 bytes, characters kept whole. */
+/** The longest part of `text` from its start (or end) of at most `limit` UTF-8 bytes, in whole characters. */
 function clip(text: string, limit: number, from: "start" | "end"): string {
   const bytes = Math.max(0, Math.floor(limit));
   if (Buffer.byteLength(text) <= bytes) return text;

@@ -1,11 +1,11 @@
 /**
- * Tells the echo of input from output, so that a wait for a text does not end with what was just typed.
+ * Distinguishes the echo of input from output, so that a wait for a text does not end with the text just typed.
  *
- * Input is remembered by line. Its echo is searched for where the cursor was when it was sent, and if it is not
- * there (type-ahead, several lines at once), at the end of the lines that follow; what is found is masked by place.
- * Only text equal to the input is masked, so output is hidden only where it repeats, at that very place, what
- * was typed. Passwords are not remembered: a terminal that takes lines without echo shows none.
- * Bounded: lines remembered, their length, how long, and how many masks are kept.
+ * Input is remembered by line. Its echo is searched for at the cursor's position when it was sent, and if it is not
+ * there (type-ahead, several lines at once), at the end of the lines that follow; a found echo is masked by position.
+ * Only text equal to the input is masked, so output is hidden only if it repeats, at that very position, the typed
+ * text. Passwords are not remembered: a terminal that takes lines without echo shows none. Limited: remembered lines,
+ * their length and age, and the number of masks.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -84,7 +84,7 @@ export class EchoTracker {
   /** How much of the first expected line has been echoed. */
   private partial: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
-  /** Whether the last input shows at all, as far as is known. */
+  /** Whether the last input shows at all, if known. */
   private shows = false;
 
   constructor(
@@ -97,7 +97,7 @@ export class EchoTracker {
     return this.shows ? this.expected.length > 0 : null;
   }
 
-  /** Call before the bytes are written. `flags` as they are now, null when unknown. */
+  /** Call before the bytes are written. `flags` are the present ones, null when unknown. */
   typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
     this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
     if (!this.shows) return;
@@ -107,12 +107,12 @@ export class EchoTracker {
     this.await(lines, this.text.position());
   }
 
-  /** The shell reads input again: what was typed ahead is shown once more. */
+  /** The shell reads input again: text typed ahead is shown once more. */
   prompt(): void {
     const { ahead } = this;
     this.ahead = [];
     if (ahead.length === 0) return;
-    // The terminal's own echo may stand before the prompt in the same chunk.
+    // The terminal's own echo may precede the prompt in the same chunk.
     this.update();
     this.expected = [];
     this.await(ahead, this.text.position());
@@ -130,7 +130,7 @@ export class EchoTracker {
     }
   }
 
-  /** Output was parsed: finds what of it is echo. Costs nothing while no echo is awaited. */
+  /** Output was parsed: finds echo in it. Costs nothing without an expected echo. */
   update(): void {
     this.partial = null;
     if (this.expected.length === 0) return;

@@ -1,9 +1,8 @@
 /**
- * Rendered output of which the head and tail are kept.
+ * The retained head and tail of rendered output.
  *
- * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is
- * counted, and given to an overflow if it has one. Whatever a program prints, it never holds more than its budget and
- * one line over it.
+ * A HeadTail takes lines in order and retains the first and the last within a budget of bytes; lines in between are
+ * counted, and given to an overflow if it has one. It never holds more than its budget and one line over it.
  */
 /** Lines of output, first and last. */
 export interface KeptLines {
@@ -19,7 +18,7 @@ export interface Overflow {
   run(number: number, source: LineSource, from: number, count: number): void;
 }
 
-/** Lines kept for long, as two texts: a separate string for each short line takes ten times its length. */
+/** Long-term storage of lines as two texts: a separate string for each short line takes ten times its length. */
 export class PackedLines {
   private readonly head: string | null;
   private readonly tail: string | null;
@@ -31,7 +30,7 @@ export class PackedLines {
     this.omitted = omitted;
   }
 
-  /** Size of what it holds, in characters. */
+  /** Size of the stored text, in characters. */
   get bytes(): number {
     return (this.head?.length ?? 0) + (this.tail?.length ?? 0);
   }
@@ -113,7 +112,7 @@ export class HeadTail {
     this.add({ part: line, bytes, isWithheld }, 1);
   }
 
-  /** The first `count` lines of a source, past the head. They are read with the output, if still kept then. */
+  /** The first `count` lines of a source, past the head. They are read with the output, if still stored then. */
   pushAll(source: LineSource, count: number): void {
     for (let from = 0; from < count; from += RUN_LINES) {
       const lines = Math.min(RUN_LINES, count - from);
@@ -139,7 +138,7 @@ export class HeadTail {
     return { head: [...this.head], tail: all.slice(from), omitted: this.dropped + from };
   }
 
-  /** As `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
+  /** Like `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
   all(): KeptLines {
     return { head: [...this.head], tail: this.entries().flatMap(({ part }) => linesOf(part)), omitted: this.dropped };
   }
@@ -199,7 +198,7 @@ export class HeadTail {
       this.dropped += lines;
       this.first++;
     }
-    // Moving the rest down now and then keeps the queue within twice what it holds.
+    // Compacting now and then keeps the queue within twice its contents.
     if (this.first > 1_024 && this.first > this.tail.length / 2) {
       this.tail = this.tail.slice(this.first);
       this.first = 0;

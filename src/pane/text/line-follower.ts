@@ -1,14 +1,14 @@
 /**
- * Follows everything that a command prints, for a reader of every line: rendered text, each line once and whole, in
- * order, however soon history drops it. Lines come out when the cursor has left them, or when they leave history within
- * the chunk that brought them; the rest comes at the command's end, up to the mark that the shell set there.
- * It remembers only the place it has reached and a line that is still being written.
+ * Follows a command's whole output, for a reader of every line: rendered text, each line once and complete, in order,
+ * even if history drops it soon. Lines are passed on when the cursor has left them, or when they leave history within
+ * their chunk; the rest follows at the command's end, up to the mark that the shell set there. It remembers only its
+ * position and a line that is still being written.
  */
 
 import { trimBlanks } from "./kept-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
-/** Characters of one line that wait for its end; a longer line comes out in pieces. */
+/** Characters of one line that wait for its end; a longer line is passed on in pieces. */
 const LONGEST_LINE = 65_536;
 
 interface Reached {
@@ -22,20 +22,20 @@ interface Reached {
 export class OutputFollower {
   private readonly text: TerminalText;
   private readonly print: (text: string) => void;
-  /** The next line, and how much of what is left of it has come out. */
+  /** The next line, and how much of the rest of it was passed on. */
   private line: number;
   private index: number;
-  /** Cells of that line that have come out as pieces while it was being written. */
+  /** Cells of that line that were passed on as pieces while it was being written. */
   private settled = 0;
   /** Pieces of that line that history has dropped. */
   private pieces = "";
-  /** Part of the line has come out: it gets a newline, however it ends. */
+  /** Part of the line was passed on: it gets a newline, however it ends. */
   private begun = false;
   private out = "";
-  /** What is left to print, should the output end where it was told last, and where it goes on otherwise. */
+  /** The rest to print if the output ends at the last reported end, and the state to continue from otherwise. */
   private held: { readonly text: string; readonly from: Reached } | null = null;
 
-  /** @param print takes text; whole lines, except one that is too long to wait for */
+  /** @param print takes text in whole lines, except a line that is too long to wait for */
   constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
     this.text = text;
     this.line = start.line;
@@ -71,7 +71,7 @@ export class OutputFollower {
     this.flush();
   }
 
-  /** What has left the screen of a line that goes on. */
+  /** The part of an unfinished line that has left the screen. */
   private takeSettled(): void {
     const isFirst = this.settled === 0;
     const { text, end } = this.text.settled(this.line, this.settled);
@@ -83,7 +83,7 @@ export class OutputFollower {
     this.index = isFirst ? Math.max(this.index, text.length) : this.index + text.length;
   }
 
-  /** The command ends at this place, unless it goes on to another: what follows may be a prompt. */
+  /** The command ends at this position, unless another end follows: later text may be a prompt. */
   freeze(end: TextPosition): void {
     if (this.held !== null) Object.assign(this, this.held.from);
     const { line, index, settled, pieces, begun } = this;

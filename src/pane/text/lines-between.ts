@@ -5,9 +5,9 @@ import { type Mask, openPieces } from "./masks.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
 
 /**
- * Lines from one place to another. What is no longer kept counts as omitted.
- * @param budget UTF-8 bytes to keep, half from the start and half from the end
- * @param masks places that are left out (echo of input); a line that is all echo is left out whole
+ * Lines from one position to another. Lines no longer stored count as omitted.
+ * @param budget UTF-8 bytes to retain, half from the start and half from the end
+ * @param masks positions that are left out (echo of input); a line that is only echo is left out completely
  */
 export function linesBetween(
   text: TerminalText,

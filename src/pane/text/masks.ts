@@ -6,7 +6,7 @@ export interface Mask {
   readonly end: number;
 }
 
-/** What is left of a line from `from` on without the masked parts: the pieces in which a match may lie. */
+/** The parts of a line from `from` on without the masked ones: a match may be in any of them. */
 export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
   const pieces: Mask[] = [];
   let start = from;

@@ -1,7 +1,7 @@
 /**
- * Notices that lines of an output were printed over, moved or erased: the cursor went up, and what stood there then is
- * not what stands there now. Lines above the output's beginning count, too: what is printed there is in no output.
- * Costs nothing while the cursor only goes down; a picture that is drawn again and again is compared once.
+ * Notices when lines of an output were overprinted, moved or erased: the cursor went up, and the text there has changed
+ * since. Lines above the output's beginning count too: text printed there belongs to no output. Costs nothing while the
+ * cursor only moves down; a picture that is redrawn repeatedly is compared once.
  */
 import type { TerminalText } from "./text.ts";
 
@@ -9,7 +9,7 @@ import type { TerminalText } from "./text.ts";
 const MAX_PICTURES = 1_000;
 
 export class Overprints {
-  /** The lines as they stood when the cursor last went up from below them. */
+  /** The lines at the time when the cursor last went up from below them. */
   private stood: { readonly last: number; readonly lines: ReadonlyMap<number, string> } | null = null;
   private pictures = 0;
   private found = false;
@@ -25,7 +25,7 @@ export class Overprints {
     const { text } = this;
     if (this.found) return;
     const { line } = text.position();
-    // What was printed since stands where it was looked at.
+    // Later output is still where it was last checked.
     if (this.stood !== null && line <= this.stood.last) return;
     if (this.look()) return;
     this.found = ++this.pictures > MAX_PICTURES;

@@ -1,4 +1,4 @@
-/** Output cursors come back from callers: only those that this pane has handed out mean a place here. */
+/** Output cursors return from callers: only those that this pane has issued are valid here. */
 import { WshError } from "../../protocol/errors.ts";
 import type { TerminalText } from "./text.ts";
 
@@ -10,7 +10,7 @@ export function requireOwnCursor({ first, offset }: Cursors, cursor: number): vo
   throw new WshError("invalid_cursor", `output cursor ${cursor} is none of this pane's (${first} to ${offset})`);
 }
 
-/** What may be missing of the output since a cursor: of one that an earlier process has given. */
+/** Warnings about output since a cursor that an earlier process issued: part of it may be missing. */
 export function unsavedSince({ start }: Cursors, cursor: number | undefined): readonly string[] {
   if (cursor === undefined || cursor === 0 || cursor >= start) return [];
   return [

@@ -1,20 +1,20 @@
 /**
- * The normal screen as it was at one moment, so that what a program has changed since can be told by its text: a line
- * that was overwritten from its start is new from its start, wherever the cursor stood.
+ * The normal screen at one moment, so that later changes are found by comparing text: a line that was overwritten from
+ * its start is new from its start, wherever the cursor was.
  *
- * The cursors that callers were given last keep theirs, so a `since` counts exactly. Bounded: the newest few, each of
- * limited size; an older cursor is only a place.
+ * Screens of the cursors last issued to callers are stored, so a `since` counts exactly. Limited: the newest few, each
+ * of limited size; an older cursor is only a position.
  */
 
 import { trimBlanks } from "./kept-lines.ts";
 import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
-/** Cursors whose screens are kept: callers pass back the newest, and some keep one for each thing they follow. */
+/** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */
 const MAX_GIVEN = 16;
-/** Characters of a kept screen: 50 rows of 160 columns. A larger one is not kept. */
+/** Characters of a stored screen: 50 rows of 160 columns. A larger one is not stored. */
 const MAX_CHARACTERS = 8_192;
 
-/** The screen as it is. Call between chunks. */
+/** The present screen. Call between chunks. */
 export function screenNow(text: TerminalText): ScreenBefore {
   const at = text.position();
   const last = Math.max(at.line, text.lastLine());
@@ -31,7 +31,7 @@ export function isNew(before: ScreenBefore, { id, text }: RenderedLine): boolean
   return was === undefined || trimBlanks(was) !== text;
 }
 
-/** The part of a line that is new: what was added behind the former cursor, or all of a line that was rewritten. */
+/** The new part of a line: text added after the former cursor, or all of a rewritten line. */
 export function newPart(before: ScreenBefore, id: number, text: string): string {
   const was = before.lines.get(id);
   const { line, index } = before.at;
@@ -65,7 +65,7 @@ export class GivenCursors {
     return this.given.findLast((screen) => screen.offset === offset) ?? null;
   }
 
-  /** The lines from `top` on were erased: whatever stands there now is new. */
+  /** The lines from `top` on were erased: all text there is new now. */
   erased(top: number): void {
     for (const [n, screen] of this.given.entries()) this.given[n] = withoutLines(screen, top);
   }

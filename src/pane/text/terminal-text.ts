@@ -1,6 +1,7 @@
 /**
- * The terminal's output as the command domain reads it: logical lines of text, and where the terminal's cursor was at a given
- * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
+ * The terminal's output as the command domain reads it: logical lines of text, and the terminal's cursor position at a
+ * given output cursor. Positions are stored for the newest chunks and marks, as cells of a logical line, which no
+ * reflow changes.
  */
 
 import type { Format } from "../../protocol/screen.ts";
@@ -11,7 +12,7 @@ import type { CursorPlace, ScreenBefore, TerminalText, TextPosition } from "./te
 
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;
-/** Places that a checkpoint keeps: of some forty commands; 4 KB before it is compressed. */
+/** Positions in a checkpoint: those of some forty commands; 4 KB before compression. */
 const MAX_KEPT = 128;
 
 export class PaneText implements TerminalText {
@@ -20,7 +21,7 @@ export class PaneText implements TerminalText {
   private readonly cols = new Float64Array(REMEMBERED);
   /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
   private noted = 0;
-  /** The cursor's place as it was last asked for; null while a chunk with marks is parsed. */
+  /** The cursor's last computed position; null while a chunk with marks is parsed. */
   private cursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
 
   private readonly given = new GivenCursors(this);
@@ -139,7 +140,7 @@ export class PaneText implements TerminalText {
     return this.given.give();
   }
 
-  /** What a checkpoint keeps of the remembered places: the newest, where output first came to a line, and its end. */
+  /** The remembered positions for a checkpoint: the newest, where output first reached a line, and its end. */
   keptPlaces(): CursorPlace[] {
     const { line, col } = this.terminal.position();
     const places: CursorPlace[] = [[this.offset, line, col]];
@@ -158,8 +159,8 @@ export class PaneText implements TerminalText {
   }
 
   /**
-   * Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. Where the screen
-   * at that cursor is known, lines that it showed count if they have changed.
+   * Logical lines of the normal screen since an output cursor; lines no longer stored count as dropped. If the screen
+   * at that cursor is known, its lines count if they have changed.
    */
   since(cursor: number, format: Format): TextRange {
     const { terminal } = this;

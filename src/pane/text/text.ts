@@ -6,7 +6,7 @@
  * both are unchanged by a reflow. `offset` counts parsed output bytes and is the one clock.
  */
 
-/** An output cursor with its place: a logical line, and a cell of it. */
+/** An output cursor with its position: a logical line, and a cell of it. */
 export type CursorPlace = readonly [offset: number, line: number, col: number];
 
 /** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
@@ -21,7 +21,7 @@ export interface RenderedLine {
   readonly text: string;
 }
 
-/** The normal screen as it was at one moment. */
+/** The normal screen at one moment. */
 export interface ScreenBefore {
   /** Output parsed by then. */
   readonly offset: number;
@@ -29,7 +29,7 @@ export interface ScreenBefore {
   readonly at: TextPosition;
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
-  /** The last of those lines: what follows it is new. */
+  /** The last of those lines: everything after it is new. */
   readonly last: number;
   /** Rows of the alternate screen; none while it was not shown. */
   readonly rows: readonly string[];
@@ -42,7 +42,7 @@ export interface ScreenBefore {
 export interface TerminalText {
   /** Output bytes parsed since the pane began, counted from `start`. */
   readonly offset: number;
-  /** The pane's lowest cursor: what lies below it is none of its own, but for 0, which means the same. */
+  /** The pane's lowest cursor: lower ones belong to another pane, except 0, which means the same. */
   readonly first: number;
   /** The offset before any output of this process: cursors below it were given before the pane was lost. */
   readonly start: number;
@@ -50,7 +50,7 @@ export interface TerminalText {
   readonly alternate: boolean;
   /** Rows that have left a scroll region and are in no history; only grows. */
   readonly scrolledAway: number;
-  /** Parts of the output that are not UTF-8 and stand as U+FFFD. */
+  /** Invalid UTF-8 parts of the output, shown as U+FFFD. */
   readonly replacedParts: number;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
@@ -62,15 +62,15 @@ export interface TerminalText {
   screenTop(): number;
   /** Id of the last line of the normal screen that was written, or the cursor's if that is lower. */
   lastLine(): number;
-  /** Text of one logical line, trailing blanks cut; null when it is not kept. Cheap for the cursor's. */
+  /** Text of one logical line, trailing blanks cut; null when the line is not stored. Cheap for the cursor's. */
   line(id: number): string | null;
-  /** The same from a cell on: costs what it returns. */
+  /** The same from a cell on: the cost depends on the result. */
   lineFrom(id: number, cell: number): string;
-  /** Logical lines of normal screen and history, from one id to another inclusive; those still kept, in order. */
+  /** Logical lines of normal screen and history, from one id to another inclusive; the stored ones, in order. */
   lines(first: number, last: number): readonly RenderedLine[];
   /**
-   * What of a line no longer changes, since it has left the screen: from a cell on, 0 or the end of an earlier answer.
-   * Time and memory grow with the answer.
+   * The part of a line that has left the screen and no longer changes: from a cell on, 0 or the end of an earlier
+   * answer. Time and memory grow with the answer.
    */
   settled(line: number, from: number): { readonly text: string; readonly end: number };
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
@@ -79,7 +79,7 @@ export interface TerminalText {
   positionAt(offset: number): TextPosition | null;
   /** The same, the line alone. */
   lineAt(offset: number): number | null;
-  /** The output so far as a cursor for a caller: the screen is kept for its `since`. Call between chunks. */
+  /** The output so far as a cursor for a caller: the screen is stored for its `since`. Call between chunks. */
   give(): number;
   /** The screen when a caller was given this cursor; null when it is not known. */
   givenAt(offset: number): ScreenBefore | null;
@@ -97,6 +97,6 @@ export interface RetiredLines {
   text(index: number): string;
   /** Total characters of those from `from` to `to` (exclusive). */
   length(from: number, to: number): number;
-  /** Those lines as UTF-8, each ended by CR LF or LF, where they are kept in that form; else null. */
+  /** Those lines as UTF-8, each ended by CR LF or LF, when stored in that form; else null. */
   bytes(from: number, to: number): Uint8Array | null;
 }

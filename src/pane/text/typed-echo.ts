@@ -1,20 +1,20 @@
 /**
- * Takes the echo of typed lines, and the prompts before them, out of what a program showed after them. Pure.
+ * Removes the echo of typed lines, and the prompts before them, from a program's later output. Pure.
  *
- * The first line's echo stands where the cursor was. That of a later line stands at the end of a line of its own, after
- * a prompt: the one at which the first was typed, one that another echo has shown, or text that ends as prompts do. What
- * is not found stays: an echo too many is better than output too little.
+ * The first line's echo is at the cursor's former position. A later line's echo is at the end of a separate line, after
+ * a prompt: the one at which the first was typed, one that another echo has shown, or text with a typical prompt's end.
+ * Unmatched text stays: surplus echo is better than missing output.
  */
 
 import type { TypedLine } from "./echo.ts";
 
 export interface Shown {
   readonly lines: readonly string[];
-  /** Which of them continues the line where the cursor stood; null when none does. */
+  /** Which of them continues the line of the cursor; null when none does. */
   readonly cursor: number | null;
-  /** What stood before the cursor in that line. */
+  /** The text before the cursor in that line. */
   readonly prompt: string;
-  /** The terminal itself echoes: a line that is only the echo may stand anywhere. */
+  /** The terminal itself echoes: a line that is only the echo may be anywhere. */
   readonly kernelEchoes: boolean;
 }
 
@@ -53,7 +53,7 @@ export function withoutEcho({ lines, cursor, prompt, kernelEchoes }: Shown, type
   return kept.filter((_, n) => !gone.has(n));
 }
 
-/** Where the first line's echo is, and what follows it there (null: nothing); -1 where it shows nothing. */
+/** The line with the first line's echo, and the text after it there (null: none); -1 when there is no echo. */
 function firstEcho(
   lines: readonly string[],
   cursor: number | null,

@@ -1,9 +1,9 @@
 /**
- * Follows a pane's output for one condition on text: sees each line once it changes, from a place in the output on,
- * and never what was there before or is echo of input.
+ * Follows a pane's output for one condition on text: sees each line once it changes, from a position in the output on,
+ * and never earlier text or echo of input.
  *
- * Lines that scroll past are seen once, in order; lines on the screen again whenever their text differs from what was
- * last seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
+ * Lines that scroll past are seen once, in order; lines on the screen again whenever their text differs from the last
+ * seen text, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
  */
 
 import { type Mask, openPieces } from "../text/masks.ts";
@@ -36,14 +36,14 @@ export interface ScanOrigin {
   readonly rows: readonly string[];
 }
 
-/** What counts after a screen that is known: every later change of it, above the cursor too. */
+/** Everything after a known screen: every later change of it, above the cursor too. */
 export function originAt({ at, lines, rows }: ScreenBefore): ScanOrigin {
   return { since: at, before: lines, rows };
 }
 
 /**
- * Where the screen is not known: what stands above the cursor's place counts as seen.
- * @param since where the output that counts begins
+ * For an unknown screen: text above the cursor's position counts as seen.
+ * @param since position at which the counted output begins
  * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
  */
 export function scanOrigin(text: TerminalText, since: TextPosition, alternateCounts: boolean): ScanOrigin {
@@ -53,7 +53,7 @@ export function scanOrigin(text: TerminalText, since: TextPosition, alternateCou
 }
 
 export class OutputScan {
-  /** What was last seen in each line of the screen. */
+  /** The last seen text of each line of the screen. */
   private readonly seen: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
@@ -76,7 +76,7 @@ export class OutputScan {
     this.next = origin.since.line;
   }
 
-  /** Searches what is new. Called after each chunk of output. */
+  /** Searches new output. Called after each chunk of output. */
   scan(): ScanMatch | null {
     return this.scanScreen() ?? this.scanAlternate();
   }
@@ -93,7 +93,7 @@ export class OutputScan {
     return null;
   }
 
-  /** The lines from `top` on were erased: what stands there now is new, even if it is what stood there. */
+  /** The lines from `top` on were erased: text there is new now, even if it is the same as before. */
   erased(top: number): void {
     for (const id of this.seen.keys()) if (id >= top) this.seen.delete(id);
     if (this.since.line >= top) this.since = { line: top, index: 0 };
@@ -123,7 +123,7 @@ export class OutputScan {
     return match;
   }
 
-  /** Searches what is new of a long line. */
+  /** Searches the new part of a long line. */
   private scanEnd(line: number, cell: number): ScanMatch | null {
     const known = this.searched.line === line ? Math.min(this.searched.cell, cell) : 0;
     const from = Math.max(0, known - LONG_LINE);

@@ -18,7 +18,7 @@ export interface Match {
   readonly groups: readonly (string | null)[] | null;
 }
 
-/** Finds the first match that lies wholly within [from, to) of a line. */
+/** Finds the first match that is completely within [from, to) of a line. */
 export type Finder = (line: string, from: number, to: number) => Match | null;
 
 export function textFinder(wanted: string): Finder {

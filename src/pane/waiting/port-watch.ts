@@ -1,9 +1,9 @@
 /**
- * Watches ports for the waits of a pane (docs/protocol.md, Conditions): who listens, the program or somebody else.
+ * Watches ports for the waits of a pane (docs/protocol.md, Conditions): whether the program or another process listens.
  *
- * Looks are taken only while somebody waits, all at once for everybody, and never take more than a small part of a
- * processor. A listener that is not the program's must stand for a moment before it counts as in the way, since a
- * command may end the old server before it starts the new one. A watch belongs to its wait and ends with it.
+ * Checks run only during waits, one for all of them, and never take more than a small part of a processor. A listener
+ * that is not the program's must persist for a moment before it counts as occupying the port, since a command may end
+ * the old server before it starts the new one. A watch belongs to its wait and ends with it.
  */
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -13,7 +13,7 @@ import { KnownProcesses, type PortAnchor, type PortLook, type PortOwner, PortSca
 const LOOK_MS = 100;
 /** Share of a processor that looks may take: their interval is as many times as long as the last took. */
 const SHARE = 20;
-/** How long a listener that is not the program's must stand before it is in the way, in ms. */
+/** How long another process's listener must persist before it counts as occupying the port, in ms. */
 const STANDING_MS = 1_000;
 
 export interface PortCondition {
@@ -21,7 +21,7 @@ export interface PortCondition {
   readonly anyOwner: boolean;
 }
 
-/** What decides a wait for a port. `unsupported`: it cannot be known, and why. */
+/** The outcome of a wait for a port. `unsupported`: it cannot be determined, with the reason. */
 export type PortFinding =
   | { readonly kind: "port" | "port_in_use"; readonly port: number; readonly owner: PortOwner }
   | { readonly kind: "unsupported"; readonly port: number; readonly reason: string };
@@ -42,7 +42,7 @@ export class PortWatches {
     this.alarm = new Alarm(clock, () => this.ring());
   }
 
-  /** Begins to watch; nothing is looked at before `PortWatch.find`, or the first interval. */
+  /** Begins to watch; the first check is `PortWatch.find`, or after the first interval. */
   watch(anchor: PortAnchor, ports: readonly PortCondition[], found: (finding: PortFinding) => void): PortWatch {
     const watch = new PortWatch(this.clock, this.look, anchor, ports, found, () => {
       this.watches.delete(watch);
@@ -64,9 +64,9 @@ export class PortWatches {
 
 export class PortWatch implements Disposable {
   private readonly known: KnownProcesses;
-  /** Since when somebody else has listened on a port. */
+  /** When another process began to listen on a port. */
   private readonly standing = new Map<number, number>();
-  /** Processes of the program that could not be looked into at the last look. */
+  /** Processes of the program that could not be read at the last check. */
   private unseen: readonly string[] = [];
 
   constructor(
@@ -80,7 +80,7 @@ export class PortWatch implements Disposable {
     this.known = new KnownProcesses(anchor);
   }
 
-  /** What is true now. @param last nobody waits any longer: a listener of others is in the way however young */
+  /** The present outcome. @param last the wait ends: another process's listener counts at any age */
   find(last: boolean, scan = new PortScan()): PortFinding | null {
     let finding: PortFinding | null = null;
     const unseen = new Set<string>();
@@ -102,7 +102,7 @@ export class PortWatch implements Disposable {
     return finding;
   }
 
-  /** What the last look could not see. */
+  /** Processes that the last check could not see. */
   get warning(): string | null {
     if (this.unseen.length === 0) return null;
     return `not seen: a network namespace that ${this.unseen.join(", ")} may have of its own`;

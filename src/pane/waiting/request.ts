@@ -1,4 +1,4 @@
-/** What a caller waits for in a pane, and what ended the wait. Types only. */
+/** A caller's wait in a pane, and its outcome. Types only. */
 import type { PortOwner } from "../../platform/listening.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -20,7 +20,7 @@ export interface WaitRequest {
 
 export interface WaitOutcome {
   readonly decidedBy: DecidedBy;
-  /** What the program was doing when the wait ended; null when the wait needed no check of it. */
+  /** The program's state when the wait ended; null when the wait needed no check of it. */
   readonly state: ProgramState | null;
   readonly outputCursor: number;
   readonly match?: string;
@@ -29,10 +29,10 @@ export interface WaitOutcome {
   readonly command?: CommandRecord;
   /** The agent whose state decided. */
   readonly agent?: AgentInfo;
-  /** Who listens, for port and port_in_use. */
+  /** The listener, for port and port_in_use. */
   readonly port?: { readonly port: number } & PortOwner;
   /** Why the condition can never hold, or cannot be known. */
   readonly reason?: string;
-  /** What could not be seen. */
+  /** Facts that could not be determined. */
   readonly warnings?: readonly string[];
 }

@@ -1,7 +1,7 @@
 /**
- * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `recorded`, which runs per chunk and
- * only counts: one timer for all checks waits when the earliest of them can be over. Every wait ends: with
- * silence, at its deadline, with its owner's signal, with the program, or with the pane.
+ * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `recorded`, which runs per chunk
+ * and only counts: one timer for all waits fires when the earliest of them can be over. Every wait ends: with silence,
+ * at its deadline, with its owner's signal, with the program, or with the pane.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -98,7 +98,7 @@ export class Silence {
     this.judge();
   }
 
-  /** A program was started in place of one that ended or was ended. */
+  /** A new program has started. */
   started(): void {
     this.over = false;
     this.activity.record();

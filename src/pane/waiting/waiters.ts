@@ -1,11 +1,11 @@
 /**
  * All pending waits of a pane, and the one engine that ends them (docs/protocol.md, Conditions).
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are judged when output has paused; edge
- * conditions (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the
- * engine what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it,
- * and the ports that somebody waits for.
- * A wait ends exactly once: with its condition, its deadline, its owner's signal, the program's end, or the pane's.
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are judged when output has
+ * paused; edge conditions (command_finished, text, regex, bell) at their event, if it came after `since`. The pane
+ * reports events to the engine; nothing is polled except, while a wait for a state is pending and output has paused,
+ * the facts about it, and the awaited ports. A wait ends exactly once: with its condition, its deadline, its owner's
+ * signal, the program's end, or the pane's.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -39,7 +39,7 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
-  /** The agent in the foreground, as last seen; absent where none is looked for. */
+  /** The agent in the foreground, as last seen; absent without agent detection. */
   readonly agent?: (() => AgentInfo | null) | undefined;
   /** The processes of a command, or of the session. */
   readonly processes: (commandId: number | undefined) => PortAnchor;
@@ -70,7 +70,7 @@ interface Waiter {
 }
 
 const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password", "fullscreen"]);
-/** What ends a wait that was for something else. */
+/** Events that end a wait for something else. */
 const endConditions: ReadonlySet<string> = new Set(["command_finished", "exited"]);
 
 export class Waiters {
@@ -214,12 +214,12 @@ export class Waiters {
     return ending.promise;
   }
 
-  /** Whether a condition already holds: what happened after `since`, and what is true now. */
+  /** Whether a condition already holds: events after `since`, and present states. */
   private judgeNow(waiter: Waiter): void {
     const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
     this.scan(waiter, (scan) => scan.scan());
-    // A look tells what the agent does now.
+    // A check finds the agent's present state.
     if (this.waiters.has(waiter) && wants(waiter, "agent")) observer.observe();
     for (const { type } of anyOf) {
       if (!this.waiters.has(waiter)) return;
@@ -295,7 +295,7 @@ export class Waiters {
     });
   }
 
-  /** Ends the wait when nothing else could; else says so in its answer. */
+  /** Ends the wait if no other condition remains; else adds a warning to its answer. */
   private portUnknown(waiter: Waiter, port: number, why: string): void {
     const reason = `who listens on port ${port} cannot be known: ${why}; wait for a text, or for any_owner: true`;
     if (waiter.request.anyOf.every(({ type }) => type === "port" || endConditions.has(type))) {
@@ -380,7 +380,7 @@ export class Waiters {
   }
 
   private outcome(decidedBy: DecidedBy, extra: Partial<WaitOutcome> = {}): WaitOutcome {
-    // A command ends at its mark, which may stand before the end of the chunk being parsed.
+    // A command ends at its mark, which may precede the end of the chunk being parsed.
     const outputCursor = Math.max(this.port.text.offset, extra.command?.output_end ?? 0);
     return { state: null, outputCursor, ...extra, decidedBy };
   }

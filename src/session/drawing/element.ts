@@ -1,8 +1,8 @@
 /**
- * An overlay or panel as the store keeps it and as clients receive it; what the store reports and needs.
+ * An overlay or panel as stored and as clients receive it; the store's events and dependencies.
  *
- * Only the store changes these. What must stay true: what is handed out is plain data in the wire's
- * form (docs/protocol.md, Drawing), with unset keys absent, and does not change afterwards.
+ * Only the store changes these. Invariant: returned values are plain data in the wire's form (docs/protocol.md,
+ * Drawing), with unset keys absent, and do not change afterwards.
  */
 import type {
   ElementLimits,
@@ -24,7 +24,7 @@ export interface ElementChange {
   readonly mode: boolean;
 }
 
-/** What the store needs from its environment. */
+/** Dependencies of the store on its environment. */
 export interface ElementStoreOptions {
   readonly newId: () => string;
   /** Runs `expire` once after `ms`, unless the returned function is called first. */
@@ -33,7 +33,7 @@ export interface ElementStoreOptions {
   readonly limits?: ElementLimits;
 }
 
-/** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
+/** Spans and writes are replaced, never changed in place: returned values stay unchanged. */
 export interface Stored {
   readonly id: string;
   /** Order of creation, which decides between equal z. */

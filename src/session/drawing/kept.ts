@@ -1,6 +1,6 @@
 /**
- * Elements that asked to be kept (`persist`), as a checkpoint has them: what was drawn by whom is gone after a restore,
- * so focus and an agent's alt mode are not kept. What cannot be read is left out. Pure.
+ * Persistent elements (`persist`) in a checkpoint: their creators are gone after a restore, so focus and an agent's alt
+ * mode are not saved. Unreadable parts are left out. Pure.
  */
 import * as v from "valibot";
 import {
@@ -38,18 +38,18 @@ const StateSchema = v.object({
   created: number,
 });
 
-/** The part of a session's elements that is kept. */
+/** The persistent part of a session's elements. */
 export function keptElements({ elements, nextZ, created }: ElementState): ElementState {
   const kept = elements.filter(({ persist }) => persist);
   return kept.length === 0 ? noElements : { ...noElements, elements: kept, nextZ: { ...nextZ }, created };
 }
 
-/** Whether there are any such. Runs per change of what is drawn. */
+/** Whether there are persistent elements. Runs per change of the drawing. */
 export function hasKept({ elements }: ElementState): boolean {
   return elements.some(({ persist }) => persist);
 }
 
-/** What a checkpoint says of them. Never throws. */
+/** Parses them from a checkpoint. Never throws. */
 export function parseKept(value: unknown): ElementState {
   const state = v.safeParse(StateSchema, value);
   if (!state.success) return noElements;

@@ -1,10 +1,10 @@
 /**
- * Where the panes of a window lie: a layout tree and a size give each pane its cells.
+ * Places the panes of a window: a layout tree and a size give each pane its cells.
  *
- * Pure and deterministic. What must stay true: every cell of the window belongs to one pane or one border; no pane is
- * smaller than MIN_PANE_ROWS by MIN_PANE_COLS unless the window is; one border cell lies between neighbours. A pane that
- * does not fit is hidden, the least recently used one first, and shown again when there is room.
- * Runs for every change of a layout or size, not for frames.
+ * Pure and deterministic. Invariants: every cell of the window belongs to one pane or one border; no pane is smaller
+ * than MIN_PANE_ROWS by MIN_PANE_COLS unless the window is; one border cell separates neighbours. A pane that does not
+ * fit is hidden, the least recently used one first, and shown again when there is room. Runs for every change of a
+ * layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
 import {
@@ -39,11 +39,11 @@ export interface Border extends Box {
 }
 
 export interface Placement {
-  /** The tree without the hidden panes: the one that boxes and borders are of. */
+  /** The tree without the hidden panes; boxes and borders refer to it. */
   readonly tree: LayoutNode;
   readonly boxes: ReadonlyMap<string, Box>;
   readonly borders: readonly Border[];
-  /** Panes for which there is no room. */
+  /** Panes without room. */
   readonly hidden: readonly string[];
   /** Cells of each split along its axis. */
   readonly extents: ReadonlyMap<Split, number>;
@@ -111,8 +111,8 @@ export function least(node: LayoutNode, axis: Axis): number {
 }
 
 /**
- * Cells of the children of a split. Each border lies at the rounded sum of the weights before it, so that a border
- * moves only if something before it, or the whole, changes; then every child gets what it needs at least.
+ * Cells of the children of a split. Each border is at the rounded sum of the weights before it, so that a border moves
+ * only if something before it, or the whole, changes; then every child gets at least its minimum.
  */
 export function shares(split: Split, extent: number): number[] {
   const { children, axis } = split;
@@ -138,7 +138,9 @@ export function shares(split: Split, extent: number): number[] {
   return ends;
 }
 
-/** Returns the pane beside another one: the one used last among those that touch it; around the edge if there is none. */
+/**
+ * Returns the pane beside another one: the most recently used of those that touch it, or of those at the opposite edge.
+ */
 export function neighbour(
   { boxes, size }: Placement,
   pane: string,
@@ -185,7 +187,7 @@ function contains(box: Box, row: number, col: number): boolean {
   return row >= box.row && row < box.row + box.rows && col >= box.col && col < box.col + box.cols;
 }
 
-/** Directions in which a border goes on from a cell, as bits: what its glyph depends on. */
+/** Directions in which a border continues from a cell, as bits that select its glyph. */
 export const lineBits = { up: 1, right: 2, down: 4, left: 8 } as const;
 
 /** Returns, for each cell of the window by row, the bits of its border; 0 in panes. */

@@ -1,8 +1,8 @@
 /**
  * Moving borders: a pane gets more or fewer cells, and its neighbours in the same split give or take them.
  *
- * Pure. What must stay true: only the children between which cells move change their weights, and no child gets fewer
- * cells than it needs. A request for more than there is moves what there is.
+ * Pure. Invariants: only the children between which cells move change their weights, and no child gets fewer cells than
+ * its minimum. A request for more cells than available moves the available ones.
  */
 
 import { type Border, least, type Placement, shares } from "./cells.ts";
@@ -36,8 +36,8 @@ export function resizePane(
 }
 
 /**
- * Moves a border of a pane: the one on the far side along the axis (right, lower), or the near one where there is no
- * other, as tmux does.
+ * Moves a border of a pane: the one at its end along the axis (right, lower), or the one at its beginning without
+ * another, as tmux does.
  * @param by cells
  */
 export function growPane(root: LayoutNode, placement: Placement, pane: string, side: Side, by: number): LayoutNode {

@@ -1,9 +1,9 @@
 /**
- * Layouts as tmux writes them (`#{window_layout}`), so that a layout moves between tmux and wsh:
- * `bb62,159x48,0,0{79x48,0,0,0,79x48,80,0,1}`: four hexadecimal digits of checksum, then a cell of width, height, column
- * and row, followed by a pane's number or by its children in `{}` (side by side) or `[]` (one above the other).
+ * Layouts as tmux writes them (`#{window_layout}`), so that a layout can move between tmux and wsh:
+ * `bb62,159x48,0,0{79x48,0,0,0,79x48,80,0,1}`: four hexadecimal digits of checksum, then a cell of width, height,
+ * column and row, followed by a pane's number or by its children in `{}` (side by side) or `[]` (one above the other).
  *
- * Pure. What must stay true: a text that is read is complete and adds up; anything else is refused, with the place.
+ * Pure. Invariant: accepted text is complete and consistent; anything else is refused, with the position.
  */
 
 import { WshError } from "../../protocol/errors.ts";
@@ -19,7 +19,7 @@ const brackets: Readonly<Record<string, { readonly axis: Axis; readonly close: s
   "[": { axis: "column", close: "]" },
 };
 
-/** Returns the checksum that stands in front: a rotating sum of 16 bits. */
+/** Returns the leading checksum: a rotating sum of 16 bits. */
 function checksum(text: string): string {
   let sum = 0;
   for (const letter of text) sum = (((sum >> 1) | ((sum & 1) << 15)) + letter.charCodeAt(0)) & 0xffff;
@@ -99,7 +99,7 @@ export function readTmuxLayout(text: string): TmuxLayout {
   return { tree: tidy(node, cells), size, panes };
 }
 
-/** The weights of what was read are cells. */
+/** The weights of a parsed layout are cells. */
 function extent(split: Exclude<LayoutNode, { pane: string }>): number {
   return split.children.reduce((sum, { weight }) => sum + weight, 0) + BORDER * (split.children.length - 1);
 }

@@ -1,10 +1,10 @@
 /**
- * The layout of one window: a tree of rows and columns with panes as leaves, and the changes that people make to it.
+ * The layout of one window: a tree of rows and columns with panes as leaves, and users' changes to it.
  *
- * Pure. A tree is a value: every change returns a new one. What must stay true: a pane occurs once; a split has two or
- * more children, none of them a split along the same axis. Weights are shares of what a split has beside its borders,
- * in no unit; a change of the window's size changes none of them, so that a window shrunk and enlarged again looks as it did.
- * Changes that move a border are given the size of the split in cells, because a border takes a cell.
+ * Pure. A tree is a value: every change returns a new one. Invariants: a pane occurs once; a split has two or more
+ * children, none of them a split along the same axis. Weights are shares of a split without its borders, in no unit; a
+ * change of the window's size changes none of them, so that a window shrunk and enlarged again looks as before. Changes
+ * that move a border get the size of the split in cells, because a border takes a cell.
  */
 import { WshError } from "../../protocol/errors.ts";
 
@@ -98,7 +98,7 @@ export interface SplitRequest {
   readonly cells?: number;
 }
 
-/** The axis along which a side is, and whether it is the end of it. */
+/** The axis of a side, and whether the side is its end. */
 export function along(side: Side): { readonly axis: Axis; readonly after: boolean } {
   return { axis: side === "left" || side === "right" ? "row" : "column", after: side === "right" || side === "down" };
 }

@@ -1,4 +1,4 @@
-/** What keys do while looking back: those of vi and of emacs, and what both share. Pure. */
+/** Key bindings of copy mode: vi's, emacs's, and those that both share. Pure. */
 
 import type { modeKeyChoices } from "../../protocol/attach.ts";
 

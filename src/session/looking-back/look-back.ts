@@ -1,10 +1,9 @@
 /**
- * A person looks back at what a terminal printed: moves, searches, selects and copies, while output goes on below.
+ * Copy mode: a person moves, searches, selects and copies in a terminal's output, while output continues below.
  *
- * Owns one view for one terminal. What must stay true: output never moves the view or changes what is selected; what is
- * copied is what was shown; every key does something or nothing, and none reaches the program. A look that a press of
- * the mouse began (`isPassing`) is a selection as terminals have it: until it is scrolled, keys leave and are the
- * program's. Ends with `close`.
+ * Owns one view for one terminal. Invariants: output never moves the view or changes the selection; copied text is the
+ * shown text; no key reaches the program. Copy mode begun by a press of the mouse (`isPassing`) is a selection as in
+ * any terminal: until it is scrolled, keys end it and go to the program. Ends with `close`.
  */
 
 import type { RE2JS } from "re2js";
@@ -65,7 +64,7 @@ export class LookBack {
   /** Reaching the end by the wheel leaves. */
   private readonly leavesAtEnd: boolean;
   private isPassing: boolean;
-  /** What is drawn of ours has no colours. */
+  /** Our elements are drawn without colours. */
   private readonly isPlain: boolean;
 
   constructor(
@@ -108,7 +107,7 @@ export class LookBack {
     return grid;
   }
 
-  /** Keys are for looking back from now on, however it began. */
+  /** Keys belong to copy mode from now on, however it began. */
   hold(): void {
     if (!this.isPassing) return;
     this.isPassing = false;
@@ -174,7 +173,7 @@ export class LookBack {
     this.changed();
   }
 
-  /** Copies what is selected; stays. @returns whether something was */
+  /** Copies the selection; stays in copy mode. @returns whether there was one */
   copy(): boolean {
     if (this.selection === null) return false;
     const text = selectedText(this.text, this.selection);
@@ -199,7 +198,7 @@ export class LookBack {
   /** Moves the view so that the cursor is in it. */
   private follow(): void {
     const { text, cursor } = this;
-    // What is typed of a pattern covers the last row.
+    // A pattern being typed covers the last row.
     const rows = Math.max(1, text.source.rows - (this.prompt === null ? 0 : 1));
     // After another width, the top is the beginning of a row again.
     this.top = { line: this.top.line, col: text.starts(this.top.line)[text.rowOf(this.top)] ?? 0 };
@@ -329,7 +328,7 @@ export class LookBack {
       line = next;
     }
     if (line === this.cursor.line) return;
-    // The command stands at the top of what is shown, its output below.
+    // The command moves to the top of the view, its output below.
     this.go({ line, col: 0 });
     this.top = this.cursor;
     const end = this.lastTop();
@@ -398,7 +397,7 @@ export class LookBack {
         this.found(this.searchFor(typed, compiled), prompt);
         this.changed();
       },
-      // Half a pattern is none yet: what was found before stays.
+      // An incomplete pattern is ignored: earlier matches stay.
       () => {},
     );
   }

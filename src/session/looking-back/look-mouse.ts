@@ -1,6 +1,7 @@
 /**
- * The mouse while looking back: the wheel scrolls, a drag selects and copies when the button goes up, beyond the edge it
- * scrolls; twice takes a word, path or address, three times a line. Letting go never leaves and never jumps.
+ * The mouse in copy mode: the wheel scrolls; a drag selects, and copies when the button goes up; beyond the edge it
+ * scrolls; a double click takes a word, path or address, a triple click a line. Releasing the button neither leaves
+ * copy mode nor scrolls.
  *
  * Owns the timer of a drag at the edge, which ends when the button goes up, or with `close`.
  */
@@ -19,7 +20,7 @@ const MOTION = 32;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
 
-/** What the mouse acts on. */
+/** The target of the mouse. */
 interface Pointed {
   readonly text: LookText;
   readonly selection: Selection | null;

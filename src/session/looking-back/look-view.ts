@@ -1,6 +1,6 @@
 /**
- * What a person who looks back is shown: rows of the text from a place on, the selection and the matches in them, and a
- * label, in the looks of the theme. Pure; runs once per frame in which something has changed.
+ * The view of copy mode: rows of the text from a position on, with the selection, the matches and a label, in the looks
+ * of the theme. Pure; runs once per frame in which something has changed.
  */
 import { Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
@@ -20,15 +20,15 @@ export interface Looked {
   readonly search: Search | null;
   /** In the corner. */
   readonly label: string;
-  /** What is typed of a pattern, on the last row; null: nothing is. */
+  /** The pattern being typed, on the last row; null: none. */
   readonly prompt: string | null;
-  /** Looks of ours have no colours. */
+  /** Our looks have no colours. */
   readonly isPlain: boolean;
 }
 
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
 
-/** Where one is, what came meanwhile, and what was found. @param news lines that are new below */
+/** The cursor's line, new output, and matches. @param news new lines below */
 export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "cursor" | "search">, news: number): string {
   const above = text.last - cursor.line;
   const parts = [`${above} of ${text.last - text.first} lines up`];
@@ -40,7 +40,7 @@ export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "curso
   return ` ${parts.join(" · ")} `;
 }
 
-/** The label of a look that looks like no mode: only what is not seen because of it. */
+/** The label of a selection by mouse alone: only the number of hidden new lines. */
 export function passingLabel(news: number): string {
   return news > 0 ? ` ${news} new below ` : "";
 }
@@ -102,7 +102,7 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
   };
 }
 
-/** Marks the matches in a row; the one at the cursor stands out. */
+/** Highlights the matches in a row, and more so the one at the cursor. */
 function mark(
   shown: Cell[],
   begin: number,

@@ -1,4 +1,4 @@
-/** Where the cursor goes while looking back. Pure: from a place in the text to another one. */
+/** Cursor movements in copy mode. Pure: from one position in the text to another. */
 import type { LookAction } from "./key-table.ts";
 import { type LookText, type Point, textOf } from "./text.ts";
 
@@ -85,7 +85,7 @@ function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
   return { line: Math.max(text.first, Math.min(text.last, at)), col: 0 };
 }
 
-/** The line of the command before or behind a line; null where there is none. */
+/** The line of the command before or after a line; null without one. */
 export function byCommand(text: LookText, line: number, forth: boolean): number | null {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);

@@ -1,12 +1,12 @@
 /**
- * Finds a text, or an RE2 pattern, in the lines that a person looks back at, and counts how often it stands there. Small
- * letters mean capitals, too, until the pattern has a capital itself. Linear in the text.
+ * Finds a text, or an RE2 pattern, in the lines of copy mode, and counts its matches. Lower case matches both cases,
+ * unless the pattern contains a capital. Linear in the text.
  */
 import type { RE2JS } from "re2js";
 import type { Row } from "../../protocol/grid.ts";
 import { isBefore, type LookText, type Point, textOf } from "./text.ts";
 
-/** All lines as one text, so that a key of a search is one pass over it. Made once, for who searches. */
+/** All lines as one text, so that each key of a search is one pass over it. Made once per copy mode that searches. */
 export class Searched {
   readonly whole: string;
   readonly ids: readonly number[];
@@ -69,7 +69,7 @@ export function finder(
 }
 
 export class Search {
-  /** Lines with matches, and the matches in the lines before each of them. */
+  /** Lines with matches, and the number of matches before each of them. */
   private readonly matched: number[] = [];
   private readonly before: number[] = [];
   total = 0;
@@ -145,7 +145,7 @@ export class Search {
       (forth ? isBefore(from, point) : isBefore(point, from));
     const start = forth ? matched.findIndex((id) => id >= from.line) : matched.findLastIndex((id) => id <= from.line);
     const first = start < 0 ? (forth ? 0 : matched.length - 1) : start;
-    // Once around, and the line of the place twice: the match may stand on its other side.
+    // Once around, and the starting line twice: the match may be on its other side.
     for (let step = 0; step <= matched.length; step++) {
       const at = (first + (forth ? step : -step) + 2 * matched.length) % matched.length;
       const line = matched[at] ?? 0;
@@ -159,7 +159,7 @@ export class Search {
     return null;
   }
 
-  /** Which of the matches stands at a place, from 1; 0 for none. */
+  /** Index of the match at a position, from 1; 0 without one. */
   indexAt(text: LookText, { line, col }: Point): number {
     const at = this.matched.indexOf(line);
     if (at < 0) return 0;

@@ -1,6 +1,6 @@
 /**
- * What is selected while looking back, and its text: soft wraps are joined, wide characters stay whole, blanks at the
- * ends of lines are cut. Pure.
+ * The selection of copy mode, and its text: soft wraps are joined, wide characters stay complete, blanks at the ends of
+ * lines are cut. Pure.
  */
 import { isBefore, type LookText, type Point, textOf } from "./text.ts";
 
@@ -13,7 +13,7 @@ export interface Selection {
   readonly head: Point;
 }
 
-/** A place on the rows as they are shown. */
+/** A position in the shown rows. */
 interface RowPlace {
   readonly line: number;
   readonly row: number;
@@ -94,7 +94,7 @@ const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
 const ending = /[.,:?]/;
 
-/** The word, path or address at a place; its one cell where there is none. */
+/** The word, path or address at a position; else its single cell. */
 export function wordAt(text: LookText, point: Point): Selection {
   const { line, col } = text.whole(point);
   const cells = text.cells(line);

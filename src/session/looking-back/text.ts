@@ -1,15 +1,15 @@
 /**
- * History and screen as one text of logical lines, for one person who looks back.
+ * History and screen as one text of logical lines, for one copy mode.
  *
- * What could still change is frozen when the look begins and when it is refreshed: the screen's lines. So what is shown
- * is what is copied, whatever the program prints meanwhile. Lines above are read as they are needed; the newest are
- * kept. A line is its cells as they were printed; a place in it is a cell. Lines wrap at the width that is shown.
+ * Lines that may still change, those of the screen, are frozen when copy mode begins and when it is refreshed. So
+ * copied text is the shown text, whatever the program prints meanwhile. Lines above are read on demand; the newest are
+ * cached. A line is its cells as printed; a position in it is a cell. Lines wrap at the shown width.
  */
 import { plainStyle, type Row, sameStyle } from "../../protocol/grid.ts";
 
-/** Lines above the screen whose cells are kept: some screens. */
+/** Cached lines above the screen: some screens. */
 const MAX_KEPT = 1024;
-/** Lines read on either side of one that is needed: who moves needs them next, and reading one costs as much. */
+/** Lines read on either side of a requested one: a moving cursor needs them next, and reading one costs as much. */
 const AHEAD = 64;
 
 export interface Point {
@@ -19,28 +19,28 @@ export interface Point {
 
 /** A command that ran at the shell's prompt. */
 export interface LookedCommand {
-  /** The line on which its output begins, and the last one of it; the same where it printed nothing. */
+  /** The line on which its output begins, and its last line; equal without output. */
   readonly first: number;
   readonly last: number;
   readonly isEmpty: boolean;
 }
 
-/** What a terminal tells of itself to who looks back. Read between two chunks of output. */
+/** A terminal's interface for copy mode. Read between two chunks of output. */
 export interface LookSource {
   readonly rows: number;
   readonly cols: number;
-  /** The oldest logical line that is kept. */
+  /** The oldest retained logical line. */
   readonly firstLine: number;
   /** Where the screen begins: lines from here on may change. */
   readonly top: Point;
   readonly lastLine: number;
   /** The program's cursor on the screen. */
   readonly cursor: { readonly row: number; readonly col: number };
-  /** The rows of a full-screen program, which stand in place of the screen's lines; null on the normal screen. */
+  /** The rows of a full-screen program, which replace the screen's lines; null on the normal screen. */
   readonly alternateRows: readonly Row[] | null;
   /** The cells of lines. */
   cells(from: number, to: number): Iterable<{ readonly id: number; readonly cells: Row }>;
-  /** The text of lines, as it is searched. */
+  /** The text of lines, for searches. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }>;
   /** Oldest first. */
   commands(): readonly LookedCommand[];
@@ -60,7 +60,7 @@ export class LookText {
     this.refresh();
   }
 
-  /** Freezes the screen as it is now. */
+  /** Freezes the current screen. */
   refresh(): void {
     const { source } = this;
     const { top, alternateRows } = source;
@@ -128,7 +128,7 @@ export class LookText {
     return starts;
   }
 
-  /** The row of its line in which a cell stands. */
+  /** The row of its line that contains a cell. */
   rowOf({ line, col }: Point): number {
     return Math.max(
       0,
@@ -136,7 +136,7 @@ export class LookText {
     );
   }
 
-  /** The last cell of a line that is no blank; its first one where all are. */
+  /** The last cell of a line that is not blank; the first one of a blank line. */
   lastLetter(line: number): Point {
     return this.whole({ line, col: Math.max(0, trimmed(this.cells(line)).length - 1) });
   }
@@ -149,7 +149,7 @@ export class LookText {
   }
 }
 
-/** A full-screen program's row without what it left plain at the end; blanks of another look are seen. */
+/** A full-screen program's row without plain trailing cells; styled blanks are visible. */
 function printed(cells: Row): Row {
   const last = cells.findLastIndex((cell, at) => !isBlank(cells, at) || !sameStyle(cell.style, plainStyle));
   return cells.slice(0, last + 1);

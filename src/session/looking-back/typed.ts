@@ -1,4 +1,4 @@
-/** What a person types while looking back, as keys and text. Pure. */
+/** Converts input in copy mode to keys and text. Pure. */
 import type { ParsedKey } from "../../keys/types.ts";
 
 /** Ctrl+Space is the byte 0, which input events leave unnamed. */

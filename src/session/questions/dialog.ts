@@ -1,9 +1,9 @@
 /**
- * One open question as a dialog: what it shows, and what a key or a click does. One state for all terminals, so that
- * each shows what was typed at another.
+ * One open question as a dialog: its contents, and the effect of a key or click. One state for all terminals, so that
+ * each shows text typed at another.
  *
- * Pure. What must stay true: a secret is never part of what is shown; only Enter, a click, or y and n for a yes or no
- * answer, and only Escape, Ctrl+C or a click dismiss.
+ * Pure. Invariants: a secret is never shown; only Enter, a click, or y and n for a yes or no answer, and only Escape,
+ * Ctrl+C or a click dismiss.
  */
 import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
 import { parseMouse } from "../../keys/mouse.ts";
@@ -13,7 +13,7 @@ import type { Question } from "../../protocol/asking.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } from "../line-editor.ts";
 
-/** Longest answer that can be typed, in characters: below what a terminal takes as one line (4,096 bytes). */
+/** Longest typed answer, in characters: below what a terminal takes as one line (4,096 bytes). */
 const MAX_TYPED = 1_000;
 /** Lines that a page key scrolls. */
 const PAGE = 5;
@@ -51,7 +51,7 @@ export function dialogState(question: Question): DialogState {
 
 export interface DialogFrame {
   readonly title: string;
-  /** Keys answer: not before a pause after the dialog came, since they were meant for what it covers. */
+  /** Keys answer: only after a pause since the dialog appeared, since earlier ones were meant for the program below. */
   readonly live: boolean;
   readonly secret: SecretPrompt | null;
 }
@@ -121,7 +121,7 @@ function around({ caret }: DialogState, shown: readonly string[]): { before: str
   return { before: shown.slice(0, caret).join(""), after: shown.slice(caret).join("") };
 }
 
-/** What an event does. @param layout of the dialog at the terminal where it happened */
+/** The effect of an event. @param layout of the dialog at the terminal where it happened */
 export function act(question: Question, state: DialogState, event: InputEvent, layout: DialogLayout): DialogStep {
   if (event.kind === "mouse") return clicked(question, state, event.raw, layout);
   if (event.kind === "paste")
@@ -146,7 +146,7 @@ function dismisses({ key, modifiers }: ParsedKey): boolean {
   return (key === "Escape" && modifiers.length === 0) || (key === "c" && modifiers.includes("ctrl"));
 }
 
-/** Whether an event is typing that goes on. What dismisses is not: whoever holds it gets out. */
+/** Whether an event continues typing. A dismissing key does not: holding it must close the dialog. */
 export function typesOn({ kind, parsed }: InputEvent): boolean {
   return kind === "paste" || (kind === "key" && (parsed === null || !dismisses(parsed)));
 }

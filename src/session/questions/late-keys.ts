@@ -1,10 +1,10 @@
 /**
- * Keys that were meant for a dialog which has closed under the hands of who typed at it: its time was over, it was
- * cancelled, somebody else answered. They are nobody's: a program would take the rest of an answer, or of a secret, for
- * its own input. Until that terminal types nothing for a moment, what it types is dropped.
+ * The guard interval for keys that were meant for a dialog which closed while a person typed: it timed out, was
+ * cancelled, or was answered elsewhere. The program would take the rest of an answer, or of a secret, as input. So keys
+ * of that terminal are dropped until it pauses.
  */
 
-/** Time since the last key at a dialog after which the next one is not meant for it any more, in ms. */
+/** Time since the last key at a dialog after which further keys are no longer meant for it, in ms. */
 const TYPING_MS = 600;
 /** Pause after which keys are the program's again, in ms. */
 const PAUSE_MS = 300;
@@ -28,7 +28,7 @@ export class LateKeys {
     this.typed.clear();
   }
 
-  /** @returns whether what a terminal types without a dialog was meant for the one that has closed */
+  /** @returns whether input without a dialog was meant for the one that has closed */
   takes(viewer: number, bytes: Uint8Array, now: number): boolean {
     const since = this.late.get(viewer);
     if (since === undefined) return false;
@@ -36,7 +36,7 @@ export class LateKeys {
       this.late.delete(viewer);
       return false;
     }
-    // Neither the mouse nor what dismisses is typing that goes on.
+    // Neither the mouse nor a dismissing key continues typing.
     if (bytes[0] !== ESC && bytes[0] !== CTRL_C) this.late.set(viewer, now);
     return true;
   }

@@ -1,6 +1,6 @@
 /**
- * The questions that are not over, in the order in which they came; how long each lives, who waits for it, and the
- * results of the last ones. A question ends once, and with it its life and its waits. All of it is limited.
+ * The pending questions in order of arrival; their deadlines, their waiting callers, and the last results. A question
+ * ends once, together with its deadline and waits. Everything is limited.
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
@@ -10,7 +10,7 @@ import type { Answers, Entry, QuestionResult } from "./types.ts";
 
 /** Questions that wait to be answered at once: more than a person goes through. */
 const MAX_PENDING = 32;
-/** Results kept for callers that ask again. */
+/** Results stored for callers that ask again. */
 const MAX_KEPT = 64;
 /** Waits for answers at once. */
 const MAX_WAITS = 256;
@@ -22,7 +22,7 @@ export class PendingQuestions implements Answers {
   private readonly results = new Map<string, QuestionResult>();
   private waiting = 0;
 
-  /** @param ended called when one is over, after those who wait were told */
+  /** @param ended called when one is over, after its waiting callers got the result */
   constructor(
     private readonly clock: Clock,
     private readonly ended: (entry: Entry) => void,
@@ -56,7 +56,7 @@ export class PendingQuestions implements Answers {
     entry.life = null;
   }
 
-  /** @returns its result; no effect on one that is over */
+  /** @returns its result; no effect on an ended question */
   close(entry: Entry, end: QuestionEnd): QuestionResult {
     const known = this.results.get(entry.id);
     if (!this.has(entry)) return known ?? { ask_id: entry.id, ...end };
@@ -75,7 +75,7 @@ export class PendingQuestions implements Answers {
     if (this.results.size > MAX_KEPT && oldest !== undefined) this.results.delete(oldest);
   }
 
-  /** @throws WshError question_not_found for one that is over, too */
+  /** @throws WshError question_not_found, also for an ended one */
   find(id: string): Entry {
     const entry = this.entries.find((each) => each.id === id);
     if (entry !== undefined) return entry;

@@ -1,11 +1,11 @@
 /**
- * The questions of a session to its person: one is shown at a time, the others queue in the order in which they came.
+ * The questions of a session to its person: one is shown at a time, the others queue in order of arrival.
  *
- * A question lives until it is answered, dismissed, cancelled or over, whatever becomes of the call that asked it. It is
- * shown only while somebody is attached who can answer, and not while that person types: their keys are for the
- * program. A dialog takes keys only after a pause, since those before it were meant for what it covers. A hand-over has
- * no deadline once it was taken: nobody else may go on while the person works. A secret is dropped as soon as it was
- * typed; no result holds it. An answer by a call is told as one, and never counts as the person's.
+ * A question lives until it is answered, dismissed, cancelled or timed out, independent of the call that asked it. It
+ * is shown only while a person is attached who can answer, and not while that person types: their keys are for the
+ * program. A dialog takes keys only after a pause, since earlier ones were meant for the program below. A hand-over has
+ * no deadline once it was taken: the agent must not continue while the person works. A secret is dropped as soon as it
+ * was typed; no result contains it. An answer by a call is marked as such, and never counts as the person's.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
@@ -23,7 +23,7 @@ import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort } from 
 
 /** How long the person has typed nothing before a dialog opens, in ms: longer than the pause between two keys. */
 const PAUSE_MS = 600;
-/** Longest wait for what a program does after a hand-over, in ms: its process may hang. */
+/** Longest wait for the program's state after a hand-over, in ms: its process may hang. */
 const STATE_MS = 1_000;
 /** How long a dialog has been shown without a key typed at it before keys and clicks do anything, in ms: about the time to notice it. */
 const GUARD_MS = 300;
@@ -34,15 +34,15 @@ export class Questions implements Answers {
   /** The hand-over during which the person works at the program. */
   private given: Entry | null = null;
   private opening: Disposable | null = null;
-  /** A question that is being decided: a secret on its way to the program, a hand-over that was given back. */
+  /** A question that is being decided: a secret on its way to the program, or a returned hand-over. */
   private busy: Entry | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
-  /** When somebody attached, typed or clicked last. */
+  /** Time of the last attach, key or click. */
   private actedAt = Number.NEGATIVE_INFINITY;
   private people = 0;
   private readonly keys: ViewerKeys;
   private readonly late = new LateKeys();
-  /** The terminal whose keys are being looked at. */
+  /** The terminal whose keys are being handled. */
   private pressing: number | null = null;
   private size: Size = { rows: 1, cols: 1 };
 
@@ -80,14 +80,14 @@ export class Questions implements Answers {
     return this.pending.answer(id, maxWaitMs, signal);
   }
 
-  /** @throws WshError question_not_found for one that is over, too */
+  /** @throws WshError question_not_found, also for an ended one */
   cancel(id: string): QuestionResult {
     return this.pending.close(this.pending.find(id), { state: "closed", decided_by: "cancelled" });
   }
 
   /**
-   * A call answers, in place of the person at a terminal: the result says so, and who.
-   * @throws WshError question_not_found, access_denied for who asked, invalid_request where it does not fit
+   * A call answers in place of the person at a terminal; the result says so, and names the caller.
+   * @throws WshError question_not_found, access_denied for the asking party, invalid_request when it does not fit
    */
   answerBy(id: string, given: unknown, by: Party): QuestionResult {
     const entry = this.pending.find(id);
@@ -116,7 +116,7 @@ export class Questions implements Answers {
     }));
   }
 
-  /** The dialog that terminals show; null when there is none. Made once per frame. */
+  /** The dialog that terminals show; null without one. Made once per frame. */
   get dialog(): DialogContent | null {
     const { open } = this;
     if (open === null) return null;
@@ -131,7 +131,7 @@ export class Questions implements Answers {
     return this.open !== null || this.given !== null;
   }
 
-  /** What the person was asked to do at the program, while they do; else null. */
+  /** The person's task at the program during a hand-over; else null. */
   get handedOver(): string | null {
     return this.given?.question.question ?? null;
   }
@@ -157,7 +157,7 @@ export class Questions implements Answers {
     this.late.forget(viewer);
   }
 
-  /** Somebody attached or left. */
+  /** The number of attached people changed. */
   peopleChanged(): void {
     const before = this.people;
     this.people = this.port.people();
@@ -166,7 +166,7 @@ export class Questions implements Answers {
     else this.withdraw();
   }
 
-  /** Who could answer, and the time since one of them last acted, in ms; null when nobody did. */
+  /** The number of people who could answer, and the time since one of them last acted, in ms; null: never. */
   person(): { people: number; acted_ms: number | null } {
     const since = this.port.clock.now() - this.actedAt;
     return { people: this.port.people(), acted_ms: Number.isFinite(since) ? Math.round(since) : null };
@@ -225,7 +225,7 @@ export class Questions implements Answers {
     this.keys.dispose();
   }
 
-  /** Nobody is left who could answer: the question waits, without what was typed so far. */
+  /** No person is left who could answer: the question waits, and typed text is discarded. */
   private withdraw(): void {
     this.opening?.[Symbol.dispose]();
     this.opening = null;
@@ -253,7 +253,7 @@ export class Questions implements Answers {
     else this.show(entry, null);
   }
 
-  /** Finds out who reads a secret, and shows the question. */
+  /** Determines the reader of a secret, and shows the question. */
   private async lookUp(entry: Entry): Promise<void> {
     const looking = new AbortController();
     const opening = { [Symbol.dispose]: () => looking.abort() };
@@ -325,11 +325,11 @@ export class Questions implements Answers {
     this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
   }
 
-  /** Types the secret where it was meant to go, or nowhere. */
+  /** Types the secret to its intended reader, or discards it. */
   private async hand({ entry, secret }: Open, typed: string): Promise<void> {
     this.shut();
     this.busy = entry;
-    // What is typed is told as what became of it.
+    // The result reports whether the secret was typed.
     this.pending.outlive(entry);
     this.port.changed();
     const bytes = new TextEncoder().encode(`${typed}\r`);

@@ -1,4 +1,7 @@
-/** What questions need of their session, what their parts share, and their form between two processes. Types only. */
+/**
+ * The dependencies of questions on their session, types that their parts share, and their form between two processes.
+ * Types only.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
@@ -13,19 +16,19 @@ export interface QuestionsPort {
   /** Terminals at which a person can answer. */
   people(): number;
   readonly secrets: PaneRef["secrets"];
-  /** What the program in a pane does now. */
+  /** The state of the program in a pane. */
   programState(pane: string): SessionState | Promise<SessionState>;
-  /** The person takes the program of a pane over: it is in view, and nobody else holds the keyboard. */
+  /** The person takes over the program of a pane: it is brought into view, and a keyboard capture ends. */
   takenOver(pane: string): void;
-  /** What the terminals show of questions has changed. */
+  /** The terminals' view of questions has changed. */
   changed(): void;
-  /** So many questions are not over now. */
+  /** The number of pending questions. */
   waiting(count: number): void;
 }
 
-/** Who asks or answers by a call. */
+/** The party that asks or answers by a call. */
 export interface Party {
-  /** Null where several programs share it: it tells nobody from anybody else. */
+  /** Null when several programs share it and cannot be distinguished. */
   readonly id: string | null;
   readonly label: string;
 }
@@ -58,7 +61,7 @@ export interface Open {
   state: DialogState;
   /** Keys answer. */
   live: boolean;
-  /** Who reads the secret. */
+  /** The reader of the secret. */
   readonly secret: SecretPrompt | null;
   /** Ends the guard. */
   timer: Disposable;

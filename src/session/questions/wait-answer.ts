@@ -8,13 +8,13 @@ export interface AnswerWait<T> {
   readonly signal: AbortSignal;
   /** The session's name, as answers repeat it. */
   readonly session: string;
-  /** Waits for the other conditions; null when there are none. @returns null when none of them came */
+  /** Waits for the other conditions; null without any. @returns null when none of them was met */
   readonly others: ((signal: AbortSignal) => Promise<T | null>) | null;
 }
 
 /**
- * @returns the question that is over, or what else came; null when the time was
- * @throws WshError question_not_found, and what the other wait throws
+ * @returns the ended question, or the other condition; null at the deadline
+ * @throws WshError question_not_found, and errors of the other wait
  */
 export async function waitForAnswer<T>(
   questions: Answers,

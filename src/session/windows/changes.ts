@@ -1,9 +1,9 @@
 /**
- * What people and agents do to windows and panes: split, select, resize, zoom, swap, move, arrange. Each is a function
- * from one value to the next, given the cells of the window it concerns.
+ * Changes of windows and panes: split, select, resize, zoom, swap, move, arrange. Each is a function from one value to
+ * the next, given the cells of the window it concerns.
  *
- * Pure. What must stay true: see state.ts; a change that moves the focus does so only when it is asked to, except that
- * a pane that goes leaves its focus to the one used before it.
+ * Pure. Invariants: see state.ts; a change moves the focus only on request, except that a closed pane leaves its focus
+ * to the one used before it.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { windowId } from "../../protocol/names.ts";
@@ -63,7 +63,7 @@ export function split(state: Windows, made: PaneEntry, change: SplitChange, area
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
   const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);
-  // A pane that is put beside a zoomed one waits behind it: nobody's view changes unasked.
+  // A pane added beside a zoomed one stays hidden behind it: views change only on request.
   return change.focus ? focusWindow(focusPane(next, made.id), window.id) : next;
 }
 
@@ -72,7 +72,7 @@ function cellsOf(amount: Amount | undefined, own: number): number | undefined {
   return "cells" in amount ? amount.cells : Math.max(1, Math.round((own * amount.percent) / 100));
 }
 
-/** The pane that a direction, an order, or the time of its use leads to from another one; itself if there is no other. */
+/** The pane in a direction or order, or the last used one; the pane itself without another. */
 export function paneBeside(state: Windows, from: string, to: Side | "next" | "previous" | "last", area: Size): string {
   const window = windowWith(state, from);
   if (to === "last") return window.recent.find((pane) => pane !== from) ?? from;
@@ -156,7 +156,7 @@ export function preset(state: Windows, id: number, name: LayoutPreset): Windows 
   return putWindow(state, { ...window, root: arrange(window.root, name), zoomed: false });
 }
 
-/** The preset after the one that a window has, or the first. */
+/** The preset after the window's present one, or the first. */
 export function nextPreset({ root }: WindowEntry): LayoutPreset {
   const shape = (node: LayoutNode): string => JSON.stringify(node, (key, value) => (key === "weight" ? 0 : value));
   const at = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
@@ -204,7 +204,7 @@ export function moveWindow(state: Windows, id: number, index: number): Windows {
   return putWindow(state, { ...windowById(state, id), index });
 }
 
-/** Shows a window, and a pane of it. */
+/** Shows a window, and one of its panes. */
 export function show(state: Windows, pane: string): Windows {
   return focusWindow(focusPane(state, pane), windowWith(state, pane).id);
 }

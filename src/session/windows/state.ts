@@ -1,10 +1,10 @@
 /**
- * The windows and panes of a session as a value: which windows there are, which panes lie in each and how, which is
- * active, zoomed or hidden behind a zoom. The session process holds one and replaces it with each change.
+ * The windows and panes of a session as a value: its windows, the panes of each and their layout, which is active,
+ * zoomed or hidden behind a zoom. The session process holds one and replaces it with each change.
  *
- * Pure. What must stay true: a pane is in one window once; a window has a pane, an index of its own, and an active pane
- * that it contains; there is an active window as long as there is one. Every change returns a new value or throws, and
- * changes nothing then.
+ * Pure. Invariants: a pane is in one window once; a window has a pane, a unique index, and an active pane that it
+ * contains; there is an active window as long as there is a window. Every change returns a new value, or throws and
+ * changes nothing.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
@@ -13,28 +13,28 @@ import { meantWindow } from "../../protocol/window-target.ts";
 import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
-/** What is kept of a pane besides its place. */
+/** Properties of a pane besides its place. */
 export interface PaneEntry {
   readonly id: string;
-  /** Chosen for it; null: what its program says. */
+  /** Title set by a user; null: the program's title. */
   readonly title: string | null;
   /** Whether it stays when its program has ended; null: as the setting says. */
   readonly keep: boolean | null;
-  /** The session or pane that it shows, for a view; null for a pane of its own. */
+  /** The session or pane that a view shows; null for a pane with a program. */
   readonly view: string | null;
-  /** Variables that it was started with, over those of the session, but for secrets; absent: none. */
+  /** Its variables besides those of the session, without secrets; absent: none. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface WindowEntry {
   readonly id: number;
   readonly index: number;
-  /** Chosen for it; null: after the foreground program of its active pane. */
+  /** Name set by a user; null: after the foreground program of its active pane. */
   readonly name: string | null;
   readonly root: LayoutNode;
   readonly active: string;
   readonly zoomed: boolean;
-  /** What is typed goes to every pane. */
+  /** Typed input goes to every pane. */
   readonly synchronized: boolean;
   /** Panes, the most recently active first. */
   readonly recent: readonly string[];
@@ -52,7 +52,7 @@ export function paneEntry(id: string, more: Partial<PaneEntry> = {}): PaneEntry 
   return { title: null, keep: null, view: null, ...more, id };
 }
 
-/** One window with one pane: a session as it is before the first split. */
+/** One window with one pane: a session before its first split. */
 export function oneWindow(id: number, pane: PaneEntry): Windows {
   return { windows: [windowOf(id, 0, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
 }
@@ -97,8 +97,8 @@ export function oldestFirst(state: Windows): string[] {
 }
 
 /**
- * What a session's name alone means: the oldest of its own panes that lives. A view only where there is nothing else: a
- * command for this session must not run in the one that it shows.
+ * The target of a session's bare name: the oldest of its own panes that lives. A view only without any other: a command
+ * for this session must not run in the viewed one.
  */
 export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
   const panes = oldestFirst(state);
@@ -107,20 +107,20 @@ export function defaultPane(state: Windows, isLiving: (pane: string) => boolean)
   return meant.find(isLiving) ?? meant[0];
 }
 
-/** What a window shows on so many cells: all panes, or only the active one while it is zoomed. */
+/** The panes that a window shows on so many cells: all, or only the active one while it is zoomed. */
 export function placementOf(window: WindowEntry, size: Size): Placement {
   return window.zoomed ? placePanes(leaf(window.active), size) : placePanes(window.root, size, window.recent);
 }
 
-/** A window and a pane of it that a target addresses. */
+/** A window and one of its panes that a target addresses. */
 export interface Place {
   readonly window: WindowEntry;
   readonly pane: string;
 }
 
 /**
- * Finds what a target means within the session it names: an id of a pane or window; `name:window.pane` by index or
- * name; `name:` the focused pane; a bare name, or the session's id, what defaultPane says, whatever is focused.
+ * Resolves a target within the session it names: an id of a pane or window; `name:window.pane` by index or name;
+ * `name:` the focused pane; a bare name, or the session's id, as in defaultPane, independent of focus.
  * @param isLiving whether a pane's program runs
  * @param automatic the name that a window has from its program
  * @throws WshError pane_not_found, invalid_request when several windows fit
@@ -222,7 +222,7 @@ function recentWith({ recent }: WindowEntry, pane: string): string[] {
 }
 
 /**
- * Takes a pane out of its window; the one used before it becomes active. A window without panes goes, too.
+ * Removes a pane from its window; the one used before it becomes active. An empty window is removed too.
  * @param size cells of its window @returns null when it was the last pane of the last window
  */
 export function takePane(state: Windows, pane: string, size: Size): Windows | null {
