@@ -115,6 +115,7 @@ static void constants(void) {
   NUMBER(SIGURG);
 #ifdef __APPLE__
   NUMBER(PROC_PGRP_ONLY);
+  NUMBER(PROC_TTY_ONLY);
   NUMBER(PROC_PIDTBSDINFO);
   NUMBER(PROC_PIDTASKINFO);
   NUMBER(PROC_PIDVNODEPATHINFO);
@@ -126,6 +127,7 @@ static void constants(void) {
   NUMBER(MAX_CANON);
 #else
   missing("PROC_PGRP_ONLY");
+  missing("PROC_TTY_ONLY");
   missing("PROC_PIDTBSDINFO");
   missing("PROC_PIDTASKINFO");
   missing("PROC_PIDVNODEPATHINFO");

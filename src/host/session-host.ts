@@ -18,7 +18,8 @@ import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
-import { type AskedFirst, askedFirst } from "../session/windows/asked-first.ts";
+import { type AskedFirst, askedFirst, endsPrograms } from "../session/windows/asked-first.ts";
+import { programsIn } from "../session/windows/running.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
 import { SaveToSchema, unnamedDir } from "../store/checkpoint/named.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -142,8 +143,10 @@ export class SessionHost implements SessionParts, Served {
   }
 
   async askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null> {
+    if (!this.settings.confirm_close && endsPrograms(binding)) return null;
     await this.content.refresh();
-    return askedFirst(binding, { name: this.session.name, windows: this.content.windows() }, shown.pointed.active);
+    const session = { name: this.session.name, windows: this.content.windows() };
+    return askedFirst(binding, session, shown.pointed.active, programsIn);
   }
 
   /** Of a view, the operation is its session's. */

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { ArrangementSchema, ProgramFields } from "../protocol/layout.ts";
-import { PaneInfoSchema } from "../protocol/session.ts";
+import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -62,7 +62,7 @@ export const paneOperations = [
     access: "operate",
     summary: "End a pane's program and give its room to its neighbours; the last pane ends the session",
     input: NothingSchema,
-    output: v.object({ closed: v.string() }),
+    output: v.object({ closed: v.string(), ended: EndedField }),
     errors: ["pane_not_found"],
     http: [{ method: "DELETE", path: "/sessions/:name/pane" }],
     ws: ["close_pane"],
@@ -166,7 +166,7 @@ export const paneOperations = [
     access: "operate",
     summary: "Start a pane's program again, or another one in its place",
     input: v.object(ProgramFields),
-    output: ArrangementSchema,
+    output: v.object({ ...ArrangementSchema.entries, ended: EndedField }),
     errors: ["pane_not_found", ...startErrors],
     http: [{ method: "POST", path: "/sessions/:name/pane/respawn" }],
     ws: ["respawn_pane"],

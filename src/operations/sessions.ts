@@ -3,6 +3,7 @@ import * as v from "valibot";
 import {
   CreatedSessionSchema,
   CreateSessionSchema,
+  EndedField,
   SessionInfoSchema,
   UpdateSessionSchema,
 } from "../protocol/session.ts";
@@ -109,9 +110,9 @@ export const sessionOperations = [
         "killed",
       ),
     }),
-    output: NothingSchema,
+    output: v.object({ ended: EndedField }),
     errors: [],
-    http: [{ method: "DELETE", path: "/sessions/:name", status: 204 }],
+    http: [{ method: "DELETE", path: "/sessions/:name" }],
     ws: ["kill_session"],
   }),
   operation({

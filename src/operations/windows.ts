@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { ArrangementSchema, LayoutTreeSchema, ProgramFields, WindowLayoutSchema } from "../protocol/layout.ts";
 import { isWindowName } from "../protocol/names.ts";
-import { WindowInfoSchema } from "../protocol/session.ts";
+import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { FocusField, startErrors } from "./panes.ts";
 import { NothingSchema } from "./sessions.ts";
@@ -61,7 +61,7 @@ export const windowOperations = [
     access: "operate",
     summary: "End the programs of a window; the last window ends the session",
     input: NothingSchema,
-    output: v.object({ closed: v.string() }),
+    output: v.object({ closed: v.string(), ended: EndedField }),
     errors: ["pane_not_found"],
     http: [{ method: "DELETE", path: "/sessions/:name/window" }],
     ws: ["close_window"],

@@ -39,6 +39,7 @@ export const darwin: PlatformTable = {
     ECONNREFUSED: 61,
     SIGURG: 16,
     PROC_PGRP_ONLY: 2,
+    PROC_TTY_ONLY: 3,
     PROC_PIDTBSDINFO: 3,
     PROC_PIDTASKINFO: 4,
     PROC_PIDVNODEPATHINFO: 9,

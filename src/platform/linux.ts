@@ -43,6 +43,7 @@ export const linux: PlatformTable = {
     ECONNREFUSED: 111,
     SIGURG: 23,
     PROC_PGRP_ONLY: null,
+    PROC_TTY_ONLY: null,
     PROC_PIDTBSDINFO: null,
     PROC_PIDTASKINFO: null,
     PROC_PIDVNODEPATHINFO: null,

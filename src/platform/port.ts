@@ -57,6 +57,10 @@ export interface Processes {
   stat(pid: number): Stat | null;
   /** Members of a process group that have not ended. */
   members(group: number): readonly Stat[];
+  /** Processes that have not ended and whose controlling terminal is numbered `tty`. */
+  onTerminal(tty: number): readonly Stat[];
+  /** Whether a hangup of its terminal leaves it running; false where the system does not tell. */
+  ignoresHangup(pid: number): boolean;
   /** Its arguments, argv[0] first; empty when they cannot be had. */
   args(pid: number): readonly string[];
   cwd(pid: number): string | null;

@@ -53,6 +53,7 @@ export interface Constants {
   readonly SIGURG: number;
   // sys/proc_info.h, sys/sysctl.h, sys/proc.h of macOS
   readonly PROC_PGRP_ONLY: number | null;
+  readonly PROC_TTY_ONLY: number | null;
   readonly PROC_PIDTBSDINFO: number | null;
   readonly PROC_PIDTASKINFO: number | null;
   readonly PROC_PIDVNODEPATHINFO: number | null;

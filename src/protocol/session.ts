@@ -46,6 +46,25 @@ export const PaneInfoSchema = v.object({
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
+/** What runs in a pane, besides a shell that waits at its prompt. */
+export const RunningProgramSchema = v.object({
+  pane: v.string(),
+  program: v.pipe(v.string(), v.description("its name")),
+  background: v.pipe(v.boolean(), v.description("a job of the pane's shell that is not in the foreground")),
+});
+export type RunningProgram = v.InferOutput<typeof RunningProgramSchema>;
+/** What a call has ended. */
+export const EndedField = v.pipe(
+  v.array(RunningProgramSchema),
+  v.description("programs that ran there, also in the background; no shells at their prompt"),
+);
+
+/** `'vim', 'sleep' in the background`; empty: none. */
+export function programsText(programs: readonly RunningProgram[]): string {
+  const said = programs.map(({ program, background }) => `'${program}'${background ? " in the background" : ""}`);
+  return [...new Set(said)].join(", ");
+}
+
 /** The name of a window that was given none: its active pane's program. */
 export function automaticName({ program, command }: Pick<PaneInfo, "program" | "command">): string {
   return program ?? command.split(/[\s/]+/).findLast((word) => word !== "") ?? "";

@@ -495,7 +495,7 @@ describe("a killed session", () => {
     await http.create({ name: "reused", command: "trap '' HUP; echo ready; while :; do sleep 0.02; done" });
     await http.shows("reused", "ready");
     const [first, second] = await Promise.all([http.delete("/sessions/reused"), http.delete("/sessions/reused")]);
-    expect([first.status, second.status].filter((status) => status === 204).length).toBeGreaterThanOrEqual(1);
+    expect([first.status, second.status].filter((status) => status === 200).length).toBeGreaterThanOrEqual(1);
     const { id } = await http.create({ name: "reused", command: "sleep 1000" });
     expect(await http.session("reused")).toMatchObject({ id });
     await http.kill("reused");

@@ -50,6 +50,23 @@ describe("keys that ask", () => {
     await person.sees(/Close the pane\?/);
     person.type("y");
     await until("one pane", async () => (await panes("dev")).length === 1);
+    // A job in the background would end, too, and one that is stopped.
+    await http.expect(200, http.post("/sessions/dev/exec", { command: "sleep 1001 &" }));
+    const { pane } = (await http.post("/sessions/dev/panes", { focus: false })).body as { pane: string };
+    for (const [key, question] of [
+      ["x", "Close the pane"],
+      ["&", "Close the last window"],
+    ]) {
+      person.type(`${PREFIX}${key}`);
+      await person.sees(new RegExp(`${question}\\?[\\s\\S]*'sleep' in the background`));
+      person.type("n");
+      await until("no dialog", async () => !(await person.text()).includes(question ?? ""));
+    }
+    person.type(`${PREFIX}:pane.respawn\r`);
+    await person.sees(/Start it again\?[\s\S]*'sleep' in the background/);
+    person.type("y");
+    await until("the job to be gone", async () => (await wsh.ok("exec", "@1", "--", "jobs")) === "");
+    await http.expect(200, http.delete(`/sessions/${pane}/pane`));
     // A shell at its prompt has nothing to lose.
     await http.post("/sessions/dev/panes", { focus: true });
     await until("two prompts", async () => (await panes("dev")).every(({ state }) => state === "prompt"));

@@ -83,7 +83,7 @@ export class Http {
   }
 
   async kill(name: string): Promise<void> {
-    await this.expect(204, this.delete(`/sessions/${name}`));
+    await this.expect(200, this.delete(`/sessions/${name}`));
   }
 
   /** Types text as it is. */

@@ -1,6 +1,7 @@
 /** `wsh kill`: ends sessions; answers when their programs have ended. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
+import { endedText } from "../panes/shown.ts";
 import { say } from "../print.ts";
 import { forEachSession } from "../session/each.ts";
 import { endSession } from "../session/end.ts";
@@ -15,6 +16,9 @@ export function register(program: Command): void {
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);
-      await forEachSession(names, async (name) => say(`Session '${await endSession(instance, name)}' killed.\n`));
+      await forEachSession(names, async (named) => {
+        const { name, ended } = await endSession(instance, named);
+        say(`Session '${name}' killed${endedText(ended)}.\n`);
+      });
     });
 }

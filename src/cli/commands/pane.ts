@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { type Amount, amount, type ProgramOptions, programOf, type Side, sides } from "../panes/options.ts";
-import { done, paneTable, printChange } from "../panes/shown.ts";
+import { done, endedText, paneTable, printChange } from "../panes/shown.ts";
 import { acting, type Given, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import { onOff } from "./window.ts";
@@ -58,7 +58,7 @@ async function act(action: Action, { words, after, options, at }: Given<PaneOpti
     }
     case "close": {
       const closed = await at(wordsOf(action, words).target, (session) => session.call("pane.close", {}));
-      return json === true ? printJson(closed) : say(`Pane ${closed.closed} closed.\n`);
+      return json === true ? printJson(closed) : say(`Pane ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { target } = wordsOf(action, words);

@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
-import { done, printChange, windowTable } from "../panes/shown.ts";
+import { done, endedText, printChange, windowTable } from "../panes/shown.ts";
 import { acting, type Given, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 
@@ -56,7 +56,7 @@ async function act(action: Action, { words, after, options, at }: Given<WindowOp
     }
     case "close": {
       const closed = await at(wordsOf(action, words).target, (session) => session.call("window.close", {}));
-      return json === true ? printJson(closed) : say(`Window ${closed.closed} closed.\n`);
+      return json === true ? printJson(closed) : say(`Window ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { to } = options;

@@ -1,7 +1,7 @@
 /** Windows and panes as the command line prints them. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
-import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
+import { type PaneInfo, programsText, type RunningProgram, type WindowInfo } from "../../protocol/session.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 
 /** Longest command and title in a table, in cells. */
@@ -15,6 +15,12 @@ export function printChange(made: Arrangement, what: "pane" | "window", json: bo
 /** The answer to a change that says nothing new. */
 export function done(made: object, json: boolean | undefined): Promise<void> {
   return json === true ? printJson(made) : Promise.resolve();
+}
+
+/** What a call has ended, behind what it says. An older wsh on another machine does not say. */
+export function endedText(ended: readonly RunningProgram[] | undefined): string {
+  const programs = programsText(ended ?? []);
+  return programs === "" ? "" : `; ended ${programs}`;
 }
 
 export function paneTable(panes: OperationOutput<"pane.list">, windows: readonly WindowInfo[]): string {

@@ -5,6 +5,7 @@ import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
+import type { RunningProgram } from "../../protocol/session.ts";
 import { sessionDir } from "../../store/checkpoint/places.ts";
 import { removeSession } from "../../store/checkpoint/sessions.ts";
 import { warn } from "../instance.ts";
@@ -14,8 +15,13 @@ import { SessionClient } from "./client.ts";
 const GONE_PATIENCE_MS = 2_000;
 const GONE_POLL_MS = 5;
 
+export interface Ended {
+  readonly name: string;
+  /** What ran in it; empty where its process was killed. */
+  readonly ended: readonly RunningProgram[];
+}
+
 /**
- * @returns the session's name
  * @throws WshError session_not_found, host_version, what the session process refused; host_unavailable when it does not
  *   answer and its process is not known
  */
@@ -23,17 +29,18 @@ export async function endSession(
   instance: Instance,
   target: string,
   reason: OperationInput<"session.kill">["reason"] = "killed",
-): Promise<string> {
+): Promise<Ended> {
   if (parsePlace(target).machine !== null) {
     using there = await SessionClient.open(instance, target);
-    await there.call("session.kill", { reason });
-    return there.name;
+    const { ended } = await there.call("session.kill", { reason });
+    return { name: there.name, ended };
   }
   const { id, name, session: number, socket } = findSession(instance, parseTarget(target));
   const called = name ?? paneId(id);
   try {
     using session = await SessionClient.open(instance, target);
-    await session.call("session.kill", { reason });
+    const { ended } = await session.call("session.kill", { reason });
+    return { name: called, ended };
   } catch (thrown) {
     const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
     if (pid === null) throw thrown;
@@ -44,7 +51,7 @@ export async function endSession(
     // As of any session that was ended, nothing stays.
     if (number !== null) removeSession(sessionDir(instance, number));
   }
-  return called;
+  return { name: called, ended: [] };
 }
 
 async function untilDead(socket: string): Promise<void> {

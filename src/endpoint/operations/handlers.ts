@@ -1,4 +1,6 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
+
+import { programsIn } from "../../session/windows/running.ts";
 import { askingHandlers } from "./asking.ts";
 import { bufferHandlers } from "./buffers.ts";
 import type { SessionHandlers } from "./context.ts";
@@ -11,8 +13,9 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   "session.kill": async (session, { reason }) => {
+    const ended = programsIn(session.info().windows.flatMap(({ panes }) => panes));
     await session.lifetime.kill(reason);
-    return {};
+    return { ended };
   },
   "session.detach": (session) => ({ detached: session.detachAll() }),
   "session.resize": async (session, { force, ...size }) => {

@@ -92,6 +92,10 @@ export const settingsSchema = v.object({
     "More AI agents that are recognised by their program's name or, with a blank or slash, their command line; * is anything.",
   ),
 
+  confirm_close: boolean(
+    true,
+    "Ask before a key, a menu or the palette ends programs that run, also in the background, or a session with its last pane.",
+  ),
   keep_after_exit: boolean(false, "A pane of several stays when its program has ended, instead of closing."),
 
   // The person's terminal

@@ -6,6 +6,7 @@ import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
+import { EndedField } from "../../protocol/session.ts";
 import { shownWindows } from "./shown-session.ts";
 import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
@@ -99,11 +100,11 @@ export const closePane = tool({
   access: "operate",
   annotations: ends,
   parameters: v.object({ pane: v.pipe(v.string(), v.description("@7 or name:window.pane")) }),
-  output: v.object({ success: v.boolean(), closed: v.string(), panes_left: v.number() }),
+  output: v.object({ success: v.boolean(), closed: v.string(), ended: EndedField, panes_left: v.number() }),
   run: async ({ pane }, ask) => {
     const { name } = await ask("session.get", {}, pane);
-    const { closed } = await ask("pane.close", {}, pane);
-    return { ...done, closed, panes_left: await panesLeft(ask, name) };
+    const { closed, ended } = await ask("pane.close", {}, pane);
+    return { ...done, closed, ended, panes_left: await panesLeft(ask, name) };
   },
 });
 

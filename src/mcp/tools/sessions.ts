@@ -82,8 +82,8 @@ export const listSessions = tool({
 
 const actions = {
   kill: async (session: string, ask: Ask) => {
-    await ask("session.kill", {}, session);
-    return { status: "killed", session };
+    const { ended } = await ask("session.kill", {}, session);
+    return { status: "killed", session, ended };
   },
   detach: async (session: string, ask: Ask) => {
     const { detached } = await ask("session.detach", {}, session);

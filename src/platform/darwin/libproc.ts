@@ -31,6 +31,7 @@ export const BSDINFO_BYTES = bsdinfo.bytes;
 export const TASKINFO_BYTES = taskinfo.bytes;
 export const VNODEPATHS_BYTES = vnodepaths.bytes;
 export const PROC_PGRP_ONLY = needed(constants.PROC_PGRP_ONLY);
+export const PROC_TTY_ONLY = needed(constants.PROC_TTY_ONLY);
 export const PROC_PIDTBSDINFO = needed(constants.PROC_PIDTBSDINFO);
 export const PROC_PIDTASKINFO = needed(constants.PROC_PIDTASKINFO);
 export const PROC_PIDVNODEPATHINFO = needed(constants.PROC_PIDVNODEPATHINFO);

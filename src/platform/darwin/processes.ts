@@ -17,6 +17,7 @@ import {
   PROC_PIDTASKINFO,
   PROC_PIDTBSDINFO,
   PROC_PIDVNODEPATHINFO,
+  PROC_TTY_ONLY,
   type ProcArgs,
   TASKINFO_BYTES,
   type TaskInfo,
@@ -40,6 +41,15 @@ export class LibprocProcesses implements Processes {
   members(group: number): Stat[] {
     const stats = this.libproc.listPids(PROC_PGRP_ONLY, group).map(this.stat);
     return stats.filter((stat) => stat !== null).filter((stat) => stat.group === group && stat.state !== "ended");
+  }
+
+  onTerminal(tty: number): Stat[] {
+    const stats = this.libproc.listPids(PROC_TTY_ONLY, tty).map(this.stat);
+    return stats.filter((stat) => stat !== null).filter((stat) => stat.tty === tty && stat.state !== "ended");
+  }
+
+  ignoresHangup(): boolean {
+    return false;
   }
 
   args(pid: number): readonly string[] {

@@ -13,6 +13,8 @@ export const procProcesses: Processes = {
   isAlive,
   stat: statOf,
   members,
+  onTerminal,
+  ignoresHangup,
   args: (pid) => (readText(`/proc/${pid}/cmdline`) ?? "").split("\0").slice(0, -1),
   cwd: (pid) => processLink(pid, "cwd"),
   executable: (pid) => processLink(pid, "exe"),
@@ -54,6 +56,17 @@ function scan(): Map<number, number[]> {
     groups = null;
   });
   return found;
+}
+
+function onTerminal(tty: number): Stat[] {
+  const stats = fs.readdirSync("/proc").map((entry) => (/^\d+$/.test(entry) ? statOf(Number(entry)) : null));
+  return stats.filter((stat) => stat !== null && stat.tty === tty && stat.state !== "ended") as Stat[];
+}
+
+/** SigIgn of proc(5)'s status: a bit for each signal, SIGHUP is the first. */
+function ignoresHangup(pid: number): boolean {
+  const [, ignored = "0"] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readText(`/proc/${pid}/status`) ?? "") ?? [];
+  return Number.parseInt(ignored.slice(-1), 16) % 2 === 1;
 }
 
 function namespace(): string | null {

@@ -4,8 +4,7 @@
  */
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
-import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
-import { automaticName } from "../../protocol/session.ts";
+import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } from "../../protocol/session.ts";
 
 export interface AskedFirst {
   readonly question: Question;
@@ -15,14 +14,19 @@ export interface AskedFirst {
   input(answer: Answer): Readonly<Record<string, unknown>> | null;
 }
 
+/** What runs in panes (running.ts). */
+export type Running = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
+
 /**
  * @param pane that has the focus at the person's terminal
+ * @param running asked for only where something may end
  * @returns null when the key is carried out at once
  */
 export function askedFirst(
   { operation, input }: { readonly operation: string; readonly input: Readonly<Record<string, unknown>> },
   { name, windows }: Pick<SessionInfo, "name" | "windows">,
   pane: string,
+  running: Running,
 ): AskedFirst | null {
   const window = windows.find(({ panes }) => panes.some(({ id }) => id === pane));
   if (window === undefined) return null;
@@ -31,10 +35,10 @@ export function askedFirst(
     case "pane.close": {
       const isLast = windows.length === 1 && panes.length === 1;
       const own = panes.filter(({ id }) => id === pane);
-      return about(pane, closing(own, "pane", isLast ? name : null));
+      return about(pane, closing(running(own), "pane", isLast ? name : null));
     }
     case "window.close":
-      return about(window.id, closing(panes, "window", windows.length === 1 ? name : null));
+      return about(window.id, closing(running(panes), "window", windows.length === 1 ? name : null));
     case "window.update":
       return Object.keys(input).length > 0 ? null : about(window.id, naming(window.name));
     case "session.kill": {
@@ -65,8 +69,7 @@ function about(target: string, asked: Asked | null): AskedFirst | null {
 }
 
 /** @param session that ends with it; null when it goes on */
-function closing(panes: readonly PaneInfo[], what: "pane" | "window", session: string | null): Asked | null {
-  const there = running(panes);
+function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Asked | null {
   if (there.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
@@ -80,22 +83,23 @@ function confirming(question: string, detail: string): Asked {
   };
 }
 
-/** Panes with a program that would be lost: a shell at its prompt has nothing to lose. */
-function running(panes: readonly PaneInfo[]): PaneInfo[] {
-  return panes.filter(({ state, view }) => view === undefined && state !== "prompt" && state !== "exited");
+function endedWith(there: readonly RunningProgram[]): string {
+  const programs = programsText(there);
+  return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
 
-function endedWith(panes: readonly PaneInfo[]): string {
-  const programs = [...new Set(panes.map(automaticName))].map((program) => `'${program}'`);
-  if (programs.length === 0) return "";
-  return `${programs.join(", ")} ${programs.length === 1 ? "runs" : "run"} there and will be ended.`;
-}
+/** Operations that end programs of a session; of `layout.set` only where it closes what it leaves out. */
+const endingPrograms = ["session.kill", "session.restart", "pane.close", "pane.respawn", "window.close", "layout.set"];
 
-/** Operations that end programs, or forget what was printed; of `layout.set` only where it closes what it leaves out. */
+/** The same, and what ends or forgets something else. */
 export const ending: ReadonlySet<string> = new Set([
-  ...["session.kill", "session.restart", "session.clear", "pane.close", "pane.respawn", "window.close"],
-  ...["server.stop", "history.delete", "checkpoint.forget", "layout.set"],
+  ...endingPrograms,
+  ...["session.clear", "server.stop", "history.delete", "checkpoint.forget"],
 ]);
+
+export function endsPrograms({ operation }: { readonly operation: string }): boolean {
+  return endingPrograms.includes(operation);
+}
 
 /** Whether a person is asked before a call of theirs is made. */
 export function endsSomething({

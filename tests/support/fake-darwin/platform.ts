@@ -13,6 +13,7 @@ import {
   PROC_PIDTASKINFO,
   PROC_PIDTBSDINFO,
   PROC_PIDVNODEPATHINFO,
+  PROC_TTY_ONLY,
 } from "../../../src/platform/darwin/libproc.ts";
 import { LibprocProcesses } from "../../../src/platform/darwin/processes.ts";
 import { darwin } from "../../../src/platform/darwin.ts";
@@ -36,7 +37,10 @@ export const fakeLibproc: Libproc = {
     into.set(bytes);
     return bytes.length;
   },
-  listPids: (kind, id) => (kind === PROC_PGRP_ONLY ? procProcesses.members(id).map(({ pid }) => pid) : []),
+  listPids(kind, id) {
+    const listed = { [PROC_PGRP_ONLY]: procProcesses.members, [PROC_TTY_ONLY]: procProcesses.onTerminal }[kind];
+    return listed?.(id).map(({ pid }) => pid) ?? [];
+  },
   procArgs(pid) {
     const executable = procProcesses.executable(pid);
     return executable === null ? null : procArgsBytes(executable, procProcesses.args(pid), ["PATH=/usr/bin:/bin"]);

@@ -80,7 +80,7 @@ test("one that does not want to end is told of before its successor", async () =
   await gateway.shows("stubborn", /^ready$/m);
   const killed = gateway.unix("/sessions/stubborn", { method: "DELETE" });
   const second = await until("its name to be free", () => gateway.create({ name: "stubborn" }).catch(() => null));
-  expect((await killed).status).toBe(204);
+  expect((await killed).status).toBe(200);
   await ws.next("the successor", (m) => is("session_created")(m) && m.params.session.id === second.id);
   expect((await destroyed(ws, first.id)).params).toMatchObject({ name: "stubborn", reason: "killed" });
   expect(byName(ws.messages).get("stubborn")).toBe(second.id);

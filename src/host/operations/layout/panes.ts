@@ -18,7 +18,17 @@ import {
   windowById,
   windowWith,
 } from "../../../session/windows/state.ts";
-import { amount, answer, change, isElsewhere, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
+import {
+  amount,
+  answer,
+  change,
+  isElsewhere,
+  type LayoutCall,
+  otherPane,
+  PROVISIONAL,
+  runningIn,
+  startPane,
+} from "./subject.ts";
 
 type PaneOperation = Extract<OperationNameOf<"layout">, `pane.${string}`>;
 
@@ -43,17 +53,19 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return answer(call.parts, entry.id);
     });
   },
-  "pane.close": async ({ parts: { arrangement, session }, place: { pane, window } }, _, { target }) => {
+  "pane.close": async ({ parts, place: { pane, window } }, _, { target }) => {
+    const { arrangement, session } = parts;
     requireOne("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
+    const ended = runningIn(parts, window.id, pane);
     if (Object.keys(arrangement.state.panes).length === 1) {
       await session.lifetime.kill("killed");
-      return { closed: pane };
+      return { closed: pane, ended };
     }
     await arrangement.change(() => {
       void arrangement.paneOf(pane).endProgram();
       arrangement.remove(pane, EXIT_UNKNOWN);
     });
-    return { closed: pane };
+    return { closed: pane, ended };
   },
   "pane.select": (call, { to }) => {
     const pane = to === undefined ? call.place.pane : otherPane(call, to);
@@ -122,14 +134,16 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return answer(parts, pane);
     }),
   "pane.respawn": async (call, program) => {
-    const { session } = call.parts;
+    const { parts, place } = call;
+    const { session } = parts;
+    const ended = runningIn(parts, place.window.id, place.pane);
     let made: Answer | null = null;
     if (session.exit !== null) {
       await session.lifetime.restart(async () => {
         made = await respawn(call, program);
       });
     }
-    return made ?? respawn(call, program);
+    return { ...(made ?? (await respawn(call, program))), ended };
   },
 };
 

@@ -3,8 +3,10 @@ import type { HandlerContext } from "../../../endpoint/operations/context.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
+import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
+import { programsIn } from "../../../session/windows/running.ts";
 import {
   type PaneEntry,
   type Place,
@@ -54,6 +56,12 @@ export function change(
     arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? place.window)));
     return answer(parts, about);
   });
+}
+
+/** What runs in a window, or in one pane of it. */
+export function runningIn({ content }: SessionParts, window: number, pane?: string): RunningProgram[] {
+  const panes = content.windows().find(({ id }) => id === windowId(window))?.panes ?? [];
+  return programsIn(panes.filter(({ id }) => pane === undefined || id === pane));
 }
 
 /** Whether a target names something outside the session. */

@@ -15,7 +15,7 @@ import {
   windowById,
 } from "../../../session/windows/state.ts";
 import { commitOrUndo, requireOne } from "./panes.ts";
-import { answer, change, type LayoutCall, PROVISIONAL, startPane } from "./subject.ts";
+import { answer, change, type LayoutCall, PROVISIONAL, runningIn, startPane } from "./subject.ts";
 
 type WindowOperation = Extract<OperationNameOf<"layout">, `window.${string}`>;
 
@@ -36,15 +36,17 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       return answer(call.parts, entry.id);
     });
   },
-  "window.close": async ({ parts: { arrangement, session }, place: { window } }, _, { target }) => {
+  "window.close": async ({ parts, place: { window } }, _, { target }) => {
+    const { arrangement, session } = parts;
     requireOne(
       "window",
       target,
       arrangement.state.windows.map(({ id }) => windowId(id)),
     );
+    const ended = runningIn(parts, window.id);
     if (arrangement.state.windows.length === 1) {
       await session.lifetime.kill("killed");
-      return { closed: windowId(window.id) };
+      return { closed: windowId(window.id), ended };
     }
     await arrangement.change(() => {
       for (const pane of panesIn(windowById(arrangement.state, window.id))) {
@@ -52,7 +54,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
         arrangement.remove(pane, { code: null, signal: null });
       }
     });
-    return { closed: windowId(window.id) };
+    return { closed: windowId(window.id), ended };
   },
   "window.select": (call, { index, to }) => {
     const { arrangement } = call.parts;

@@ -1,0 +1,39 @@
+/** What calls say that they have ended, and the setting with which nobody is asked. */
+import { expect, test } from "bun:test";
+import { splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+
+const PREFIX = "\x1c";
+
+test("closing, respawning and killing say what ran there, and a key asks nothing with confirm_close = false", async () => {
+  await using all = await splitServer({ config: "confirm_close = false\n" });
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  const split = async (command: string): Promise<string> => {
+    const { body } = await http.post("/sessions/@1/panes", {});
+    const { pane } = body as { pane: string };
+    await wsh.ok("exec", pane, "--", command);
+    return pane;
+  };
+  // What goes on without its terminal is not ended.
+  const second = await split("sleep 1001 & nohup sleep 0.3 >/dev/null 2>&1 &");
+  const background = { pane: second, program: "sleep", background: true };
+  expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });
+  await wsh.ok("exec", second, "--", "sleep 1001 &");
+  await wsh.ok("send", second, "--enter", "cat");
+  await until("cat", async () => (await panes("dev")).some(({ program }) => program === "cat"));
+  expect(await wsh.ok("pane", "close", second)).toBe(
+    `Pane ${second} closed; ended 'cat', 'sleep' in the background.\n`,
+  );
+  await using person = await EmulatorTerminal.attach(wsh, "dev");
+  const third = await split("sleep 1001 &");
+  await http.post(`/sessions/${third}/pane/select`, {});
+  person.type(`${PREFIX}x`);
+  await until("one pane", async () => (await panes("dev")).length === 1);
+  expect(await wsh.ok("kill", "dev")).toBe("Session 'dev' killed.\n");
+  const { pane_id: pane } = await wsh.session("last");
+  await wsh.ok("exec", "last", "--", "sleep 1001 &");
+  const { body } = await http.expect(200, http.delete("/sessions/last")).then((body) => ({ body }));
+  expect(body).toEqual({ ended: [{ ...background, pane }] });
+});
