@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Shown } from "../endpoint/attach/shown.ts";
+import { programsIn } from "../endpoint/operations/running.ts";
 import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import { claimPane, linkWindow, releasePane } from "../instance/registry/panes.ts";
@@ -19,7 +20,6 @@ import { meantWindow } from "../protocol/window-target.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import { type AskedFirst, askedFirst, endsPrograms } from "../session/windows/asked-first.ts";
-import { programsIn } from "../session/windows/running.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
 import { SaveToSchema, unnamedDir } from "../store/checkpoint/named.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";

@@ -1,10 +1,10 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
 
-import { programsIn } from "../../session/windows/running.ts";
 import { askingHandlers } from "./asking.ts";
 import { bufferHandlers } from "./buffers.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
+import { programsIn } from "./running.ts";
 
 export const sessionHandlers: SessionHandlers = {
   "session.get": (session) => session.info(),

@@ -14,7 +14,7 @@ export interface AskedFirst {
   input(answer: Answer): Readonly<Record<string, unknown>> | null;
 }
 
-/** What runs in panes (running.ts). */
+/** What runs in panes (endpoint/operations/running.ts). */
 export type Running = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**

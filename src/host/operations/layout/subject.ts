@@ -1,12 +1,12 @@
 /** What handlers of windows and panes act on, and what they have in common. */
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
+import { programsIn } from "../../../endpoint/operations/running.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
 import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
-import { programsIn } from "../../../session/windows/running.ts";
 import {
   type PaneEntry,
   type Place,
