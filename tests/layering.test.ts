@@ -23,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   compositor: ["protocol", "terminal"],
   session: ["base", "protocol", "keys", "pty", "pane", "compositor"],
   endpoint: ["base", "protocol", "operations", "platform", "wire", "instance", "keys", "compositor", "session"],
-  store: ["protocol", "operations", "platform", "instance"],
+  store: ["base", "protocol", "operations", "platform", "instance"],
   host: [
     ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
     ...["compositor", "session", "endpoint", "store", "cluster"],

@@ -4,6 +4,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import { randomToken } from "../base/random-token.ts";
 import type { HostSpec, RestoredSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
 import { selfCommand } from "../instance/launch/launch.ts";
@@ -13,7 +14,6 @@ import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import type { MadeRequest } from "../instance/registry/made-requests.ts";
 import { type ClaimResult, claimLost, claimSession, type NameRule } from "../instance/registry/register.ts";
-import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
 import type { ChildKey } from "../pane/commands/child-shells.ts";

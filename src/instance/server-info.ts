@@ -39,7 +39,7 @@ const serverInfoSchema = v.object({
   audit_file: v.optional(v.nullable(v.string()), null),
 });
 
-/** What tells whether the file of another place is of use any more; files of wsh 0.1.0 do not say where they belong. */
+/** What tells whether the file of another place is of use any more. */
 const placeSchema = v.object({
   runtime_dir: v.string(),
   pid: serverInfoSchema.entries.pid,

@@ -6,8 +6,8 @@
 
 import fs from "node:fs";
 import { join } from "node:path";
+import { randomToken } from "../base/random-token.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
-import { randomToken } from "./secrets/own-secrets.ts";
 
 const OWNER_ONLY = 0o600;
 /** Characters of a name that nobody can guess while it exists. */

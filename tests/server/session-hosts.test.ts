@@ -271,7 +271,7 @@ test("a session is found as soon as it has its name, though its host has not sai
   });
   host.listen(path);
   await watched.promise;
-  fs.linkSync(path, join(wsh.instance.namesDir, "late"));
+  fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "late"));
   setTimeout(() => told.resolve(), 100);
   expect(await http.session("late")).toMatchObject({ id: "@77", name: "late" });
   host.close();
@@ -286,7 +286,7 @@ describe("what is not a host of ours", () => {
       const socket = join(wsh.instance.hostsDir, "77.sock");
       const foreign = foreignHost(socket, version);
       await until("the foreign host", () => fs.existsSync(socket));
-      fs.linkSync(socket, join(wsh.instance.namesDir, "foreign"));
+      fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "foreign"));
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });
       expect(await http.list()).toMatchObject([
@@ -316,7 +316,7 @@ describe("what is not a host of ours", () => {
     const { hostsDir, namesDir } = wsh.instance;
     const silent = net.createServer(() => {}).listen(join(hostsDir, "70.sock"));
     await until("the silent listener", () => fs.existsSync(join(hostsDir, "70.sock")));
-    fs.linkSync(join(hostsDir, "70.sock"), join(namesDir, "silent"));
+    fs.symlinkSync("../70.sock", join(namesDir, "silent"));
     // A socket whose listener is gone: what kill -9 leaves.
     const holder = Bun.spawn([
       process.execPath,
@@ -324,7 +324,7 @@ describe("what is not a host of ours", () => {
       `Bun.listen({unix: ${JSON.stringify(join(hostsDir, "71.sock"))}, socket: {data() {}}}); console.log("up"); setInterval(() => {}, 1e9)`,
     ]);
     await until("the doomed listener", () => fs.existsSync(join(hostsDir, "71.sock")));
-    fs.linkSync(join(hostsDir, "71.sock"), join(namesDir, "doomed"));
+    fs.symlinkSync("../71.sock", join(namesDir, "doomed"));
     holder.kill("SIGKILL");
     await holder.exited;
     fs.writeFileSync(join(hostsDir, "72.sock"), "a file");

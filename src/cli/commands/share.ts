@@ -6,6 +6,7 @@
 import os from "node:os";
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { sessionIdOf } from "../../instance/registry/registry.ts";
 import {
   createToken,
   hasExpired,
@@ -70,7 +71,9 @@ async function share(instance: Instance, session: string, options: Options): Pro
   const access = options.write === true ? "operate" : "observe";
   const name = nextName(readTokens(instance));
   const wanted = { name, access, session, expiresAt, share: true } as const;
-  const code = await recorded(instance, "share.create", wanted, () => createToken(instance, wanted));
+  const code = await recorded(instance, "share.create", wanted, () =>
+    createToken(instance, { ...wanted, session: sessionIdOf(instance, session) }),
+  );
   const address = `${page}/#s=${code}`;
   const until = new Date(expiresAt).toISOString();
   if (options.json === true) return printJson({ id: name, address, access, expires_at: expiresAt });

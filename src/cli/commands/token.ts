@@ -1,6 +1,7 @@
 /** `wsh token`: the instance's own token, and the tokens that a person makes for programs. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { sessionIdOf } from "../../instance/registry/registry.ts";
 import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/names.ts";
@@ -68,7 +69,9 @@ async function create(instance: Instance, name: string, { access, session, expir
   if (held === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
   const { createToken } = await import("../../instance/secrets/named-tokens.ts");
   const wanted = { name, access: held, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
-  await print(`${await recorded(instance, "token.create", wanted, () => createToken(instance, wanted))}\n`);
+  const made = () =>
+    createToken(instance, { ...wanted, session: session === undefined ? session : sessionIdOf(instance, session) });
+  await print(`${await recorded(instance, "token.create", wanted, made)}\n`);
 }
 
 async function revoke(instance: Instance, name: string): Promise<void> {

@@ -6,9 +6,9 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import { randomToken } from "../../base/random-token.ts";
 import { pointTo, readLink } from "../owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../paths.ts";
-import { randomToken } from "../secrets/own-secrets.ts";
 
 /** Age at which an unread file is a leftover of a killed session process, in ms. */
 const LEFT_MS = 10 * 60_000;

@@ -4,9 +4,9 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import { randomToken } from "../../base/random-token.ts";
 import { type Instance, inKeptDir } from "../paths.ts";
 import { refused } from "../refused.ts";
-import { randomToken } from "../secrets/own-secrets.ts";
 
 /** Age at which a file is a leftover, in ms: a program is started at once. */
 const LEFT_MS = 24 * 3_600_000;

@@ -33,8 +33,6 @@ export interface Counters {
 const DIGITS = 9;
 const LAST_ID = 10 ** DIGITS - 1;
 const line = /^pane (\d{9}) session (\d{9}) window (\d{9}) name (\d{9})\n$/;
-/** The next id and name as wsh 0.1.0 kept them beside the sockets: panes, windows and sessions shared one number. */
-const earlierLine = /^(\d{1,9}) (\d{1,9})$/m;
 /** More than the line's length, in bytes: anything longer is not a counters file. */
 const READ_BYTES = 128;
 
@@ -54,7 +52,7 @@ export async function withCounters<T>(
     if (!hasStateDir(instance)) file = beside;
     return await withLock(file, async (fd) => {
       const stored = read(fd);
-      // An earlier version counted there, as did this one while there was no state directory.
+      // Counted there while there was no state directory.
       const other = file === beside ? null : readAt(beside);
       const next = highest(await aboveKnown(instance, files, stored), other);
       requireLeft(instance, file, next);
@@ -82,9 +80,7 @@ function read(fd: number): Counters | null {
   if (pane !== undefined && session !== undefined && window !== undefined && name !== undefined) {
     return { pane, session, window, name };
   }
-  const [, id, earlierName] = earlierLine.exec(text) ?? [];
-  if (id === undefined) return null;
-  return { pane: Number(id), session: Number(id), window: Number(id), name: Number(earlierName) };
+  return null;
 }
 
 /** @returns null when there is no such file, or it holds no counters */

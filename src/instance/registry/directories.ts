@@ -1,8 +1,7 @@
 /**
  * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7`,
  * `@s3.w5` and `@s3.p9` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
- * number of sessions; snapshot one readlink for each link. Sessions of wsh 0.1.0 that still run have hard links to their
- * sockets for names; they are read, and removed with their process, but not made.
+ * number of sessions; snapshot one readlink for each link.
  */
 
 import fs from "node:fs";
@@ -25,7 +24,7 @@ const MAX_BOUND_ID = 99_999_999;
 const SNAPSHOT_TRIES = 5;
 const endedPattern = /^(.+)~(\d+)$/;
 const panePattern = /^@s([1-9][0-9]{0,8})\.p([1-9][0-9]{0,8})$/;
-/** `@s3~7`: process 7 has no session any more, and panes of session 3; in earlier versions one pane. */
+/** `@s3~7`: process 7 has no session any more, and panes of session 3. */
 const memberPattern = /^@s([1-9][0-9]{0,8})~([1-9][0-9]{0,8})$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
 
@@ -60,8 +59,8 @@ export interface SessionEntry {
 /** A link of the names directory. */
 interface Link {
   readonly file: string;
-  /** Id of the process that it leads to, which may be gone; null for a hard link without a socket. */
-  readonly host: number | null;
+  /** Id of the process that it leads to, which may be gone. */
+  readonly host: number;
 }
 
 /** A name. */
@@ -165,7 +164,7 @@ export function snapshot(instance: Instance): Snapshot {
     const ids = hostIds(instance);
     const { isGone, ...seen } = snapshotOf(instance, ids);
     const hosts = new Set(seen.entries.map(({ id }) => id));
-    const leadsAway = ({ host }: Link): boolean => host !== null && !hosts.has(host);
+    const leadsAway = ({ host }: Link): boolean => !hosts.has(host);
     const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.panes].some(leadsAway);
     // Links of dead processes lead nowhere, too.
     if (!isTorn || left === 0 || (!isGone && String(hostIds(instance)) === String(ids))) return seen;
@@ -178,11 +177,10 @@ function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { 
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
   const panes: PaneLink[] = [];
-  const members = new Map<number | null, number>();
-  const hostOf = linkReader(instance, hosts);
+  const members = new Map<number, number>();
   let isGone = false;
   for (const file of readDir(instance.namesDir)) {
-    const host = hostOf(file);
+    const host = hostOfLink(instance, file);
     if (host === undefined) {
       isGone ||= fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) === undefined;
       continue;
@@ -219,25 +217,10 @@ export function linkTarget(id: number): string {
 }
 
 /** The id of the process that a file of the names directory leads to; undefined when it is no link to a process. */
-export function hostOfLink(instance: Instance, file: string): number | null | undefined {
-  return linkReader(instance)(file);
-}
-
-/** hostOfLink for many files: the sockets' inodes are read once, and only if there is a hard link. */
-function linkReader(instance: Instance, hosts?: readonly number[]): (file: string) => number | null | undefined {
-  let byInode: Map<string, number> | null = null;
-  return (file) => {
-    const path = join(instance.namesDir, file);
-    const target = readLink(path);
-    if (target !== null) {
-      const id = target.startsWith("../") ? socketPattern.exec(target.slice(3))?.[1] : undefined;
-      return id === undefined ? undefined : Number(id);
-    }
-    const inode = socketInode(path);
-    if (inode === null) return undefined;
-    byInode ??= new Map((hosts ?? hostIds(instance)).map((id) => [socketInode(hostSocket(instance, id)) ?? "", id]));
-    return byInode.get(inode) ?? null;
-  };
+export function hostOfLink(instance: Instance, file: string): number | undefined {
+  const target = readLink(join(instance.namesDir, file));
+  const id = target?.startsWith("../") === true ? socketPattern.exec(target.slice(3))?.[1] : undefined;
+  return id === undefined ? undefined : Number(id);
 }
 
 function nameOf(file: string): Pick<NameLink, "name" | "endedId"> | null {
@@ -274,13 +257,6 @@ function paneOf(file: string): { session: number; pane: number; isProcess: boole
 
 function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
-}
-
-/** Identifies a socket across its hard links; null when the path is gone or not a socket. */
-function socketInode(path: string): string | null {
-  // bigint: some file systems (overlayfs with xino) use numbers beyond 2^53.
-  const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;
 }
 
 function readDir(path: string): string[] {

@@ -10,6 +10,7 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
+import { randomToken } from "../../base/random-token.ts";
 import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { onFirstUse } from "../../platform/libc.ts";
@@ -17,7 +18,6 @@ import { platform } from "../../platform/platform.ts";
 import { pointTo, readLink } from "../owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../paths.ts";
 import { refused } from "../refused.ts";
-import { randomToken } from "../secrets/own-secrets.ts";
 
 /** `none`: no process has ever linked a lock there. */
 export type LockState = "held" | "free" | "none";

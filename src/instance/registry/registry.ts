@@ -14,7 +14,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, notFound, paneId, sessionId, type Target } from "../../protocol/names.ts";
+import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
 import { withDirectoryLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
@@ -51,6 +51,13 @@ export function findSession(instance: Instance, target: Target): SessionEntry {
   const found = lookUp(listProcesses(instance), target);
   if (found !== undefined) return found;
   throw notFound(target, instance.name);
+}
+
+/** The id of the session that a target names now, as `@s3`. @throws WshError session_not_found, host_version */
+export function sessionIdOf(instance: Instance, target: string): string {
+  const { id, session } = findSession(instance, parseTarget(target));
+  if (session !== null) return sessionId(session);
+  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id of its own`);
 }
 
 /** As findSession, over a list that the caller has already; undefined when there is none. */
@@ -274,17 +281,13 @@ function removeNamed(instance: Instance, name: string): void {
   const file = nameFile(name);
   const host = hostOfLink(instance, file);
   if (host === undefined) return;
-  if (host !== null && processState(hostSocket(instance, host)) === "dead") {
-    removeEntry(instance, host, snapshot(instance));
-  }
+  if (processState(hostSocket(instance, host)) === "dead") removeEntry(instance, host, snapshot(instance));
   if (isOrphan(instance, file, host)) unlinkName(instance, file);
 }
 
 /** Whether a link leads to no socket, and to no process that has lost its socket for the moment. */
 export function isOrphan(instance: Instance, file: string, host = hostOfLink(instance, file)): boolean {
   if (host === undefined) return false;
-  // A hard link, made by an earlier version.
-  if (host === null) return processState(join(instance.namesDir, file)) === "dead";
   const socket = hostSocket(instance, host);
   return processState(socket) === "absent" && lockState(lockBeside(socket)) !== "held";
 }
@@ -305,7 +308,7 @@ function isThere(instance: Instance, file: string): boolean {
   return fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Removes a name or ids; a file that is neither a link to a process nor a socket stays. */
+/** Removes a name or ids; a file that is not a link to a process stays. */
 export function unlinkName(instance: Instance, file: string): void {
   if (hostOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
 }

@@ -5,9 +5,9 @@
  */
 import { join } from "node:path";
 import * as v from "valibot";
+import { randomToken } from "../../base/random-token.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Instance } from "../paths.ts";
-import { randomToken } from "./own-secrets.ts";
 import { PrivateList } from "./private-list.ts";
 
 /** Devices of an instance: far more than a person has browsers. The one that was used longest ago makes room. */

@@ -5,11 +5,10 @@
  */
 import { join } from "node:path";
 import * as v from "valibot";
+import { randomToken } from "../../base/random-token.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkTag, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
+import { checkTag } from "../../protocol/names.ts";
 import type { Instance } from "../paths.ts";
-import { findSession } from "../registry/registry.ts";
-import { randomToken } from "./own-secrets.ts";
 import { PrivateList } from "./private-list.ts";
 
 /** Named tokens of an instance: far more than a person keeps track of; each costs a comparison a request. */
@@ -23,7 +22,7 @@ const StoredTokenSchema = v.object({
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   access: v.picklist(["observe", "operate", "admin"]),
   /** Id of the only session that it opens, `@s3`: a name can change its owner, an id cannot. */
-  session: v.optional(v.pipe(v.string(), v.transform(currentId))),
+  session: v.optional(v.string()),
   /** Milliseconds since 1970. */
   created_at: v.number(),
   /** When it ends, in the same; absent: it lasts. */
@@ -53,7 +52,7 @@ export function readTokens(instance: Instance): readonly StoredToken[] {
 export interface NewToken {
   readonly name: string;
   readonly access: StoredToken["access"];
-  /** Target of the only session that it is to open. */
+  /** Id of the only session that it opens, as `@s3`. */
   readonly session?: string | undefined;
   /** When it ends, in ms since 1970; absent: it lasts. */
   readonly expiresAt?: number | undefined;
@@ -62,14 +61,14 @@ export interface NewToken {
 
 /**
  * @returns the token, which cannot be read again
- * @throws WshError invalid_tag (its name), session_not_found, invalid_request
+ * @throws WshError invalid_tag (its name), invalid_request
  */
 export async function createToken(
   instance: Instance,
   { name, access, session, expiresAt, share }: NewToken,
 ): Promise<string> {
   checkTag(name);
-  const only = session === undefined ? {} : { session: limitTo(instance, session) };
+  const only = session === undefined ? {} : { session };
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
   const token = randomToken();
   const now = Date.now();
@@ -125,21 +124,6 @@ export function checkBrowser(
 
 export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now: number): boolean {
   return expires_at !== undefined && expires_at <= now;
-}
-
-/** The id of the session that a target names now. */
-function limitTo(instance: Instance, target: string): string {
-  const { id, session } = findSession(instance, parseTarget(target));
-  if (session !== null) return sessionId(session);
-  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id of its own`);
-}
-
-/**
- * wsh 0.1.0 wrote the pane's id for the session's: the two had one number, and new ids begin above those (counters.ts), so
- * no session of this version is `@s7` when a limit was `@7`.
- */
-function currentId(stored: string): string {
-  return stored.replace(/^@(?=[0-9])/, "@s");
 }
 
 /** @throws WshError invalid_request when there is none of that name */

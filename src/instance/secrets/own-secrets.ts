@@ -8,30 +8,16 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
+import { randomToken } from "../../base/random-token.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkOwnFile, removeIfPossible } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
 
-/** 32 characters of 62 are 190 bits. */
-const tokenLength = 32;
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /** Characters of 36 in the page's name: nobody guesses 83 bits. */
 const PAGE_NAME_LENGTH = 16;
 /** Shortest token that is accepted from a file that another program wrote, in characters (docs/security.md, Tokens). */
 const shortestToken = 16;
-
-/** `length` random alphanumerics from the system's generator, each equally likely. */
-export function randomToken(length: number = tokenLength): string {
-  const evenRange = 256 - (256 % alphabet.length);
-  let token = "";
-  while (token.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) {
-      if (byte < evenRange && token.length < length) token += alphabet[byte % alphabet.length];
-    }
-  }
-  return token;
-}
 
 /** Returns the token, null if none was made. Throws WshError unsafe_path when its file is not ours alone. */
 export function readToken(instance: Instance): string | null {

@@ -4,10 +4,10 @@
  * token for some minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
  */
 import { timingSafeEqual } from "node:crypto";
+import { randomToken } from "../../base/random-token.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { addDevice, devices, noteUse } from "../../instance/secrets/devices.ts";
 import { bindLink, checkBrowser, readTokens } from "../../instance/secrets/named-tokens.ts";
-import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { isPublicKey } from "./p256.ts";

@@ -3,7 +3,7 @@
  * A ticket opens what its owner's token could, once, within half a minute; a URL that leaks later opens nothing.
  */
 
-import { randomToken } from "../../instance/secrets/own-secrets.ts";
+import { randomToken } from "../../base/random-token.ts";
 import { requireRoom, type Share } from "../../protocol/shares.ts";
 import type { Admitted } from "./guard.ts";
 

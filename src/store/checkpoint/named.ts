@@ -7,9 +7,9 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { randomToken } from "../../base/random-token.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { decodeName, encodeName, isLabel } from "../../protocol/names.ts";

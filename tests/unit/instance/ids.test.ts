@@ -6,7 +6,6 @@ import { checkpointsDir, type Instance } from "../../../src/instance/paths.ts";
 import type { SessionIds } from "../../../src/instance/registry/directories.ts";
 import { restoreSession } from "../../../src/instance/registry/register.ts";
 import { listSessions, releaseSession } from "../../../src/instance/registry/registry.ts";
-import { createToken, readTokens, tokensFile } from "../../../src/instance/secrets/named-tokens.ts";
 import { platform } from "../../../src/platform/platform.ts";
 import { fakeDaemon, listen, session, testInstance } from "../../support/registry.ts";
 
@@ -73,16 +72,6 @@ describe("ids", () => {
       expect(new Set(all.map((each) => each[kind])).size, kind).toBe(20);
     }
     for (const each of all) each[Symbol.dispose]();
-  });
-
-  test("go on above those that an earlier version counted beside the sockets", async () => {
-    using place = testInstance();
-    fs.mkdirSync(place.instance.hostsDir, { recursive: true, mode: 0o700 });
-    fs.chmodSync(place.instance.runtimeDir, 0o700);
-    fs.writeFileSync(join(place.instance.hostsDir, "counters"), "42 6\n");
-    using first = await session(place.instance);
-    expect({ ...idsOf(first), name: first.name }).toEqual({ id: 42, session: 42, window: 42, name: "6" });
-    expect(fs.existsSync(join(place.instance.hostsDir, "counters"))).toBe(false);
   });
 });
 
@@ -169,22 +158,5 @@ describe("a counter file that is", () => {
       );
       expect(listSessions(place.instance)).toEqual([]);
     }
-  });
-});
-
-describe("a token's session", () => {
-  test("that an earlier version stored as the pane's id is the session's, which no new session gets", async () => {
-    using place = testInstance();
-    const stored = [{ name: "t", digest: "0".repeat(64), access: "operate", session: "@7", created_at: 1 }];
-    fs.mkdirSync(place.instance.stateDir, { recursive: true, mode: 0o700 });
-    fs.writeFileSync(tokensFile(place.instance), JSON.stringify(stored), { mode: 0o600 });
-    expect(readTokens(place.instance)).toMatchObject([{ name: "t", session: "@s7" }]);
-    using next = await session(place.instance, "next");
-    expect(next.session).toBeGreaterThan(7);
-    await createToken(place.instance, { name: "n", access: "observe", session: "next" });
-    expect(JSON.parse(fs.readFileSync(tokensFile(place.instance), "utf8"))).toMatchObject([
-      { name: "t", session: "@s7" },
-      { name: "n", session: `@s${next.session}` },
-    ]);
   });
 });

@@ -1,0 +1,17 @@
+/** Random names and secrets that nobody guesses. */
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/** 32 characters of 62 are 190 bits. */
+const tokenLength = 32;
+
+/** `length` random alphanumerics from the system's generator, each equally likely. */
+export function randomToken(length: number = tokenLength): string {
+  const evenRange = 256 - (256 % alphabet.length);
+  let token = "";
+  while (token.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) {
+      if (byte < evenRange && token.length < length) token += alphabet[byte % alphabet.length];
+    }
+  }
+  return token;
+}
