@@ -1,7 +1,7 @@
 /**
- * Answers of another machine, with every session, window and pane named as this machine's callers must name it:
- * `m1/dev`, `m1/@7`. A bare name in an answer would be taken for a session here. Only fields that hold names and ids are
- * changed, never text of a terminal. Pure.
+ * Prefixes the machine's name to every session, window and pane in another machine's answers, as callers here must name
+ * them: `m1/dev`, `m1/@7`. A bare name would mean a session here. Only fields with names and ids change, never text of
+ * a terminal. Pure.
  */
 
 /** Fields that hold a target whatever it looks like, and those that hold one when it is an id. */
@@ -9,7 +9,7 @@ const targetFields: ReadonlySet<string> = new Set([
   ...["session", "view", "pane", "pane_id", "window_id", "session_id", "new_pane"],
 ]);
 const idFields: ReadonlySet<string> = new Set(["id", "window", "from", "to", "active", "target"]);
-/** Lists of what a target names: each entry's id is one whatever it looks like. */
+/** Lists of targets: each entry's id is one in any form. */
 const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
 /** Fields with what programs print or people write: nothing below them is changed. */
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
@@ -23,7 +23,7 @@ export function addressedAnswer(machine: string, operation: string, answer: unkn
   return Array.isArray(changed) ? changed.map((one) => named(machine, one)) : named(machine, changed);
 }
 
-/** Commands of a machine's history: most have a session, imported ones have none. */
+/** Commands of a machine's history: most have a session, imported ones do not. */
 function withMachine(machine: string, page: unknown): unknown {
   if (typeof page !== "object" || page === null || !("commands" in page) || !Array.isArray(page.commands)) return page;
   return { ...page, commands: page.commands.map((command) => ({ ...command, server: machine })) };
@@ -41,7 +41,7 @@ export const returnsSessions: ReadonlySet<string> = new Set([
 /** Fields of events that hold a session's name. */
 const nameFields = ["name", "old_name", "new_name"] as const;
 
-/** What an event of another machine says. */
+/** The parameters of another machine's event. */
 export function addressedEvent(machine: string, params: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const said = walk(machine, params) as Record<string, unknown>;
   const { session } = said;
@@ -61,13 +61,13 @@ export function addressedSession<T extends object>(machine: string, info: T): T 
 function named(machine: string, session: unknown): unknown {
   if (typeof session !== "object" || session === null) return session;
   const name = "name" in session && typeof session.name === "string" ? { name: `${machine}/${session.name}` } : {};
-  // What looks like no id would be a name, and that of a session here.
+  // Text that is not an id would be a name, namely of a session here.
   const id = "id" in session && typeof session.id === "string" ? { id: under(machine, session.id) } : {};
   return { ...session, ...name, ...id, ...("server" in session ? { server: machine } : {}) };
 }
 
 /**
- * Runs for each field of each session of a list: what stays as it is is copied whole.
+ * Runs for each field of each session of a list: unchanged parts are copied whole.
  * @param list the field that holds the value
  */
 function walk(machine: string, value: unknown, list = ""): unknown {
@@ -98,9 +98,9 @@ export function addressedDetails(machine: string, said: Readonly<Record<string, 
 const targetInJson = /"(?:(session|pane|pane_id|window_id|session_id)":"([^"\\]+)|(id|window)":"(@[sw]?\d+))"/g;
 
 /**
- * JSON of an event or a picture. Runs for each of them, so it is not walked through; written anew, since a blank or an
- * escape in it would hide a field.
- * @throws SyntaxError when it is none
+ * JSON of an event or a picture. Runs for each of them, so it is not walked through; it is serialized again first,
+ * since a blank or an escape in it would hide a field.
+ * @throws SyntaxError for invalid JSON
  */
 export function addressedJson(machine: string, json: string): string {
   return JSON.stringify(JSON.parse(json)).replace(

@@ -1,6 +1,6 @@
 /**
- * What another machine answers to an operation, whatever carries it: checked by the operation's own schema, and its
- * sessions by how a session can be named at all. It speaks of itself alone: no name that it says means anything here.
+ * Another machine's answer to an operation, over any transport: checked by the operation's own schema, and its sessions
+ * by the rules for session names. It describes only itself: names in it mean nothing here.
  */
 import * as v from "valibot";
 import { getOperation, type OperationName, type OperationOutput } from "../operations/table.ts";
@@ -17,7 +17,7 @@ export const AnswerSchema = v.union([
 
 const AnswerTextSchema = v.pipe(v.string(), v.parseJson(), AnswerSchema);
 
-/** @throws WshError what the operation threw there; outcome_unknown for what can be no answer: it was carried out */
+/** @throws WshError the operation's error there; outcome_unknown for an invalid answer: the operation was executed */
 export function readAnswer<N extends OperationName>(
   asked: Asked & { readonly operation: N },
   text: string,
@@ -28,7 +28,7 @@ export function readAnswer<N extends OperationName>(
   return requireAnswer(asked, answer.output.result);
 }
 
-/** @throws WshError outcome_unknown for what can be no answer */
+/** @throws WshError outcome_unknown for an invalid answer */
 export function requireAnswer<N extends OperationName>(
   asked: Asked & { readonly operation: N },
   result: unknown,
@@ -39,12 +39,12 @@ export function requireAnswer<N extends OperationName>(
   throw outcomeUnknown(asked, "its answer is none that it could have");
 }
 
-/** Longest message and hint of another machine that are told, in characters. */
+/** Longest message and hint of another machine that are shown, in characters. */
 const MAX_MESSAGE = 4_000;
-/** What it says of how it was logged in to is no word about whoever asks here. */
+/** Errors about the login there do not concern the caller here. */
 const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
 
-/** What an operation threw there. */
+/** The operation's error there. */
 export function errorThere(machine: string, said: Readonly<Record<string, unknown>>): WshError {
   const { code, message, hint, ...details } = addressedDetails(machine, said);
   const cut = (text: unknown): string => {

@@ -1,4 +1,7 @@
-/** Whether a server's certificate is one for its name, signed by who is trusted, and of now: said with what to do. */
+/**
+ * Checks that a server's certificate is for its name, signed by a trusted authority, and valid now; reports with
+ * advice.
+ */
 import net from "node:net";
 import tls from "node:tls";
 import { errorCode } from "../base/errno.ts";
@@ -16,8 +19,8 @@ export interface CertificateStep {
 }
 
 /**
- * @param socket connected, and at the beginning of TLS
- * @param trust what to do about a certificate that nobody trusted has signed
+ * @param socket connected, before the TLS handshake
+ * @param trust advice for a certificate without a trusted signature
  */
 export function certificateStep(
   socket: net.Socket,
@@ -44,7 +47,7 @@ export function certificateStep(
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** What is wrong with a certificate in words; null: the error is about something else, or says it itself. */
+/** Describes a certificate's error; null: the error is about something else, or describes itself. */
 export function tlsTrouble(error: unknown): string | null {
   return errorCode(error) === "ERR_TLS_CERT_ALTNAME_INVALID" ? "its certificate is for another name" : null;
 }

@@ -1,13 +1,13 @@
 /**
- * What happens to the sessions of another machine, as its gateway tells it over `/ws/json`. An end that leaves questions
- * unanswered is taken for gone. What comes is passed on as it is, but for what is no event.
+ * Events of another machine's sessions, from its gateway over `/ws/json`. A peer that leaves questions unanswered
+ * counts as gone. Events are passed on unchanged; invalid ones are dropped.
  */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import type { LinkEvents } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
-/** Interval between questions whether the other end is there, in ms, and how many of them may stay unanswered. */
+/** Interval between liveness questions to the peer, in ms, and how many of them may stay unanswered. */
 const ASK_MS = 5_000;
 const MISSED = 2;
 /** Longest time until the stream is open, in ms. */

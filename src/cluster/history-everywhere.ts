@@ -1,7 +1,7 @@
 /**
- * The history of several machines as one page: each is asked for the newest commands that match, and all are merged by
- * time, which their ids tell, each with its machine. One that does not answer is named: its commands are missing, and
- * nobody may take the page for all there is.
+ * The history of several machines as one page: each is asked for its newest matching commands, and all are merged by
+ * time, which their ids contain, each with its machine. A machine that does not answer is named, so that the page is
+ * not taken for complete.
  */
 import { orUntil } from "../base/deadline.ts";
 import type { HistoryCommand, HistoryPage, HistorySearchInput } from "../operations/history.ts";
@@ -9,7 +9,10 @@ import { WshError } from "../protocol/errors.ts";
 
 /** Machines that are asked at the same time: each starts a process that reads its database. */
 const MAX_ASKED = 32;
-/** Longest wait for one of them where no person is asked anything, in ms: a login by ssh, a server's start, and a search through a year. */
+/**
+ * Longest wait for one of them without a person to ask, in ms: a login by ssh, a server's start, and a search through a
+ * year.
+ */
 const PATIENCE_MS = 15_000;
 
 export interface HistoryPart {
@@ -20,7 +23,7 @@ export interface HistoryPart {
 
 /**
  * @param patienceMs longest wait for one of them
- * @throws WshError what a part says of the search itself: all would say the same
+ * @throws WshError a machine's error about the search itself: all would return the same
  */
 export async function historyOfAll(
   parts: readonly HistoryPart[],

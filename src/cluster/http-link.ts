@@ -1,6 +1,6 @@
 /**
- * A link over HTTP and WebSocket: over TCP with a token, or over ssh, whose end is a Unix socket here. Before something
- * is sent that changes anything, the connection is known to answer: it did within FRESH_MS, or is asked.
+ * A link over HTTP and WebSocket: over TCP with a token, or over ssh, which ends at a Unix socket here. Before sending
+ * a change, the link makes sure that the connection answers: it did within FRESH_MS, or is asked.
  */
 import * as v from "valibot";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
@@ -48,7 +48,7 @@ export class HttpLink implements Link {
   private connecting: Promise<LinkHello> | null = null;
   /** Of the oldest question without an answer, as performance.now(). */
   private askedAt: number | null = null;
-  /** What its clock is ahead of ours, in ms, at the least: a deadline there is never later than it was given here. */
+  /** Minimum by which its clock is ahead of ours, in ms: a deadline there is never later than the one given here. */
   private clockAhead = 0;
 
   constructor(
@@ -123,7 +123,7 @@ export class HttpLink implements Link {
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
-    // What was there last may be an old way: asked first.
+    // A recent answer may have come over an old connection: it is checked first.
     await this.hello();
     const base = await this.ready();
     return openEvents(socketUrl(base, "/ws/json"), base, this.machine, sink);
@@ -207,7 +207,7 @@ export class HttpLink implements Link {
     const { base } = this.way;
     if (base === null) return;
     const init = { method: "DELETE", headers: { [REQUEST_HEADER]: id }, signal: AbortSignal.timeout(HELLO_MS) };
-    // Where it does not arrive, the machine gives up by itself.
+    // If it does not arrive, the machine aborts on its own.
     void this.fetch(base, "/link/call", init).catch(() => {});
   }
 
@@ -224,7 +224,7 @@ export class HttpLink implements Link {
         } catch (thrown) {
           const error = WshError.from(thrown);
           if (error.code !== "machine_unreachable" || !again) throw error;
-          // Nothing was sent: the way was an old one.
+          // Nothing was sent: the connection was stale.
           this.way.lost();
           this.answered = null;
           const base = await this.ready();
@@ -373,7 +373,7 @@ export class HttpLink implements Link {
   }
 }
 
-/** Which step of the way has failed, and the way out. */
+/** The failed step of the connection, and the way out. */
 function failedAt(error: WshError): { readonly step: string; readonly advice: string } {
   switch (error.code) {
     case "host_version":

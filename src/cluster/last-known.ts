@@ -1,8 +1,7 @@
 /**
- * The sessions that each added machine had when it answered last, in NAME.machines.last.json of the state directory: a
- * session does not vanish from a list because the way to its machine did, nor because the server here was started anew.
- * Whoever asked writes it, whole and renamed into place; the newest answer wins. A file that cannot be read is as good
- * as none.
+ * The sessions of each added machine at its last answer, in NAME.machines.last.json of the state directory: a session
+ * stays listed when the connection to its machine is lost, or when the server here restarts. The asking process writes
+ * it, completely and renamed into place; the newest answer wins. An unreadable file counts as missing.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 
-/** Age of what is written after which it is written again though nothing changed, in ms. */
+/** Age after which an unchanged file is written again, in ms. */
 const REWRITE_MS = 60_000;
 /** Largest file that is read, in bytes: 256 machines of 256 sessions are below. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -20,7 +19,7 @@ const KnownSchema = v.object({ at: v.number(), sessions: v.array(SessionInfoSche
 type Known = v.InferOutput<typeof KnownSchema>;
 const FileSchema = v.record(v.string(), v.unknown());
 
-/** Sessions as that machine names them, and when it said so (Unix time in ms). */
+/** Sessions as that machine names them, and when it reported them (Unix time in ms). */
 export interface LastKnown {
   readonly at: number;
   readonly sessions: readonly SessionInfo[];
@@ -34,7 +33,7 @@ export function lastKnown(instance: Instance, machine: string): LastKnown | null
   return readAll(instance)[machine] ?? null;
 }
 
-/** Writes what a machine has just said, where that is news. */
+/** Writes a machine's answer, if it differs. */
 export function keepKnown(instance: Instance, machine: string, sessions: readonly SessionInfo[]): void {
   const all = readAll(instance);
   const before = all[machine];
@@ -64,7 +63,7 @@ function readAll(instance: Instance): Record<string, Known> {
     const path = fileOf(instance);
     if (!checkOwnFile(path) || fs.statSync(path).size > MAX_BYTES) return {};
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
-    // What cannot be of one machine costs the others nothing.
+    // An invalid entry does not affect other machines.
     const known = Object.entries(parsed.success ? parsed.output : {}).flatMap(([name, value]): [string, Known][] => {
       const one = v.safeParse(KnownSchema, value);
       return one.success ? [[name, one.output]] : [];
@@ -75,7 +74,7 @@ function readAll(instance: Instance): Record<string, Known> {
   }
 }
 
-/** What a list of sessions is told apart by: not their ages. */
+/** The compared fields of a list of sessions, without ages. */
 function gist(sessions: readonly SessionInfo[]): string {
   return JSON.stringify(sessions.map(({ id, name, running, tags }) => [id, name, running, tags]));
 }

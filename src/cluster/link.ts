@@ -1,8 +1,8 @@
 /**
- * The way to another machine's gateway, whatever carries it: operations by `call`, the socket of a session process by
- * `dial`. A link connects at the first need and again after it was lost; it keeps no session state. What changes
- * something has an id and a deadline there: it is asked again when the way was lost, and done once (ask-again.ts). What
- * was sent and has no answer is `outcome_unknown` then, what was not sent `machine_unreachable`.
+ * The connection to another machine's gateway, over any transport: operations by `call`, the socket of a session
+ * process by `dial`. A link connects at the first need and reconnects after a loss; it keeps no session state. A change
+ * has an id and a deadline there: after a lost connection it is repeated, and executed once (ask-again.ts). A sent
+ * request without an answer is then `outcome_unknown`, an unsent one `machine_unreachable`.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
@@ -25,13 +25,13 @@ export interface LinkCallOptions {
 
 export interface LinkRequest {
   readonly id: string;
-  /** What the caller knows it by; absent: by the id. */
+  /** The caller's name for the request; absent: its id. */
   readonly shown?: string | undefined;
   /** Unix time in ms at which it was sent for the first time; absent: it is now. */
   readonly firstAt?: number | undefined;
 }
 
-/** An event as that machine tells it, with its own names (docs/protocol.md, Events). */
+/** An event of that machine, with its own names (docs/protocol.md, Events). */
 export interface FarEvent {
   readonly event: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export interface LinkEvents {
   closed(): void;
 }
 
-/** What is known of a link without asking. */
+/** Known facts about a link, without asking. */
 export interface LinkState {
   readonly health: MachineHealth;
   readonly hello: LinkHello | null;
@@ -57,10 +57,10 @@ export interface LinkState {
 /** Clocks that differ by more, in ms, make credentials, certificates and times in lists wrong. */
 export const CLOCK_MS = 5_000;
 
-/** The advice where two clocks differ, and nothing says which of them is right. */
+/** The advice when two clocks differ and nothing shows which one is right. */
 export const UNDECIDED = "Which of them is wrong cannot be told from here: set both by NTP";
 
-/** One step of the way, for `wsh doctor`. */
+/** One step of the connection, for `wsh doctor`. */
 export interface LinkStep {
   readonly step: string;
   readonly ok: boolean;
@@ -74,8 +74,8 @@ export interface Link {
   /** Connects, or checks that the machine answers. @throws WshError machine_unreachable, host_version, auth_… */
   hello(): Promise<LinkHello>;
   /**
-   * Asks one operation there; the answer has the form that the operation table says.
-   * @throws WshError what the operation threw there, machine_unreachable, outcome_unknown
+   * Asks one operation there; the answer has the form of the operation table.
+   * @throws WshError the operation's error there, machine_unreachable, outcome_unknown
    */
   call<N extends OperationName>(
     name: N,
@@ -85,18 +85,18 @@ export interface Link {
   /** The socket of the process that has the target there. Opening it connects the link if need be. */
   dial(target: string): Dial;
   /**
-   * What happens to the sessions there, until it is disposed of or the way is lost.
+   * Events of the sessions there, until disposed of or disconnected.
    * @throws WshError machine_unreachable and others
    */
   events(sink: LinkEvents): Promise<Disposable>;
   /** A time of this machine by the clock of that one, never later than it is; the same while that is not known. */
   timeThere(time: number): number;
-  /** Checks the way step by step, from nothing. */
+  /** Checks the connection step by step, from scratch. */
   examine(): AsyncIterable<LinkStep>;
   close(): Promise<void>;
 }
 
-/** What of a caller is said on another machine. */
+/** The part of a caller that is sent to another machine. */
 export function sentCaller(caller: Caller, access: Access = "admin"): object {
   const { kind, id, name } = caller;
   const share = shareOf({ caller, access });

@@ -1,15 +1,15 @@
 /**
- * Sessions of another machine as its last list had them, and what a list here makes of each: the session, or its JSON,
- * which is made once and kept, since lists show thousands that have not changed. What depends on the moment is put in
- * anew for each list: the ages, whether the machine answers, and since when it does not. Pure.
+ * Sessions of another machine from its last list, and their forms in a list here: the session, or its JSON, which is
+ * made once and cached, since lists show thousands of unchanged ones. Parts that depend on the moment are inserted for
+ * each list: the ages, whether the machine answers, and since when it does not. Pure.
  */
 import type { SessionInfo } from "../protocol/session.ts";
 import { addressedSession } from "./addressed.ts";
 
 export interface ListedSession {
-  /** As callers here name it: `m1/dev`. Its ages are those of the moment at which its machine told of it. */
+  /** As callers here name it: `m1/dev`. Its ages are those at the time of its machine's report. */
   readonly info: SessionInfo;
-  /** Its JSON behind a comma, as far as that does not depend on the moment. */
+  /** Its JSON after a comma, without the parts that depend on the moment. */
   readonly json: string;
 }
 
@@ -19,12 +19,12 @@ export function listedSession(machine: string, session: SessionInfo): ListedSess
   return { info, json: `,${JSON.stringify(constant).slice(0, -1)},"last_activity_ms":` };
 }
 
-/** What a list is made of: each adds a session to it. */
+/** The elements of a list: each function adds a session to it. */
 export interface ListForm<T> {
   add(list: T[], info: SessionInfo): void;
-  /** A session as it is so many ms after its machine told of it. */
+  /** A session so many ms after its machine's report. */
   addAged(list: T[], session: ListedSession, ms: number): void;
-  /** A session whose machine does not answer. @param at Unix time in ms of what is known */
+  /** A session whose machine does not answer. @param at Unix time in ms of the report */
   addLastSeen(list: T[], session: ListedSession, at: number): void;
 }
 

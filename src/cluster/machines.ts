@@ -1,6 +1,7 @@
 /**
- * The other machines that this process knows: those that were added (remembered.ts), each with its link, made at the
- * first need and kept, and those of the fleet, which appear by themselves. An added one has its name before one of the fleet. The file is read again when it changed, so that command line and server agree; a link whose
+ * The other machines that this process knows: added ones (remembered.ts), each with its link, made at the first need
+ * and kept, and those of the fleet, which appear without being added. An added one takes precedence over one of the
+ * fleet with the same name. The file is read again when it changed, so that command line and server agree; a link whose
  * address changed is closed.
  */
 import type { Instance } from "../instance/paths.ts";
@@ -29,7 +30,7 @@ export interface NewMachine {
   readonly ca?: string | undefined;
 }
 
-/** What is asked of a fleet here. */
+/** The part of a fleet that is used here. */
 export type Fleet = Pick<FleetHub, "link" | "member" | "members" | "forget" | "ready">;
 
 interface Kept {
@@ -46,7 +47,7 @@ export class Machines {
 
   constructor(private readonly options: MachinesOptions) {}
 
-  /** Those that were added, by name. */
+  /** The added ones, by name. */
   get all(): readonly RememberedMachine[] {
     const stamp = machinesStamp(this.options.instance);
     if (stamp !== this.stamp) {
@@ -122,7 +123,7 @@ export class Machines {
     return this.link(called);
   }
 
-  /** Forgets a machine, and ends the ssh connection to it; what runs there goes on. @throws WshError machine_not_found */
+  /** Forgets a machine, and ends the ssh connection to it; its sessions continue. @throws WshError machine_not_found */
   async remove(name: string): Promise<void> {
     if (this.isOfFleet(name)) {
       this.requireGone(name);
@@ -135,7 +136,7 @@ export class Machines {
     if (this.all.every((each) => each.address !== address)) await this.endConnection(address);
   }
 
-  /** Ends what a login by ssh left open to any machine that was added. */
+  /** Ends the ssh masters left open to any added machine. */
   async endConnections(): Promise<void> {
     await Promise.all([...new Set(this.all.map(({ address }) => address))].map((each) => this.endConnection(each)));
   }
@@ -146,7 +147,7 @@ export class Machines {
     if (parsed?.kind === "ssh") await new SshWay(parsed, { instance, program: ssh }).end();
   }
 
-  /** Closes every link, so that the next request connects anew. */
+  /** Closes every link, so that the next request reconnects. */
   async reload(): Promise<void> {
     this.stamp = null;
     const links = [...this.kept.values()];
@@ -154,7 +155,7 @@ export class Machines {
     await Promise.all(links.map(({ link }) => link.close()));
   }
 
-  /** One that is there would be back at its next beat. @throws WshError machine_conflict */
+  /** A present machine would return with its next heartbeat. @throws WshError machine_conflict */
   private requireGone(name: string): void {
     const health = this.fleet?.members.healthOf(name);
     if (health === "unreachable" || health === "rejected") return;

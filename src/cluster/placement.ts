@@ -1,12 +1,12 @@
 /**
- * Which machine a session is placed on: of those that take placed sessions and have every wanted tag, two at random, the
- * less loaded first; whoever asks many times loads all of them alike, without knowing any exactly. Those that refuse are
- * followed by others. Pure.
+ * Chooses the machine for a session: of those that accept placed sessions and have every wanted tag, two at random, the
+ * less loaded first; many requests load all machines alike, without exact knowledge of any. Others follow those that
+ * refuse. Pure.
  */
 import { createHash } from "node:crypto";
 import type { MachineHealth } from "../protocol/machines.ts";
 
-/** Which sessions a machine lets others start: none, those that name it, or those that are placed, too. */
+/** The sessions that a machine lets others start: none, those that name it, or placed ones too. */
 export type Acceptance = "none" | "named" | "placed";
 
 /** A machine as placement sees it. */
@@ -44,8 +44,8 @@ export function placementOrder(
 }
 
 /**
- * The same for a request with an id of its caller's, which may be asked again by another server: the order follows from
- * the id and the machines' names alone, so that it is carried out by the same machine as before.
+ * The same for a request with a caller's id, which another server may repeat: the order derives from the id and the
+ * machines' names alone, so that the same machine executes it.
  */
 export function orderOf(candidates: readonly Candidate[], wanted: readonly string[], id: string): readonly string[] {
   const ranked = candidates
@@ -61,7 +61,7 @@ function takeRandom(from: Candidate[], random: () => number): Candidate[] {
   return from.splice(Math.floor(random() * from.length), 1);
 }
 
-/** What the load average does not show yet, sessions do. */
+/** The session count covers load that the average does not show yet. */
 function byLoad(a: Candidate, b: Candidate): number {
   return a.load - b.load || a.sessions - b.sessions;
 }

@@ -29,7 +29,7 @@ function fileOf({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.machines.json`);
 }
 
-/** Changes with each change of the file; empty: there is none. */
+/** Changes with each change of the file; empty without a file. */
 export function machinesStamp(instance: Instance): string {
   const stat = fs.statSync(fileOf(instance), { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? "" : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;

@@ -1,8 +1,8 @@
 /**
- * A session's socket on another machine, over whatever carries messages: a WebSocket of that machine's gateway, or the
- * NATS servers of a fleet. It carries bytes in messages of at most LINK_CHUNK_BYTES, in both directions only as many as the receiver has permitted (protocol/credit.ts). Paused, it
- * holds what was under way and permits no more. An end that leaves pings unanswered is taken for gone: a laptop that
- * slept gets no word of it.
+ * A session's socket on another machine, over any transport of messages: a WebSocket of that machine's gateway, or the
+ * NATS servers of a fleet. It carries bytes in messages of at most LINK_CHUNK_BYTES, in both directions only as many as
+ * the receiver has permitted (protocol/credit.ts). Paused, it queues arriving messages and permits no more. A peer that
+ * leaves pings unanswered counts as gone: a laptop that slept is not notified of a lost connection.
  */
 import * as v from "valibot";
 import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
@@ -17,29 +17,29 @@ const MISSED_PINGS = 2;
 /** Longest time until the other machine has connected to the session's socket, in ms. */
 const OPEN_MS = 10_000;
 
-/** What the way to a gateway needs beside the address. */
+/** Options of a connection to a gateway besides the address. */
 export interface SocketOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: { readonly ca: string };
 }
 
-/** What carries a stream's messages, in order and complete, or says that it is lost. */
+/** Carries a stream's messages, in order and complete, or reports that it is lost. */
 export interface Pipe {
-  /** Text is a note, binary are the socket's bytes, which are not kept. */
+  /** Text is a note; binary data are the socket's bytes, which are not retained. */
   send(data: string | Uint8Array): void;
   close(): void;
 }
 
 export interface PipeEvents {
   received(data: string | Uint8Array): void;
-  /** @param isEnded the other end has said that the session's process ended it: the way is as it was */
+  /** @param isEnded the session's process ended it: the connection was fine */
   lost(isEnded?: boolean): void;
 }
 
 /** Reason in the close frame for a connection that the session's process ended. */
 export const STREAM_ENDED = "session ended";
 
-/** @throws WshError what the other machine answered; machine_unreachable when it does not */
+/** @throws WshError the other machine's error; machine_unreachable when it does not answer */
 export function openStream(url: string, options: SocketOptions, machine: string, events: WireEvents): Promise<Carrier> {
   return openStreamOver((pipe) => webSocketPipe(new WebSocket(url, { ...options } as never), pipe), machine, events);
 }

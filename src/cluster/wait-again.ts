@@ -1,8 +1,7 @@
 /**
- * A wait on another machine, over which the way may be lost. It changes nothing, so it is asked again as soon as the
- * machine answers, within its own time. It means what happens from the moment at which it was asked: that place in the
- * output is asked for first, so that a second question neither misses what was printed meanwhile nor finds what was
- * printed before.
+ * A wait on another machine that survives lost connections. It changes nothing, so it is repeated as soon as the
+ * machine answers, within its deadline. It covers everything from its first request on: the output cursor at that
+ * moment is requested first, so that a repetition neither misses later output nor finds earlier output.
  */
 import * as v from "valibot";
 import { pause } from "../base/deadline.ts";
@@ -11,11 +10,11 @@ import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
 import { passing, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
 
-/** Time after a wait's end in which its answer comes from a machine that is there, in ms: around the world and back. */
+/** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */
 const ANSWER_MS = 2_000;
 
 const waits = ["wait", "wait.any", "idle.await", "idle.any"] as const satisfies readonly OperationName[];
-/** Conditions that hold by what is printed after a place, and not by what is. */
+/** Conditions on output after a position, not on the present state. */
 const edges: ReadonlySet<string> = new Set(["command_finished", "text", "regex", "bell"]);
 
 export function isWait(name: OperationName): boolean {
@@ -45,20 +44,20 @@ const CursorsSchema = v.looseObject({
 });
 
 /**
- * @param attempt asks with this input; throws WayLost when the way was lost over it
- * @throws WayLost and WshError machine_unreachable when its time is over and the machine does not answer; what `attempt`
- * throws
+ * @param attempt asks with this input; throws WayLost when the connection was lost meanwhile
+ * @throws WayLost and WshError machine_unreachable when the time is over and the machine does not answer; errors of
+ * `attempt`
  */
 export async function untilDecided(
   { operation, input, signal, deadline = Number.POSITIVE_INFINITY, isThere }: WaitAsked,
   attempt: (input: unknown) => Promise<unknown>,
 ): Promise<unknown> {
   const fields = v.safeParse(FieldsSchema, input);
-  // What is none of its inputs is refused there; what does not wait is asked once.
+  // Invalid input is refused there; a wait of 0 ms is asked once.
   if (!fields.success || fields.output.max_wait_ms === 0) return attempt(input);
   const endsAt = Math.min(deadline, Date.now() + fields.output.max_wait_ms);
   let from: object | null = startsNow(operation, fields.output) ? null : {};
-  // It has answered, or what was sent may have arrived: it is known to be there, or to have been.
+  // It has answered, or a request may have arrived: the machine is, or was, reachable.
   let wasThere = false;
   for (let isAgain = false; ; isAgain = true) {
     try {
@@ -69,7 +68,7 @@ export async function untilDecided(
       return await whileThere(asked, attempt({ ...Object(input), ...from, ...left }));
     } catch (thrown) {
       const { code } = WshError.from(thrown);
-      // A server that ends leaves what it has passed on.
+      // A server that ends drops requests that it has passed on.
       const isLost = thrown instanceof WayLost || code === "server_unavailable";
       if (!isLost && !(wasThere && passing.has(code))) throw thrown;
       wasThere = true;
@@ -88,7 +87,7 @@ function startsNow(operation: OperationName, { any_of = [], since, command_id }:
   return any_of.some((each) => isEdge(typeof each === "string" ? each : each.type));
 }
 
-/** `since` for what is printed from now on. */
+/** `since` for output from now on. */
 async function cursorsNow(
   operation: OperationName,
   fields: Fields,

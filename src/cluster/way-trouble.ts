@@ -1,4 +1,4 @@
-/** Why nothing came back from a gateway, in words: Bun's are for whoever wrote the request. */
+/** Describes why a gateway did not answer: Bun's errors address the author of the request. */
 import { errorCode } from "../base/errno.ts";
 import { tlsTrouble } from "./certificate-step.ts";
 

@@ -1,4 +1,4 @@
-/** What a link needs of what carries it: where the far gateway is reached, and how that is made so. */
+/** A link's interface to its transport: the address of the remote gateway, and how to establish it. */
 import type { LinkStep } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
@@ -7,16 +7,16 @@ export interface Base extends SocketOptions {
   /** `https://host/prefix`, without a slash at the end. */
   readonly url: string;
   readonly unix?: string;
-  /** The machine that the server there is asked to pass requests on to; absent: it is meant itself. */
+  /** The machine to which the server there should pass requests on; absent: itself. */
   readonly machine?: string;
 }
 
 export interface Way {
   /** Where the gateway was reached last; null before `open`, and after `lost`. */
   readonly base: Base | null;
-  /** Makes the way, or makes it anew. @throws WshError machine_unreachable and what to do */
+  /** Establishes or re-establishes the connection. @throws WshError machine_unreachable with advice */
   open(): Promise<Base>;
-  /** A request found nobody there. */
+  /** A request found no server there. */
   lost(): void;
   /** The steps up to the gateway. */
   examine(): AsyncIterable<LinkStep>;

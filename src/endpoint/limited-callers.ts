@@ -1,12 +1,12 @@
 /**
- * What callers of one session have open in this process: requests that are being carried out, and streams. A pane may go
- * to another session: then each of them ends, since its caller may not use that one.
+ * Open requests and streams in this process of callers that are limited to one session. When a pane moves to another
+ * session, each of them ends, since its caller may not use that one.
  */
 import { eitherSignal } from "../base/either-signal.ts";
 import { requireOwnSession } from "../operations/rights.ts";
 import type { Acting } from "../protocol/caller.ts";
 
-/** Id of the session that has what is used, now. */
+/** Id of the session that now owns the used pane. */
 export type Owner = () => string;
 
 interface Held {
@@ -18,7 +18,7 @@ interface Held {
 export class LimitedCallers {
   private readonly held = new Set<Held>();
 
-  /** Calls `end` when what is used is another session's than the caller's. @returns what lets go of it */
+  /** Calls `end` when the pane belongs to another session than the caller's. @returns the release function */
   hold(by: Pick<Acting, "caller">, owner: Owner, end: Held["end"]): () => void {
     if (by.caller.only === undefined) return () => {};
     const held = { by, owner, end };
@@ -26,7 +26,7 @@ export class LimitedCallers {
     return () => this.held.delete(held);
   }
 
-  /** Carries out a request for as long as the caller may use what it is about. @throws WshError session_not_found */
+  /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found */
   async within<T>(
     request: Pick<Acting, "caller"> & { readonly signal: AbortSignal },
     owner: Owner,

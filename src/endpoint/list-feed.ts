@@ -1,8 +1,8 @@
 /**
  * Keeps servers' lists correct without polling the session. A watching server has an info of the session. On the first
- * change after that the watchers are sent `stale`, once, however many changes follow; a server that lists then asks.
- * When nothing has changed for a second and the state will last, the watchers get the new info unasked, so that a list
- * need not ask. `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
+ * change after that the watchers are sent `stale`, once for any number of changes; a server that lists then asks. When
+ * nothing has changed for a second and the state will last, the watchers get the new info unasked, so that a list need
+ * not ask. `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
  */
 
 import { Alarm } from "../base/alarm.ts";
@@ -33,7 +33,7 @@ export class ListFeed {
     private readonly send: (event: object) => void,
   ) {}
 
-  /** Returns the info for a watcher that asks: it is told of the next change. */
+  /** Returns the info for a watcher that asks, which is notified of the next change. */
   answer(): Listed {
     const listed = this.look();
     this.isStale = false;
@@ -54,7 +54,7 @@ export class ListFeed {
     this.isStale = true;
     this.change++;
     const event = { event: "stale", change: this.change };
-    // The echo of a key goes out first; what is answered to a request comes later still.
+    // The echo of a key is sent first; answers to requests come later still.
     queueMicrotask(() => this.send(event));
   }
 

@@ -1,6 +1,6 @@
 /**
- * Whether a person's key started a client that runs in a pane, and at which terminal. What a program sent, or exec ran,
- * moves nobody's terminal: where input of both came, the newer one counts.
+ * Whether a person's key started a client that runs in a pane, and at which terminal. Input from programs and exec
+ * moves no terminal: if both gave input, the newer one counts.
  */
 
 import type { Pane } from "../pane/pane.ts";

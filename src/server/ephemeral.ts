@@ -1,19 +1,19 @@
 /**
- * When an ephemeral server ends by itself (docs/architecture.md, When the server ends): 30 s after its start if there
- * never was a session, and when the last session is gone. A connected MCP bridge, a server-level WebSocket and a call
- * under way keep it; ended sessions count until their grace period is over or a waiter has been told of their end.
- * Persistence is read only when the decision is made.
+ * When an ephemeral server ends (docs/architecture.md, When the server ends): 30 s after its start without a session,
+ * and when the last session is gone. A connected MCP bridge, a server-level WebSocket and a pending call delay it;
+ * ended sessions count until their grace period is over or a waiting caller got their end. Persistence is read only
+ * when the decision is made.
  */
 import type { Call } from "../operations/call.ts";
 
-/** Time from the start of an ephemeral server to its end when it had no session, in ms. */
+/** Time from the start of an ephemeral server without a session to its end, in ms. */
 const UNUSED_MS = 30_000;
 
 export interface LifecycleState {
   persistent(): boolean;
-  /** Running sessions, and ended ones whose end no client has been told of. */
+  /** Running sessions, and ended ones whose end no client has received. */
   sessions(): number;
-  /** What keeps the server beside sessions: MCP bridges, server-level WebSockets, calls under way. */
+  /** Reasons to continue besides sessions: MCP bridges, server-level WebSockets, pending calls. */
   holders(): number;
   end(): void;
 }
@@ -53,7 +53,7 @@ export class Lifecycle {
 /** Time for an answer to be sent before the server may end, in ms. */
 export const ANSWER_MS = 50;
 
-/** Counts the calls that have no answer yet, over any transport: the server does not end before it has given it. */
+/** Counts unanswered calls, over any transport: the server does not end before it has answered them. */
 export class CallsUnderWay {
   count = 0;
 

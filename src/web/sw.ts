@@ -1,6 +1,6 @@
 /**
- * The service worker: shows notices on behalf of the page, which ends with it, and brings the page forward when one is
- * chosen. It caches nothing, so that a new version of wsh is what the next load shows.
+ * The service worker: shows notifications on behalf of the page, which ends with it, and brings the page to the front
+ * when one is chosen. It caches nothing, so that the next load shows a new version of wsh.
  */
 interface NoticeEvent extends Event {
   readonly notification: Notification;

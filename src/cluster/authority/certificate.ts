@@ -1,11 +1,11 @@
 /**
- * Certificates of a fleet's own authority: X.509 version 3 with P-256 keys, in DER as RFC 5280 says. They are made here
- * because a machine may have no openssl; only what a fleet's servers need is made.
+ * Certificates of a fleet's own authority: X.509 version 3 with P-256 keys, in DER (RFC 5280). They are made here
+ * because a machine may have no openssl; only the parts that a fleet's servers need are supported.
  */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 
-/** How long an authority and its servers' certificates count, in days: nothing renews them by itself. */
+/** Validity of an authority and its servers' certificates, in days: nothing renews them automatically. */
 const AUTHORITY_DAYS = 20 * 365;
 const SERVER_DAYS = 10 * 365;
 const DAY_MS = 86_400_000;
@@ -54,7 +54,7 @@ export function makeAuthority(name: string): Certified {
   return { certificate, key: pem(keys.privateKey) };
 }
 
-/** A server's certificate for these host names and addresses; servers of a cluster show it to each other, too. */
+/** A server's certificate for these host names and addresses; servers of a cluster also present it to each other. */
 export function makeServerCertificate(authority: Certified, issuer: string, hosts: readonly string[]): Certified {
   const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const certificate = certify({

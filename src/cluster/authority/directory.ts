@@ -1,8 +1,8 @@
 /**
- * The directory of a fleet, which `wsh fleet init` makes once: `keys/` with what signs (whoever has it rules the
- * fleet), one directory for each nats-server with all that it needs and nothing that signs, and `fleet.json` with who
- * was invited. It is its owner's alone, made whole under another name and renamed into place; changes are made under
- * its lock. Keys never leave it but for the user's own, in an invitation.
+ * The directory of a fleet, which `wsh fleet init` makes once: `keys/` with the signing keys (their holder controls the
+ * fleet), one directory for each nats-server with everything that it needs and no signing key, and `fleet.json` with
+ * the invited members. Accessible to its owner alone, made completely under another name and renamed into place;
+ * changes are made under its lock. Keys leave it only in an invitation, which contains the user's own key.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import fs from "node:fs";
@@ -146,7 +146,7 @@ export function readFleet(dir: string): Fleet {
   throw new WshError("invalid_setting", `${path} cannot be read as a fleet`, { hint: "Bring back a copy of it." });
 }
 
-/** Changes what is written of a fleet, one at a time. */
+/** Changes a fleet's file, one change at a time. */
 export function changeFleet<T>(dir: string, act: (fleet: Fleet) => Promise<{ fleet: Fleet; result: T }>): Promise<T> {
   readFleet(dir);
   return withLock(join(dir, "fleet.lock"), async () => {
@@ -165,7 +165,7 @@ export function readKey(dir: string, name: "account" | "operator" | "system" | F
   return fs.readFileSync(path, "utf8").trim();
 }
 
-/** A server's own name, and what it is called on its own machine. */
+/** A server's own name, and its names on its own machine. */
 function hostsOf(host: string): string[] {
   return [...new Set([host, "localhost", "127.0.0.1", "::1"])];
 }

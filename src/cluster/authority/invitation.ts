@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_CREDS_CHARS } from "../../protocol/fleet.ts";
 
-/** Says what the word is, and its version. */
+/** Identifies the word and its version. */
 const PREFIX = "wsh-fleet-1.";
 const LEVEL = 9;
 
@@ -13,7 +13,7 @@ export function packInvitation(credentials: string): string {
 
 /** The credentials' text. @throws WshError invalid_credentials */
 export function unpackInvitation(text: string): string {
-  // Mail and chat break long lines; who copies a whole command has its words, too.
+  // Mail and chat break long lines; a copied whole command includes its own words.
   const word = text.replace(/\s+/g, "").replace(/^.*wshfleetjoin/, "");
   const packed = /^wsh-fleet-1\.([A-Za-z0-9_-]+)$/.exec(word)?.[1];
   if (packed === undefined) {

@@ -1,4 +1,4 @@
-/** Who is in a fleet: invitations, revocations, and telling the running servers of them. */
+/** The members of a fleet: invitations, revocations, and notifying the running servers. */
 import { join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, type FleetSettings, formatCredentials } from "../../protocol/fleet.ts";
@@ -10,7 +10,7 @@ import { keysFrom, signAccount, signSystemUser, signUser } from "./signing.ts";
 
 /** Most machines and people that were ever invited: the list is written whole with each change. */
 const MAX_MEMBERS = 100_000;
-/** How long what tells the servers of a revocation is let in, in ms. */
+/** Validity of the credentials that notify the servers of a revocation, in ms. */
 const PUSH_LIFE_MS = 5 * 60_000;
 
 export interface Invited {
@@ -19,7 +19,7 @@ export interface Invited {
   readonly tags: readonly string[];
   /** Unix time in ms; null: never. */
   readonly expiresAt: number | null;
-  /** Only the way by HTTPS. */
+  /** Only the connection by HTTPS. */
   readonly wssOnly?: boolean;
 }
 
@@ -56,7 +56,10 @@ function settingsFor(fleet: Fleet, role: FleetRole, tags: readonly string[], wss
   return { v: 1, servers, ...(ca === null ? {} : { ca }), fleet: name, role, tags: [...tags] };
 }
 
-/** Signs the account anew without a member, for the servers' next start; done already, nothing. @throws WshError machine_not_found */
+/**
+ * Signs the account again without a member, for the servers' next start; no effect the second time. @throws WshError
+ * machine_not_found
+ */
 export function revoke(dir: string, name: string): Promise<Member> {
   const now = Date.now();
   return changeFleet(dir, async (fleet) => {
@@ -79,7 +82,7 @@ export function revoke(dir: string, name: string): Promise<Member> {
 }
 
 /**
- * Tells the running servers who is revoked; they disconnect them at once, and tell each other.
+ * Notifies the running servers of the revoked members; they disconnect them at once, and notify each other.
  * @throws WshError machine_unreachable when no server can be reached
  */
 export async function tellServers(dir: string): Promise<void> {
@@ -92,7 +95,7 @@ export async function tellServers(dir: string): Promise<void> {
   await pushAccount({ servers, ca, jwt: user.jwt, seed: user.seed }, jwt);
 }
 
-/** The account's JWT with everybody who was revoked. */
+/** The account's JWT with all revoked members. */
 async function accountOf(dir: string, fleet: Fleet): Promise<{ account: string; jwt: string }> {
   const keys = keysFrom((name) => readKey(dir, name));
   const revoked = fleet.members.flatMap(({ key, revokedAt }) => (revokedAt === null ? [] : [{ key, at: revokedAt }]));

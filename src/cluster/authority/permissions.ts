@@ -1,11 +1,12 @@
 /**
- * What each role may say and hear on a fleet's cluster, as templates of its signing key: nats-server puts the user's own
- * name in place of `{{name()}}`, so nobody speaks as another, whatever is in a message.
+ * The subjects that each role may publish and subscribe on a fleet's cluster, as templates of its signing key:
+ * nats-server replaces `{{name()}}` with the user's own name, so no user can act as another, whatever a message
+ * contains.
  *
- * No role answers by nats-server's `allow_responses`: the subject for the answer is the asker's choice and is not
- * checked, so a user with a machine of his own could have that machine "answer" to the subject of an administrator's
- * request. An inbox has the answering machine's name instead, and a machine may write to inboxes of its name alone. For
- * the same reason nobody makes consumers, which deliver wherever their maker says. Pure.
+ * No role answers by nats-server's `allow_responses`: the subject for the answer is the caller's choice and is not
+ * checked, so a user with his own machine could have it "answer" to the subject of an administrator's request. Instead,
+ * an inbox contains the answering machine's name, and a machine may write only to inboxes with its name. For the same
+ * reason no role creates consumers, which deliver wherever their creator says. Pure.
  */
 import { type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The configuration of a fleet's nats-servers. Each listens with TLS alone and admits only users that a key of the
  * fleet has signed. Paths are relative to the directory of the file, in which nats-server is started: the directory can
- * be copied to the server's machine as it is. Pure.
+ * be copied unchanged to the server's machine. Pure.
  */
 import { isIP } from "node:net";
 
@@ -89,7 +89,7 @@ export function listenAddress(host: string): string {
   return "0.0.0.0";
 }
 
-/** A host as it stands in an address. */
+/** A host in the form of an address. */
 export function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -1,6 +1,6 @@
 /**
- * The keys of a fleet and what they sign: the operator signs the account, the account has one signing key a role, whose
- * template of permissions holds for each user that it signed, and the account's JWT lists who was revoked.
+ * The keys of a fleet and their signatures: the operator signs the account; the account has one signing key per role,
+ * whose template of permissions applies to each user that it signed; the account's JWT lists the revoked users.
  */
 import {
   createAccount,
@@ -17,7 +17,7 @@ import { rolePermissions } from "./permissions.ts";
 
 /** No limit, in NATS's JWTs. */
 const UNLIMITED = -1;
-/** What the bucket of machines may take on disk, in bytes: 10,000 machines of 1 KB, many times over. */
+/** Disk limit of the bucket of machines, in bytes: 10,000 machines of 1 KB, many times over. */
 const BUCKET_BYTES = 64 * 1024 * 1024;
 const MS_PER_SECOND = 1_000;
 
@@ -28,7 +28,7 @@ export interface FleetKeys {
   readonly system: string;
 }
 
-/** Public key of a user, and the time from which what was signed for it before counts no more (Unix time in ms). */
+/** Public key of a user, and the time before which signatures for it are invalid (Unix time in ms). */
 export interface Revocation {
   readonly key: string;
   readonly at: number;
@@ -53,7 +53,7 @@ export function makeKeys(): FleetKeys {
   };
 }
 
-/** Keys again, from their seeds. @param seedOf text of one of them */
+/** Restores keys from their seeds. @param seedOf text of one of them */
 export function keysFrom(seedOf: (name: keyof FleetKeys["seeds"]) => string): FleetKeys {
   const names = ["operator", "account", "system", ...fleetRoles] as const;
   const seeds = Object.fromEntries(names.map((name) => [name, seedOf(name)])) as FleetKeys["seeds"];
@@ -104,7 +104,7 @@ export interface SignedUser {
   readonly key: string;
 }
 
-/** A new user of a role, who has what the role's template says. @param expiresAt Unix time in ms; null: never */
+/** A new user of a role, with the permissions of the role's template. @param expiresAt Unix time in ms; null: never */
 export async function signUser(
   seeds: { readonly account: string; readonly role: string },
   name: string,
@@ -126,7 +126,7 @@ export async function signUser(
   return { jwt, seed: new TextDecoder().decode(user.getSeed()), key: user.getPublicKey() };
 }
 
-/** A user of the system account for some minutes, who tells the servers of a new account's JWT. */
+/** A user of the system account for some minutes, which sends the servers a new account's JWT. */
 export async function signSystemUser(systemSeed: string, expiresAt: number): Promise<SignedUser> {
   const user = createUser();
   const exp = Math.floor(expiresAt / MS_PER_SECOND);

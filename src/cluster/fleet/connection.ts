@@ -1,17 +1,19 @@
 /**
- * This process's one connection to the NATS servers of its fleet. It is made at once and for as long as the owner lives:
- * lost, it is made again by the client; refused, it is tried again with growing pauses. Subscriptions belong to the
- * owner, and hold over every connection. Nothing is sent while there is none: the client would keep it and deliver it
- * late, or never. What is published is copied first, since the client keeps a reference until it writes.
+ * This process's one connection to the NATS servers of its fleet. It is made at once and kept as long as the owner
+ * lives: the client reconnects a lost one; a refused one is retried with growing pauses. Subscriptions belong to the
+ * owner, and hold over every connection. Nothing is sent while disconnected: the client would queue it and deliver it
+ * late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
 import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
 import { inboxSubject } from "../../protocol/fleet-subjects.ts";
 
-/** Interval between pings to the server, in ms, and how many may stay unanswered: a dead way is known after 10 s. */
+/**
+ * Interval between pings to the server, in ms, and how many may stay unanswered: a dead connection is known after 10 s.
+ */
 const PING_MS = 5_000;
 const MISSED_PINGS = 2;
-/** Pause before the client connects again, in ms, and what is added at random: a fleet does not come back at once. */
+/** Pause before the client reconnects, in ms, and a random addition, so that a fleet does not return at once. */
 const RECONNECT_MS = 250;
 const RECONNECT_JITTER_MS = 500;
 /** Pauses between tries while no server is reached, in ms; the longest while none admits us: a revoked member is not back. */
@@ -21,12 +23,12 @@ const LONGEST_REFUSED_MS = 5 * 60_000;
 /** Longest wait for a server's handshake, in ms. */
 const CONNECT_MS = 5_000;
 
-/** Most refusals that are told of while there is no connection. */
+/** Maximum refusals reported while disconnected. */
 const MAX_TOLD = 16;
 
 const encoder = new TextEncoder();
 
-/** Who this process is to the fleet, and where its servers are. */
+/** The identity of this process in the fleet, and its servers. */
 export interface FleetIdentity {
   /** The user's name in subjects: of the machine, or of a person. */
   readonly user: string;
@@ -49,9 +51,9 @@ export interface FleetMessage {
   readonly reply: string | undefined;
   /** Valid during the call. */
   readonly data: Uint8Array;
-  /** Value of a header; empty: it is not there. */
+  /** Value of a header; empty without one. */
   header(name: string): string;
-  /** NATS's own: 503 says that nobody receives what was sent. */
+  /** NATS's own: 503 means that a message had no receiver. */
   readonly status: number;
 }
 
@@ -62,7 +64,7 @@ export interface Outgoing {
 
 export interface FleetEvents {
   up(): void;
-  /** What was under way may be lost. */
+  /** Messages in transit may be lost. */
   down(): void;
   /** A server refused the credentials, a subscription, or, with its subject, a message. */
   refused(error: Error, subject: string | null): void;
@@ -81,7 +83,7 @@ export class FleetConnection {
   private trouble: Error | null = null;
   /** Why the servers do not admit us; null: they did, or none was asked. */
   private refusal: Error | null = null;
-  /** What was told to be refused since there was a connection: the same is told once. */
+  /** Refusals reported since the last connection: each is reported once. */
   private readonly told = new Set<string>();
   private readonly subscribed: { readonly subject: string; readonly handler: Handler }[] = [];
   private readonly pause = new AbortController();
@@ -101,12 +103,12 @@ export class FleetConnection {
     return inboxSubject(this.identity.user, from, `${this.own}.${id}`);
   }
 
-  /** Whether what is sent now arrives at a server. */
+  /** Whether a message sent now reaches a server. */
   get isUp(): boolean {
     return this.isOpen;
   }
 
-  /** Why there is no connection; null: there is one, or none was tried. */
+  /** Why there is no connection; null when connected, or before the first attempt. */
   get error(): Error | null {
     return this.isOpen ? null : (this.refusal ?? this.trouble);
   }
@@ -272,7 +274,7 @@ export async function connectAs(client: Client, identity: FleetIdentity): Promis
     reconnectJitter: RECONNECT_JITTER_MS,
     reconnectJitterTLS: RECONNECT_JITTER_MS,
     maxReconnectAttempts: -1,
-    // Refused twice, it ends: tries go on with our own pauses, and not four times a second.
+    // After two refusals the client ends: we retry with our own pauses, not four times a second.
     ignoreAuthErrorAbort: false,
     noAsyncTraces: true,
     timeout: CONNECT_MS,
@@ -299,7 +301,7 @@ function authenticatorOf(client: Client, login: NonNullable<FleetIdentity["login
     : client.usernamePasswordAuthenticator(login.user, login.password);
 }
 
-/** Anything but this machine's own addresses is encrypted, or there is no connection. */
+/** Everything but this machine's own addresses is encrypted, or there is no connection. */
 function tlsOf(servers: readonly string[], ca: string | null): { ca?: string } | null {
   if (servers.every((server) => server.startsWith("nats:"))) return null;
   return ca === null ? {} : { ca };

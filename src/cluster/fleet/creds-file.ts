@@ -1,6 +1,6 @@
 /**
- * Where an instance's credentials for a fleet lie, and reading and writing them. The file is its owner's alone: whoever
- * has it acts as its user.
+ * Paths of an instance's credentials for a fleet, and reading and writing them. The file is accessible to its owner
+ * alone: its holder acts as its user.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,12 +14,12 @@ export function joinedFile({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.fleet.creds`);
 }
 
-/** What the server of this instance remembers of its fleet's machines. */
+/** What the instance's server remembers of its fleet's machines. */
 export function rememberedFile({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.fleet.json`);
 }
 
-/** Whether this instance is, or was, in a fleet: its server may know machines that nobody added. */
+/** Whether this instance is, or was, in a fleet: its server may know machines that were never added. */
 export function hasFleet(instance: Instance): boolean {
   return fs.existsSync(joinedFile(instance)) || fs.existsSync(rememberedFile(instance));
 }

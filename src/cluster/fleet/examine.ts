@@ -15,7 +15,7 @@ import { connectAs, identityOf } from "./connection.ts";
 const PATIENCE_MS = 5_000;
 const BEATS_MS = 1_000;
 const NOT_ADMITTED = "They may have ended or be revoked, or be of another fleet: have a new invitation made.";
-/** What the servers refuse is shown up to this number. */
+/** Maximum refusals shown. */
 const SHOWN_REFUSALS = 4;
 /** Stands for a machine or a user that there is not, in subjects that are tried. */
 const NOBODY = "nobody-doctor";
@@ -129,8 +129,9 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
 }
 
 /**
- * Publishes and subscribes to what the role may, to a machine or user that does not exist: the servers report refusals.
- * What others would take for news of this machine is not tried: beats, events and what is remembered of it.
+ * Publishes and subscribes to the subjects that the role may use, for a machine or user that does not exist: the
+ * servers report refusals. Subjects that others would take for news of this machine are not tried: heartbeats, events
+ * and the remembered state.
  */
 function tryPermissions(nats: Awaited<ReturnType<typeof connectAs>>, role: FleetRole, user: string): void {
   const { publish, subscribe } = rolePermissions[role];

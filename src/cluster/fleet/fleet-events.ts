@@ -1,6 +1,6 @@
 /**
- * What happens to the sessions of a machine of the fleet. Its messages have the boot that sent them and a number: one
- * that is missing is told. The stream ends with that boot, with the machine, and with the connection to the servers.
+ * Events of the sessions of a machine of the fleet. Its messages carry the sender's incarnation and a number: a missing
+ * one is reported. The stream ends with that incarnation, with the machine, and with the connection to the servers.
  */
 import * as v from "valibot";
 import { eventSubject } from "../../protocol/fleet-subjects.ts";
@@ -8,7 +8,7 @@ import type { LinkEvents } from "../link.ts";
 import type { FleetConnection } from "./connection.ts";
 import type { Members } from "./members.ts";
 
-/** Interval between two looks whether the machine is there, in ms: half of the time between two of its beats. */
+/** Interval between liveness checks of the machine, in ms: half of its heartbeat interval. */
 const LOOK_MS = 2_500;
 
 const EventSchema = v.pipe(
@@ -27,7 +27,7 @@ interface Source {
   readonly members: Members;
 }
 
-/** @param boot that is there now */
+/** @param boot the present incarnation */
 export function listenTo({ connection, members }: Source, machine: string, boot: string, sink: LinkEvents): Disposable {
   let seq: number | null = null;
   const end = (): void => {
@@ -36,7 +36,7 @@ export function listenTo({ connection, members }: Source, machine: string, boot:
   };
   const subscription = connection.listen(eventSubject(machine), ({ data }) => {
     const said = v.safeParse(EventSchema, new TextDecoder().decode(data));
-    // Another boot's, or nothing that a machine says.
+    // From another incarnation, or invalid.
     if (!said.success || said.output.boot !== boot) return;
     const { seq: next, event, params } = said.output;
     if (seq !== null && next > seq + 1) sink.missed(next - seq - 1);

@@ -1,6 +1,7 @@
 /**
- * The fleet as the server of a person or a program sees it: its machines, a link to each, their lists. Fills itself when
- * the connection is made: every machine is asked to beat, and what was remembered stands for those that do not.
+ * The fleet as the server of a person or a program sees it: its machines, a link to each, their lists. It fills when
+ * the connection is made: every machine is asked for a heartbeat, and remembered state represents those that do not
+ * answer.
  */
 
 import * as v from "valibot";
@@ -19,7 +20,7 @@ import type { StreamParts } from "./stream-pipe.ts";
 const QUIET_MS = 150;
 /** Longest wait of the first list for the machines, in ms. */
 const FILL_MS = 2_000;
-/** Largest beat that is read, in bytes. */
+/** Largest heartbeat that is read, in bytes. */
 const MAX_BEAT_BYTES = 16 * 1024;
 const BeatTextSchema = v.pipe(v.string(), v.parseJson(), BeatSchema);
 
@@ -87,7 +88,7 @@ export class FleetHub {
     return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
   }
 
-  /** Null: the fleet has no such machine. */
+  /** Null for an unknown machine. */
   link(name: string): NatsLink | null {
     if (!this.members.has(name)) return null;
     const known = this.links.get(name);
@@ -98,7 +99,7 @@ export class FleetHub {
     return made;
   }
 
-  /** The machines that are there have said so, or had time to. */
+  /** Waits until the present machines have answered, or had time to. */
   async ready(): Promise<void> {
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, FILL_MS);
@@ -106,7 +107,7 @@ export class FleetHub {
     clearTimeout(timer);
   }
 
-  /** Forgets a machine that is not there; one that beats is known again. */
+  /** Forgets an absent machine; its next heartbeat makes it known again. */
   forget(name: string): void {
     this.members.forget(name);
     this.links.delete(name);

@@ -1,8 +1,8 @@
 /**
- * The machines of the fleet as their beats tell of them, and what they had in their lists: a cache that can be thrown away.
- * A machine is healthy while it beats; one beat missed makes it stale, three unreachable. Two boots that beat beside each
- * other under one name are two machines: `conflict`, until one of them is silent. A machine that was started anew has one
- * boot after the other. What was once known stays listed, with the time of that.
+ * The machines of the fleet by their heartbeats, and their lists of sessions: a disposable cache. A machine is healthy
+ * while it sends heartbeats; one missed makes it stale, three unreachable. Two incarnations that send heartbeats
+ * concurrently under one name are two machines: `conflict`, until one of them is silent. A restarted machine has one
+ * incarnation after the other. A machine once known stays listed, with the time of that.
  */
 import { type Beat, GONE_MS, STALE_MS } from "../../protocol/fleet-messages.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
@@ -10,11 +10,11 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { countsOf, type SessionInfo } from "../../protocol/session.ts";
 import { type ListedSession, listedSession } from "../listed.ts";
 
-/** Time by which an older boot must outlive the first beat of a newer one to be another machine, in ms. */
+/** Time by which an older incarnation must outlive the first heartbeat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
 /** Most machines that are remembered. */
 const MAX_MEMBERS = 20_000;
-/** Most boots of one machine that are told apart: enough to see that there are several. */
+/** Maximum incarnations tracked per machine: enough to detect several. */
 const MAX_BOOTS = 4;
 
 interface Boot {
@@ -24,16 +24,19 @@ interface Boot {
   beat: Beat;
 }
 
-/** What a machine's list was, made once for all who look at it. */
+/** A machine's list, made once for all readers. */
 export interface MemberSessions {
   readonly sessions: readonly ListedSession[];
-  /** How many of them wait for somebody. */
+  /** How many of them need input. */
   readonly needsInput: number;
   /** JSON of the same as the machine itself names them, to be remembered. */
   readonly text: string;
   /** Unix time in ms. */
   readonly at: number;
-  /** Boot and revision of the list; it holds while both do and the machine says that it is settled. */
+  /**
+   * Incarnation and revision of the list; the list is valid while both are current and the machine reports that it is
+   * settled.
+   */
   readonly boot: string;
   readonly rev: number;
 }
@@ -51,7 +54,7 @@ export function memberSessions(
 interface Member {
   beat: Beat | null;
   boots: Boot[];
-  /** Unix time in ms of its last beat; null: not heard in this life of the process. */
+  /** Unix time in ms of its last heartbeat; null: none since this process started. */
   heardAt: number | null;
   /** Its clock minus ours, in ms: the greatest of the newest few, which were least delayed. */
   offsets: number[];
@@ -64,9 +67,9 @@ export interface MembersOptions {
   readonly isUp: () => boolean;
   /** The fleet's servers do not admit this one. */
   readonly isRejected: () => boolean;
-  /** A machine says that its server ends. */
+  /** A machine announces that its server ends. */
   readonly leaving: (machine: string) => void;
-  /** A machine has connected to the fleet's servers anew: what was on its way from there may be lost. */
+  /** A machine has reconnected to the fleet's servers: its messages in transit may be lost. */
   readonly moved: (machine: string) => void;
 }
 
@@ -131,7 +134,7 @@ export class Members {
     this.changes++;
   }
 
-  /** What was remembered of a machine that has not been heard yet. */
+  /** Restores remembered state of a machine without a heartbeat so far. */
   remember(machine: string, beat: Beat | null, listed: MemberSessions | null, heardAt: number | null): void {
     const known = this.members.get(machine);
     if (known === undefined) {
@@ -160,7 +163,7 @@ export class Members {
     if (known === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
     boot.lastAt = now;
     boot.beat = beat;
-    // The newest boot is the machine; an older one that goes on beating makes a conflict, and no news.
+    // The newest incarnation is the machine; an older one that continues causes a conflict, and brings no news.
     if (newest(member.boots) !== boot) return;
     const before = member.beat;
     member.beat = beat;
@@ -172,7 +175,7 @@ export class Members {
     for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
   }
 
-  /** Nobody receives what is sent to it. */
+  /** Messages to it have no receiver. */
   isSilent(machine: string): void {
     const member = this.members.get(machine);
     if (member !== undefined) member.boots = [];
@@ -192,13 +195,13 @@ export class Members {
     return now - current.lastAt < STALE_MS ? "healthy" : "stale";
   }
 
-  /** Whether that boot was heard within so many ms. */
+  /** Whether that incarnation was heard within so many ms. */
   isAlive(machine: string, boot: string, withinMs: number): boolean {
     const since = this.now - withinMs;
     return this.members.get(machine)?.boots.some(({ name, lastAt }) => name === boot && lastAt >= since) ?? false;
   }
 
-  /** The machine's next beat. @returns whether it came in time */
+  /** The machine's next heartbeat. @returns whether it came in time */
   async next(machine: string, patienceMs: number): Promise<boolean> {
     const heard = Promise.withResolvers<boolean>();
     const waiting = { machine, heard: () => heard.resolve(true) };
@@ -241,7 +244,7 @@ function newest(boots: readonly Boot[]): Boot | null {
   return boots.reduce<Boot | null>((last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last), null);
 }
 
-/** Whether an older boot beats although a newer one had begun. */
+/** Whether an older incarnation sends heartbeats although a newer one had begun. */
 function overlap(boots: readonly Boot[]): boolean {
   if (boots.length < 2) return false;
   return boots.some((older) =>

@@ -1,7 +1,7 @@
 /**
  * The link to a machine of the fleet: operations as requests, sockets of session processes as streams, both over this
- * process's one connection to the NATS servers. Whether the machine is there is known from its beats before anything is
- * sent, and what is sent is for one boot of it alone: of two machines under one name at most one carries it out.
+ * process's one connection to the NATS servers. Heartbeats show whether the machine is there before anything is sent,
+ * and each message is for one incarnation of it alone: of two machines under one name at most one executes it.
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";
 import { type Access, accessCovers } from "../../protocol/caller.ts";
@@ -33,11 +33,11 @@ import { type StreamParts, streamPipe } from "./stream-pipe.ts";
 
 /** Longest wait for a machine to answer whether it is there, in ms. */
 const PROBE_MS = 1_500;
-/** Silence after which a boot is gone though all under its name are asked every second, in ms. */
+/** Silence after which an incarnation counts as gone, while all under its name are asked every second, in ms. */
 const HEARD_MS = 2_500;
-/** Shortest interval between two looks whether a machine still receives, while it is waited for, in ms. */
+/** Shortest interval between two checks that an awaited machine still receives, in ms. */
 const PROBE_AGAIN_MS = 900;
-/** Time in which a boot that is alive is heard after all were asked, in ms. */
+/** Time in which a living incarnation answers after all were asked, in ms. */
 const BOOTS_MS = 500;
 
 export interface NatsLinkParts extends StreamParts {
@@ -93,7 +93,7 @@ export class NatsLink implements Link {
     const asked = { machine, operation: name, id: shown, firstAt, deadline, isOwn: own !== undefined, signal, isThere };
     const headers = (before: number | undefined) => (): Readonly<Record<string, string>> => ({
       [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
-      // Looking needs no id: it changes nothing there, whether it was done or not.
+      // Reads need no id: they change nothing, whether executed or not.
       ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
       ...sentBefore(before, (time) => this.timeThere(time)),
     });
@@ -127,8 +127,8 @@ export class NatsLink implements Link {
   }
 
   /**
-   * Sends a request to the boot that is there, and awaits its answer as long as the machine is.
-   * @throws WayLost; WshError where nothing was sent, or nothing done
+   * Sends a request to the present incarnation, and awaits its answer as long as the machine is there.
+   * @throws WayLost; WshError when nothing was sent, or nothing done
    */
   private async post(
     name: string,
@@ -142,10 +142,11 @@ export class NatsLink implements Link {
     const { members, requests, connection } = parts;
     const { identity } = connection;
     const subject = requestSubject({ machine, access, user: identity.user, operation: name });
-    // A second time only where the machine was started anew, and has done nothing.
+    // A second attempt only if the machine was restarted and has done nothing.
     for (let isAgain = false; ; isAgain = true) {
       const boot = await this.ready();
-      // What one boot may have done, another one does only when that one is gone: then it knows the request's id.
+      // A request that one incarnation may have executed goes to another only when the first is gone: then the other
+      // knows the request's id.
       if ([...sentTo].some((other) => other !== boot && members.isAlive(machine, other, HEARD_MS))) {
         throw troubleOf(machine, "conflict", null);
       }
@@ -200,7 +201,7 @@ export class NatsLink implements Link {
           return await open(boot, events);
         } catch (thrown) {
           const now = await this.ready();
-          // Nothing was sent: it was started anew.
+          // Nothing was sent: the machine was restarted.
           if (WshError.from(thrown).code !== "machine_unreachable" || now === boot) throw thrown;
           return open(now, events);
         }
@@ -231,7 +232,7 @@ export class NatsLink implements Link {
   /** The connection is everybody's. */
   async close(): Promise<void> {}
 
-  /** The boot to ask. @throws WshError machine_unreachable, machine_conflict, host_version: nothing was sent */
+  /** The incarnation to ask. @throws WshError machine_unreachable, machine_conflict, host_version: nothing was sent */
   private async ready(): Promise<string> {
     const { members, connection } = this.parts;
     const { machine } = this;
@@ -253,7 +254,7 @@ export class NatsLink implements Link {
     return beat;
   }
 
-  /** Whether a boot that was asked is gone: the machine is not there, or was started anew. */
+  /** Whether an asked incarnation is gone: the machine is absent, or was restarted. */
   private isGone(boot: string): boolean {
     const { members, connection } = this.parts;
     this.probe();
@@ -263,7 +264,7 @@ export class NatsLink implements Link {
     return !members.isAlive(this.machine, boot, HEARD_MS);
   }
 
-  /** The servers say when nobody is there to receive it: sooner than beats are missed. */
+  /** The servers report a message without a receiver sooner than heartbeats are missed. */
   private probe(): void {
     const now = performance.now();
     if (now - this.probedAt < PROBE_AGAIN_MS) return;
@@ -274,7 +275,7 @@ export class NatsLink implements Link {
     );
   }
 
-  /** Whether a boot still beats: all under the name are asked. */
+  /** Whether an incarnation still sends heartbeats: all under the name are asked. */
   private async isAlive(boot: string): Promise<boolean> {
     const { members, connection } = this.parts;
     const asked = performance.now();
@@ -294,7 +295,7 @@ async function orAgain<T>(look: (input: unknown) => Promise<T>, input: unknown, 
   }
 }
 
-/** A machine that asks others has no credentials for it: its requests go nowhere. */
+/** A machine that asks others has no credentials for it: its requests have no receiver. */
 function roleAccess({ role }: FleetIdentity): Access {
   return role === "machine" ? "observe" : role;
 }

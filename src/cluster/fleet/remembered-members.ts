@@ -1,7 +1,7 @@
 /**
- * The machines of the fleet and their sessions as they were last known, across starts of the server: in NAME.fleet.json of
- * the state directory, and, where the NATS servers have JetStream, in the key-value bucket `wsh_machines`, which every machine
- * writes itself, on changes alone. Either is only news for who has none: a machine that beats says better.
+ * The last known machines of the fleet and their sessions, across starts of the server: in NAME.fleet.json of the state
+ * directory, and, if the NATS servers have JetStream, in the key-value bucket `wsh_machines`, to which every machine
+ * writes its own entry, on changes alone. Both only fill gaps: a machine's heartbeats take precedence.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -26,10 +26,10 @@ const BUCKET_MS = 2_000;
 /** Machines that are read from the bucket at once. */
 const READ_AT_ONCE = 256;
 
-/** What is remembered of a machine, which writes its own entry of the bucket. */
+/** A machine's remembered state, as in its own entry of the bucket. */
 export const RememberedMemberSchema = v.object({
   beat: v.nullable(BeatSchema),
-  /** Unix time in ms of its last beat. */
+  /** Unix time in ms of its last heartbeat. */
   heard_at: v.nullable(ToldTimeSchema),
   sessions: v.nullable(v.object({ at: ToldTimeSchema, sessions: v.array(SessionInfoSchema) })),
 });
@@ -48,7 +48,7 @@ export class RememberedMembers {
     private readonly members: Members,
   ) {
     this.read();
-    // Its being there says that there is a fleet.
+    // The file's existence shows that there is a fleet.
     if (!fs.existsSync(this.path)) this.write();
   }
 
@@ -59,7 +59,7 @@ export class RememberedMembers {
     this.timer.unref();
   }
 
-  /** Writes what is not written yet. */
+  /** Writes pending changes. */
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     if (this.members.changes !== this.written) this.write();
@@ -98,7 +98,7 @@ export class RememberedMembers {
     }
   }
 
-  /** What cannot be of one machine costs the others nothing: each has written its own. */
+  /** An invalid entry does not affect the others: each machine has written its own. */
   private known(name: string, value: unknown): void {
     const parsed = v.safeParse(RememberedMemberSchema, value);
     if (!parsed.success || !isMachineName(name)) return;
@@ -121,14 +121,14 @@ export class RememberedMembers {
       for (const [name, member] of Object.entries(parsed.output)) this.known(name, member);
       this.written = this.members.changes;
     } catch {
-      // Not ours to read: the beats say what there is.
+      // Unreadable: heartbeats will report the machines.
     }
   }
 
   private write(): void {
     this.timer = null;
     this.written = this.members.changes;
-    // Put together from what each has: with thousands of them, making it anew would hold up every request.
+    // Joined from each machine's cached text: serializing thousands again would hold up every request.
     const all = this.members.names.map((name) => {
       const listed = this.members.lastList(name);
       const sessions = listed === null ? "null" : `{"at":${listed.at},"sessions":${listed.text}}`;

@@ -1,8 +1,8 @@
 /**
- * Requests of this process over the fleet's NATS servers, and their answers, which may come in pieces. A request ends
- * with its answer, when nobody receives it (nothing was done), when its machine or the connection is lost (it may have been
- * done), or when its caller gives up, which the machine is told. An answer counts only where the NATS servers let nobody but
- * the one who was asked write it.
+ * Requests of this process over the fleet's NATS servers, and their answers, which may arrive in pieces. A request ends
+ * with its answer, without a receiver (nothing was done), when its machine or the connection is lost (it may have been
+ * done), or when its caller cancels, which the machine is told. An answer counts only because the NATS servers let only
+ * the asked machine write it.
  */
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";
 import { ASKING_HEADER } from "../../protocol/requests.ts";
@@ -10,34 +10,34 @@ import type { FleetConnection, FleetMessage } from "./connection.ts";
 
 /** Largest answer that is read, in bytes: as over every other link. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** Interval between looks whether the machine that was asked is still there, in ms. */
+/** Interval between liveness checks of the asked machine, in ms. */
 const LOOK_MS = 1_000;
-/** Time in which a server says that nobody receives a message, in ms: a round trip, and a busy machine. */
+/** Time in which a server reports a message without a receiver, in ms: a round trip, and a busy machine. */
 const NOBODY_MS = 5_000;
-/** NATS's status for a message that nobody receives. */
+/** NATS's status for a message without a receiver. */
 const NO_RESPONDERS = 503;
 
 export type Outcome =
   | { readonly kind: "answer"; readonly text: string }
-  /** Nothing was done: nobody receives it, the machine was started anew and another boot was meant, the servers refuse it. */
+  /** Nothing was done: no receiver, the machine was restarted with another incarnation, or the servers refuse it. */
   | { readonly kind: "nobody" | "refused" | "denied" | "too_large" | "not_sent" }
   | { readonly kind: "lost" | "cancelled" | "not_an_answer" };
 
 export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether who was asked is lost; looked at while the answer is waited for. */
+  /** Whether the asked machine is lost; checked while the answer is awaited. */
   readonly isGone?: () => boolean;
   /** The request can be cancelled under this key. */
   readonly key?: string;
   readonly signal?: AbortSignal;
   /** Longest wait, in ms; absent: as long as the machine is there. */
   readonly patienceMs?: number;
-  /** Another boot than the one that is meant refuses it. @returns whether the one that is meant is gone */
+  /** An incarnation other than the intended one refuses it. @returns whether the intended one is gone */
   readonly refusedBy?: (boot: string) => Promise<boolean>;
 }
 
 interface Pending {
-  /** Who was asked. */
+  /** The asked machine. */
   readonly from: string;
   readonly subject: string;
   readonly boot: string;
@@ -53,7 +53,7 @@ interface Pending {
 
 export class FleetRequests {
   private readonly pending = new Map<string, Pending>();
-  /** Looks whether those that were asked are still there, while an answer is missing; one timer, however many there are. */
+  /** Checks that the asked machines are still there, while an answer is missing; one timer for all. */
   private looking: Timer | null = null;
   private next = 1;
   private readonly asking = { [ASKING_HEADER]: crypto.randomUUID() };
@@ -62,7 +62,7 @@ export class FleetRequests {
     connection.subscribe(connection.inboxOf("*", "*"), (message) => this.received(message));
   }
 
-  /** @param from who answers: a machine, or `$js` */
+  /** @param from the answering machine, or `$js` */
   async ask(from: string, subject: string, body: string, options: AskOptions = {}): Promise<Outcome> {
     const { headers = {}, isGone, key, signal, patienceMs, refusedBy } = options;
     if (signal?.aborted === true) return { kind: "cancelled" };
@@ -106,7 +106,7 @@ export class FleetRequests {
     }
   }
 
-  /** A message whose answers are not waited for, unless nobody receives it. */
+  /** A message without awaited answers; `gone` is called when it has no receiver. */
   announce(
     from: string,
     subject: string,
@@ -134,7 +134,7 @@ export class FleetRequests {
       clearInterval(this.looking ?? undefined);
       this.looking = null;
     }
-    // What was asked just now is left to be answered: a list asks thousands at once.
+    // Recent requests are skipped: a list asks thousands at once.
     const before = performance.now() - LOOK_MS / 2;
     for (const { askedAt, isGone, end } of [...this.pending.values()]) {
       if (askedAt <= before && isGone?.() === true) end({ kind: "lost" });
@@ -142,8 +142,8 @@ export class FleetRequests {
   }
 
   /**
-   * The connection is lost, this one's or a machine's: what was asked may have been done.
-   * @param from who was asked; absent: everybody
+   * The connection is lost, this process's or a machine's: pending requests may have been executed.
+   * @param from the asked machine; absent: all
    */
   lost(from?: string): void {
     for (const each of [...this.pending.values()]) {
@@ -151,7 +151,7 @@ export class FleetRequests {
     }
   }
 
-  /** The servers did not let go what was sent there. */
+  /** The servers refused messages to this subject. */
   denied(subject: string): void {
     for (const each of [...this.pending.values()]) if (each.subject === subject) each.end({ kind: "denied" });
   }
@@ -165,7 +165,7 @@ export class FleetRequests {
     }
     if (message.header(headerNames.refused) !== "") {
       const by = message.header(headerNames.boot);
-      // Of the boot that is meant no refusal counts: it would have answered.
+      // A refusal in the name of the intended incarnation does not count: it would have answered.
       if (by === pending.boot) return;
       void pending.refusedBy?.(by).then((isGone) => isGone && pending.end({ kind: "refused" }));
       return;

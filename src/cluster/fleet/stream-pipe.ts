@@ -1,7 +1,7 @@
 /**
- * What carries a stream over the fleet's NATS servers, at the end that opened it. Every message has a number; one that
- * is missing, a lost connection, and an end of the other side are all the same: the stream is lost, and its owner opens
- * another, whose first picture repaints everything.
+ * The transport of a stream over the fleet's NATS servers, at the opening end. Every message has a number; a missing
+ * one, a lost connection, and an end of the other side all mean that the stream is lost, and its owner opens another,
+ * whose first picture repaints everything.
  */
 import type { Access } from "../../protocol/caller.ts";
 import {
@@ -26,7 +26,7 @@ interface StreamTo {
 export interface StreamParts {
   readonly connection: FleetConnection;
   readonly requests: FleetRequests;
-  /** What ends each stream that is open, and its machine: all are lost with the connection. */
+  /** Functions that end each open stream, and its machine: all streams are lost with the connection. */
   readonly streams: Map<() => void, string>;
 }
 
@@ -56,7 +56,7 @@ export function streamPipe(
   const send = (message: StreamMessage): void => {
     if (isOver) return;
     const encoded = encodeStreamMessage(message, sent++);
-    // Of a note, pings among them, the servers say when nobody receives it.
+    // For a note, pings included, the servers report a missing receiver.
     const isSent =
       message.kind === "note"
         ? requests.announce(machine, up, encoded, headers, gone)

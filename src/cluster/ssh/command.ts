@@ -1,12 +1,12 @@
 /**
- * Command lines of ssh, and what the other machine's shell is given to run. Pure.
+ * Command lines of ssh, and the scripts for the other machine's shell. Pure.
  *
- * The person's own ssh configuration holds, except where a link would break by it. User and host were checked when the
- * address was read (protocol/machines.ts) and stand behind `-l` and `--`, so nothing in an address is an option.
+ * The person's own ssh configuration applies, except for options that would break a link. User and host were checked
+ * when the address was read (protocol/machines.ts) and follow `-l` and `--`, so nothing in an address is an option.
  *
- * What runs there goes through the login shell, which may be fish, xonsh or tcsh: it sees one command, `sh -c '…'`, whose
- * text has no quote, backslash, exclamation mark or line break in it. Startup files may print: what counts begins with
- * HELLO.
+ * The command goes through the login shell there, which may be fish, xonsh or tcsh: it sees one command, `sh -c '…'`,
+ * whose text has no quote, backslash, exclamation mark or line break in it. Startup files may print: the answer begins
+ * with HELLO.
  */
 import type { SshAddress } from "../../protocol/machines.ts";
 
@@ -67,7 +67,7 @@ function options(batch: boolean, control: string): string[] {
     `ServerAliveCountMax=${ALIVE_COUNT}`,
     `ConnectTimeout=${CONNECT_S}`,
     `BatchMode=${batch ? "yes" : "no"}`,
-    // Forwarding of the person's own config is not for every link, and one that fails would end it.
+    // The person's forwardings are not for every link, and one that fails would end it.
     "ClearAllForwardings=yes",
     "ForwardX11=no",
     "PermitLocalCommand=no",
@@ -112,7 +112,7 @@ export function proxyScript({ instance }: SshAddress): string {
 }
 
 /**
- * Writes standard input as the program there, under a name beside its own until its checksum is right and it runs.
+ * Writes standard input as the program there, under a temporary name until its checksum is right and it runs.
  * @param sha256 in hexadecimal
  */
 export function installScript(sha256: string): string {
@@ -126,7 +126,7 @@ export function installScript(sha256: string): string {
   );
 }
 
-/** What our script said, after the noise of startup files; null when it said nothing. */
+/** Our script's answer, after the output of startup files; null without one. */
 export function said(stdout: string): { readonly word: string; readonly rest: string; readonly after: string } | null {
   const lines = stdout.split("\n");
   const at = lines.findIndex((line) => line.startsWith(`${HELLO} `));

@@ -15,7 +15,7 @@ export interface SshPlaces {
   /** The socket here that leads to the gateway's there. */
   readonly forwarded: string;
   readonly lock: string;
-  /** The socket of the stdio fallback; each process has its own. */
+  /** The socket of the stdio fallback; one per process. */
   readonly relay: string;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The fallback where sshd forwards no Unix sockets: a socket here, and for each connection a channel of the master in
+ * The fallback when sshd forwards no Unix sockets: a socket here, and for each connection a channel of the master in
  * which `wsh proxy` copies between its standard input and output and the server's socket there. Startup files may print
- * in front of it: what counts begins after the proxy's hello line. At most MAX_CHANNELS at once, since sshd refuses more
- * than ten.
+ * before it: the stream begins after the proxy's hello line. At most MAX_CHANNELS at once, since sshd refuses more than
+ * ten.
  */
 import fs from "node:fs";
 import type { SshAddress } from "../../protocol/machines.ts";
@@ -121,7 +121,7 @@ class Channel {
     this.end();
   }
 
-  /** What follows the proxy's hello; null while it has not come. */
+  /** Bytes after the proxy's hello; null before it. */
   private afterHello(bytes: Uint8Array): Uint8Array | null {
     this.noise = Buffer.concat([this.noise, bytes]);
     const at = Buffer.from(this.noise).indexOf(PROXY_HELLO);

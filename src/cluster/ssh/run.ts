@@ -1,4 +1,4 @@
-/** Runs ssh and reads what it says, with a limit of time and size. */
+/** Runs ssh and reads its output, with a limit of time and size. */
 import { WshError } from "../../protocol/errors.ts";
 
 /** Most bytes that are read of what startup files and our script print. */
@@ -7,15 +7,15 @@ const MAX_OUTPUT_BYTES = 256 * 1024;
 export interface SshResult {
   readonly code: number | null;
   readonly stdout: string;
-  /** What ssh says of a failure, its last lines. */
+  /** ssh's error output, its last lines. */
   readonly stderr: string;
-  /** It printed more than is read, and was ended: what it would have said is not known. */
+  /** It printed more than the limit, and was ended: its answer is unknown. */
   readonly isEndless: boolean;
 }
 
 /**
  * @param timeoutMs longest run, in ms; a person who is asked for a passphrase takes longer than a program
- * @param asks false: it has no terminal, nor have the ssh of a jump host and what else it runs
+ * @param asks false: it has no terminal, nor have the ssh of a jump host and its other children
  * @throws WshError machine_unreachable when there is no ssh
  */
 export async function runSsh(
@@ -58,7 +58,7 @@ export async function runSsh(
 
 const noPerson = { detached: true, env: { ...process.env, SSH_ASKPASS_REQUIRE: "never" } } as const;
 
-/** Time for what was written before the process ended to be read, in ms. */
+/** Time to read output written before the process ended, in ms. */
 const PIPE_MS = 200;
 
 function collected(stream: ReadableStream<Uint8Array>, tooMuch: () => void) {

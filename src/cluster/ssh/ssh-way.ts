@@ -1,10 +1,10 @@
 /**
- * The way to another machine's gateway over ssh: one master (ControlMaster) with a control socket of our own, which all
- * of our processes share; a server that is made to run there; and a Unix socket here that the master forwards to that
- * server's. Where sshd refuses such forwarding, `wsh proxy` on standard input and output takes its place (relay.ts).
+ * The connection to another machine's gateway over ssh: one master (ControlMaster) with our own control socket, which
+ * all of our processes share; a server that is started there; and a Unix socket here that the master forwards to that
+ * server's. If sshd refuses such forwarding, `wsh proxy` on standard input and output replaces it (relay.ts).
  *
- * Processes take turns by a lock: two that find no way make one. What is found at the forwarded socket counts only when
- * it answers; a master that died leaves its files, and they are removed before they are made again.
+ * Processes take turns by a lock, so that two without a connection make one. The forwarded socket counts only when it
+ * answers; a master that died leaves its files, and they are removed before they are made again.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -19,7 +19,10 @@ import { relaysOf, type SshPlaces, sshPlaces } from "./places.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 
-/** Longest time for a login and a server's start there, in ms; with a person who may be asked for a passphrase. */
+/**
+ * Longest time for a login and a server's start there, in ms; without and with a person who may be asked for a
+ * passphrase.
+ */
 const LOGIN_MS = 30_000;
 const ASKED_LOGIN_MS = 180_000;
 /** Longest wait for the master here, in ms. */
@@ -41,7 +44,7 @@ export interface SshOptions {
   };
 }
 
-/** What ssh says of a login that a person's answer could let through. */
+/** ssh's messages about a login that a person's answer could let through. */
 const needsPerson = /permission denied|host key verification failed|no more authentication methods/i;
 const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
@@ -85,14 +88,14 @@ export class SshWay implements Way {
     this.base = null;
   }
 
-  /** Ends nothing that others may use: the master goes on. */
+  /** Does not end the master, which others may use. */
   async close(): Promise<void> {
     this.relay?.stop();
     this.relay = null;
     this.base = null;
   }
 
-  /** Ends the master, and with it everything over it. What cannot be ended ends by itself, hours later. */
+  /** Ends the master, and with it everything over it. A master that cannot be ended expires hours later. */
   async end(): Promise<void> {
     await this.close();
     const { control, forwarded } = this.places;
@@ -227,7 +230,7 @@ export class SshWay implements Way {
   }
 }
 
-/** Whether systemd ends what is left of a login; says yes or no, or nothing where it does not run. */
+/** Whether systemd kills the processes of a closed login; prints yes or no, or nothing without systemd. */
 const LINGER =
   'command -v loginctl >/dev/null 2>&1 || exit 0; l=$(loginctl show-user "$(id -un)" --property=Linger --value 2>/dev/null); ' +
   'if [ "$l" = no ]; then echo; echo "wsh-link-1 no"; fi';
@@ -239,7 +242,7 @@ function baseAt(unix: string): Base {
 async function answers(unix: string): Promise<boolean> {
   try {
     const { ok, body } = await fetch("http://localhost/link", { unix, signal: AbortSignal.timeout(ANSWER_MS) });
-    // It may have no end.
+    // The body may be endless.
     await body?.cancel();
     return ok;
   } catch {
@@ -250,7 +253,7 @@ async function answers(unix: string): Promise<boolean> {
 /** Characters of a message that people are shown: the whole warning of a changed host key, and more. */
 const SHOWN_CHARS = 2_000;
 
-/** The end of what ssh said, without lines that are only a frame. A message of several lines begins one of its own. */
+/** The end of ssh's message, without lines that are only a frame. A message of several lines begins on a new line. */
 function shown(text: string): string {
   const lines = text
     .trim()

@@ -1,6 +1,6 @@
 /**
- * A question that one terminal asks its person about a key that they pressed. It looks and answers as those of
- * programs do, and takes keys at once: whoever pressed the key expects it.
+ * A question to the person at one terminal about a key that they pressed. It looks and answers like programs'
+ * questions, but takes keys at once, since it is expected.
  */
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";

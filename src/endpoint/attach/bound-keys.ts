@@ -1,6 +1,6 @@
 /**
- * Keys that are bound to operations, in order with what is typed behind them: what follows a key is typed where the key
- * leads to, once it is done.
+ * Keys that are bound to operations, in order with later input: input after a key is typed into the key's destination,
+ * once its operation is done.
  */
 
 /** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
@@ -8,19 +8,19 @@ const MAX_WAITING = 4096;
 
 export interface BoundKeysPort {
   readonly isOver: boolean;
-  /** Does what a key is bound to. */
+  /** Runs the operation of a key. */
   perform(key: string): Promise<void>;
   failed(error: unknown): void;
   typed(bytes: Uint8Array): void;
 }
 
 export class BoundKeys {
-  /** What was typed after a key, until what it is bound to is done; a string is another such key. */
+  /** Input after a key, queued until its operation is done; a string is another bound key. */
   private waiting: (Uint8Array | string)[] | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
-  /** Typed, and given to nobody yet. */
+  /** Queued input. */
   get rest(): readonly (Uint8Array | string)[] {
     return this.waiting ?? [];
   }
@@ -29,7 +29,7 @@ export class BoundKeys {
     return this.waiting === null;
   }
 
-  /** Goes somewhere: what follows is typed there, and nowhere where that fails. */
+  /** Runs a navigation: later input is typed at the destination, and dropped when the navigation fails. */
   lead(work: () => Promise<void>): void {
     const following = this.waiting ?? [];
     this.begin(following, async () => {
@@ -47,14 +47,14 @@ export class BoundKeys {
     else if (this.waiting.length < MAX_WAITING) this.waiting.push(key);
   }
 
-  /** @returns whether what was typed waits */
+  /** @returns whether the input was queued */
   hold(bytes: Uint8Array): boolean {
     if (this.waiting === null) return false;
     if (this.waiting.length < MAX_WAITING) this.waiting.push(new Uint8Array(bytes));
     return true;
   }
 
-  /** @returns whether they wait for what is being done now */
+  /** @returns whether they were queued after the present operation */
   private behind(next: Uint8Array | string, rest: readonly (Uint8Array | string)[]): boolean {
     this.waiting?.push(next, ...rest);
     return this.waiting !== null;
@@ -68,7 +68,7 @@ export class BoundKeys {
         const rest = this.waiting ?? [];
         this.waiting = null;
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
-          // What was typed has led somewhere.
+          // The typed input has navigated.
           if (this.behind(next, rest)) return;
           if (typeof next === "string") {
             this.begin(rest, () => this.port.perform(next));

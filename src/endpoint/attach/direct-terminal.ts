@@ -1,15 +1,15 @@
 /**
- * An attached person's terminal, opened by the session process itself: a relayed program's output goes straight to it,
- * and keys come straight from it where the system can report them unread (`readsKeys`), so that an echo crosses no other
- * process. The client keeps it in raw mode, paints on it, and restores it at the end; the two never write at the same
- * time (see attach.ts).
+ * An attached person's terminal, opened by the session process itself: a passed-through program's output goes straight
+ * to it, and keys come straight from it if the system can report them unread (`readsKeys`), so that an echo crosses no
+ * other process. The client keeps it in raw mode, paints on it, and restores it at the end; the two never write at the
+ * same time (see attach.ts).
  *
  * It is opened without blocking, and only if it is the same device that the client has: a path can lead elsewhere in
  * another mount namespace. A terminal that takes nothing blocks nothing: its bytes stay `pending`.
  *
  * The client holds it only while it runs in the foreground. No event reports that a client was stopped, so its state is
- * read before every read of keys, and from time to time during writes. What is typed after the stop belongs to the
- * shell and is left unread until the client resumes.
+ * read before every read of keys, and from time to time during writes. Keys typed after the stop belong to the shell
+ * and are left unread until the client resumes.
  */
 import fs from "node:fs";
 import tty from "node:tty";
@@ -28,7 +28,7 @@ const LOOK_MS = 10;
  */
 const HANDOVER_US = 40;
 
-/** Yields the processor to who was just written to. */
+/** Yields the processor to the process just written to. */
 export function handOver(): void {
   platform().terminals.pause(HANDOVER_US);
 }
@@ -54,7 +54,7 @@ export class PersonTerminal {
   /** Whether it may be read here; else keys come by the client. */
   readonly readsKeys = platform().terminals.signalsInput;
 
-  /** Null where the device cannot be opened, the path leads to another, or nobody may write there but the client. */
+  /** Null when the device cannot be opened, the path leads to another, or only the client may write there. */
   static open(person: PersonDevice): PersonTerminal | null {
     const { path, device, inode, number } = person;
     const holder = holderOf(person);
@@ -83,7 +83,7 @@ export class PersonTerminal {
     return this.client.holdsTerminal;
   }
 
-  /** Writes what was typed, and yields the processor so that it shows before anything else is done. */
+  /** Writes an echo, and yields the processor so that it shows before any other work. */
   echo(bytes: Uint8Array): void {
     this.output.write(bytes);
     this.handOver();

@@ -1,5 +1,5 @@
 /**
- * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate (after a rest three at
+ * Decides when the next picture of a rendered terminal is made: at most at a screen's frame rate (after a rest three at
  * once: a change has consequences, as a split has the other pane's new size and the new one's prompt), after output
  * other than echo has paused, outside a synchronized update, and between two chunks. It owns the one timer for that and
  * remembers since when a picture is due; its owner decides whether a picture can be made now and what it shows.
@@ -24,7 +24,7 @@ export interface FramePacerPort {
   isSynchronized(): boolean;
   /** Runs `make` between two chunks, immediately if no chunk is being parsed. */
   atRest(make: () => void): void;
-  /** Makes a picture if one is still due; `began` says so. */
+  /** Makes a picture if one is still due; `began` reports it. */
   paint(): void;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What previously attached terminals have of a session's history, so that attaching again sends what is new and nothing
- * twice. Each entry keeps the place up to which the terminal's scrollback had the session's lines when it detached, and
- * a hash of each line on its screen then: a line that has changed since is new to it. A terminal is identified by what
- * its client says of it (`Attach.outer`); to one that is unknown or forgotten, everything is new.
- * Owned by the session process's streams; call between chunks.
+ * The part of a session's history that previously attached terminals have, so that attaching again sends only new
+ * lines. Each entry stores the position up to which the terminal's scrollback had the session's lines when it detached,
+ * and a hash of each line on its screen then: a line that has changed since is new to it. A terminal is identified by
+ * its client's description (`Attach.outer`); to an unknown or forgotten one, everything is new. Owned by the session
+ * process's streams; call between chunks.
  */
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import type { Position, ShownProgram } from "./shown.ts";
@@ -11,7 +11,7 @@ import type { Position, ShownProgram } from "./shown.ts";
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;
 
-/** What a terminal has when it detaches. */
+/** A terminal's lines when it detaches. */
 export interface Seen {
   /** Its scrollback has every line before this place. */
   readonly top: Position;
@@ -56,7 +56,7 @@ export class KnownTerminals {
   }
 }
 
-/** Lines that are not kept hash as an empty line. */
+/** Lines no longer stored hash as an empty line. */
 function hashOf(terminal: ShownProgram, line: number): number | bigint {
   return Bun.hash(terminal.line(line) ?? "");
 }

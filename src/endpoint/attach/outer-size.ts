@@ -1,6 +1,6 @@
 /**
- * The size of one attached terminal, and when the session learns of it: at once, and while a window is being dragged once
- * a frame. A terminal that follows has the session's size, whatever its own is. Ends with `close`.
+ * The size of one attached terminal, and when the session learns of it: at once, and while a window is being dragged
+ * once a frame. A terminal that follows has the session's size, regardless of its own. Ends with `close`.
  */
 import type { Attach } from "../../protocol/attach.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -76,7 +76,7 @@ export class OuterSize {
       void this.apply();
       return;
     }
-    // Not in the middle of what has been read: another size may stand right behind this one.
+    // Not while read input is being handled: another size may follow directly.
     const wait = Math.max(0, this.appliedAt + RESIZE_MS - performance.now());
     this.timer = setTimeout(() => void this.apply(), wait);
   }

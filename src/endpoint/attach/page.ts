@@ -1,7 +1,6 @@
 /**
- * A terminal in a page: what comes from there, and what only pages are told. Input comes in pieces with numbers. A piece
- * whose number was taken from the same client before is not taken again, so that a page that lost its connection may
- * send what it has no answer for.
+ * A terminal in a page: its input, and messages for pages alone. Input arrives in numbered pieces. A number already
+ * taken from the same client is not taken again, so a page that lost its connection may resend unacknowledged pieces.
  */
 import type * as v from "valibot";
 import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
@@ -12,7 +11,7 @@ export interface PagePort {
   isOver(): boolean;
   /** Keys that are read here. */
   keys(bytes: Uint8Array): void;
-  /** What was read before, by another process of the session. */
+  /** Input already read by another process of the session. */
   typed(bytes: Uint8Array): void;
   /** Tells the client something. */
   tell(event: v.InferInput<typeof AttachEventSchema>): void;
@@ -20,7 +19,7 @@ export interface PagePort {
 
 export class Page {
   private readonly client: string;
-  /** What people call it. */
+  /** Its name for users. */
   readonly name: string;
   /** Most pictures that are sent and not confirmed. */
   readonly credit: number;

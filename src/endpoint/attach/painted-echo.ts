@@ -1,12 +1,11 @@
 /**
- * Tracks a person's terminal while a client paints it: which of the pictures it shows, and what was typed since. A
- * typed character goes there directly and the client is only informed, so an echo beside a panel crosses no other
- * process.
+ * Tracks a person's terminal while a client paints it: which of the pictures it shows, and keys typed since. A typed
+ * character goes there directly and the client is only informed, so an echo beside a panel crosses no other process.
  *
  * Invariant: the session process writes only while the terminal shows every picture that was sent (the client writes
- * until then), and at the place where the last picture left the cursor. What it wrote ahead of a picture is compared
- * with that picture; if they differ, the client repaints everything. A session that shows this one as a view is sent the
- * echo ahead of the picture: it compares.
+ * until then), and at the cursor of the last picture. Characters written ahead of a picture are compared with that
+ * picture; if they differ, the client repaints everything. A session that shows this one as a view gets the echo ahead
+ * of the picture, and compares.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
@@ -22,7 +21,7 @@ export class PaintedTerminal {
 
   /**
    * @param terminal null: only the client writes there
-   * @param ahead the way of an echo to a session that has a view of this one; null: the client is none
+   * @param ahead sends an echo to a session with a view of this one; null: the client is not a view
    */
   constructor(
     private readonly terminal: PersonTerminal | null,
@@ -50,7 +49,7 @@ export class PaintedTerminal {
     return this.given !== "";
   }
 
-  /** Discards what was written ahead: everything is repainted. */
+  /** Discards characters written ahead: everything is repainted. */
   forget(): void {
     this.given = "";
   }
@@ -58,7 +57,7 @@ export class PaintedTerminal {
   /** Whether it shows every picture and nothing else, and we may write to it. */
   get isCurrent(): boolean {
     const { terminal } = this;
-    // What is sent arrives in order: the echo finds every picture.
+    // Messages arrive in order: every picture precedes the echo.
     if (this.ahead !== null) return true;
     return terminal !== null && this.shown === this.sent && terminal.output.pending === 0 && terminal.isHeld;
   }
@@ -70,7 +69,7 @@ export class PaintedTerminal {
     else this.ahead(bytes);
   }
 
-  /** @param typed the whole change, when that is what was typed */
+  /** @param typed the whole change, if it is the typed text */
   show(update: FrameUpdate, typed: string): void {
     const { given, ahead } = this;
     this.forget();

@@ -1,8 +1,8 @@
-/** Whether a person looks at a terminal, as far as what it sends tells, and at which panes. */
+/** Whether a person looks at a terminal, as far as its input shows, and at which panes. */
 import type { Presence as Looks } from "../../session/viewers.ts";
 import type { Shown } from "./shown.ts";
 
-/** How long after a key or a click the person counts as looking at what the terminal shows, in ms. */
+/** How long after a key or a click the person counts as looking at the terminal, in ms. */
 const LOOKING_MS = 30_000;
 
 export class Presence implements Looks {
@@ -21,7 +21,7 @@ export class Presence implements Looks {
     this.actedAt = isFocusLost(bytes) ? Number.NEGATIVE_INFINITY : this.now();
   }
 
-  /** The person looks at the terminal, or at something else. */
+  /** The terminal gained or lost the focus. */
   focused(on: boolean): void {
     this.actedAt = on ? this.now() : Number.NEGATIVE_INFINITY;
   }

@@ -26,7 +26,7 @@ export class ScrollbackFeed {
     return this.wanted && this.shown.program !== null;
   }
 
-  /** Of a program that is shown for the first time, what has left the screen before is not wanted. */
+  /** Lines that left the screen before a program was first shown are skipped. */
   private get top(): Position {
     const { program } = this.shown;
     if (program === null) return { line: 0, col: 0 };
@@ -41,8 +41,8 @@ export class ScrollbackFeed {
   }
 
   /**
-   * @param relayed the program whose own bytes the client got so far: it has what left the screen; null: none
-   * @param history rows to send all the same
+   * @param relayed the program whose own bytes the client got so far: it has the lines that left the screen; null: none
+   * @param history rows to send anyway
    */
   begin(relayed: ShownProgram | null, history: number): void {
     if (relayed !== null) this.tops.set(relayed, relayed.top);
@@ -52,12 +52,12 @@ export class ScrollbackFeed {
     this.waiting = history > 0 && this.fills ? program.newestRows(Math.min(history, MAX_HISTORY)) : [];
   }
 
-  /** Before the screen is rewrapped: keeps what has left it so far for the next frame. */
+  /** Before the screen is rewrapped: stores lines that have left it for the next frame. */
   hold(): void {
     const { program } = this.shown;
     if (!this.fills || program === null) return;
     const { top } = program;
-    // Most frames scroll nothing, and finding what left the screen walks through the lines kept above it.
+    // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
     if (!isAfter(top, this.top)) return;
     this.waiting.push(...program.rowsAbove(this.top, MAX_SCROLLED));
     this.top = top;
@@ -89,7 +89,7 @@ export class ScrollbackFeed {
 
   /**
    * The screen has grown back over lines that the client's scrollback has: when they leave it again they must not be
-   * sent twice, as relaying would.
+   * sent twice, as pass-through would.
    */
   get isAhead(): boolean {
     return this.fills && isAfter(this.top, this.shown.program?.top ?? this.top);

@@ -1,8 +1,8 @@
 /**
- * What an attached terminal shows: one program that fills the picture, or a window composed of several panes; which of
- * both may change. Presenting, painting and the attached terminal are written against this alone. Types only.
+ * The contents of an attached terminal: one program that fills the picture, or a window composed of several panes; it
+ * may switch between both. Presenting, painting and the attached terminal depend on this interface alone. Types only.
  *
- * What must stay true: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be half made.
+ * Invariant: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
@@ -15,7 +15,7 @@ import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
 import type { Pointed } from "./pointer.ts";
 
-/** A place in a program's output: a logical line, and a cell of it. */
+/** A position in a program's output: a logical line, and a cell of it. */
 export interface Position {
   readonly line: number;
   readonly col: number;
@@ -26,11 +26,11 @@ export interface ShownListener {
   ahead(bytes: Uint8Array): void;
   /** A program printed. Runs per chunk. */
   chunk(bytes: Uint8Array): void;
-  /** The picture has changed without bytes of a program. @param isEcho usually what a person has just typed */
+  /** The picture has changed without bytes of a program. @param isEcho probably just the echo of a key */
   changed(isEcho: boolean): void;
   /** The picture is about to be made in another size. */
   resizing(): void;
-  /** The picture has been made anew, in another size or from the start. */
+  /** The picture was rebuilt, in another size or from the start. */
   reset(): void;
   bell(): void;
   clipboard(copied: { readonly selection: string; readonly base64: string }): void;
@@ -39,14 +39,14 @@ export interface ShownListener {
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
 export interface ShownProgram {
   readonly lasting: { watch(): { news(): readonly LastingChange[] } };
-  /** What `serialize` makes a terminal keep after all modes are reset. */
+  /** Changes made by `serialize` that survive a reset of all modes. */
   readonly serializedChanges: readonly LastingChange[];
   /** Output that brings a reset terminal to this picture, after rows of history. */
   serialize(options: { readonly history: number }): Uint8Array;
   /** Where the normal screen begins. */
   readonly top: Position;
   readonly lastLine: number;
-  /** Text of a logical line; null when it is not kept. */
+  /** Text of a logical line; null when it is not stored. */
   line(id: number): string | null;
   countAbove(since: Position, limit: number): number;
   newestRows(limit: number): Row[];
@@ -63,9 +63,9 @@ export interface Shown {
   readonly modes: FrameModes;
   /** Whether a pane is in the picture. */
   shows(pane: string): boolean;
-  /** Whether a pane's bell is told to listeners. */
+  /** Whether listeners are notified of a pane's bell. */
   rings(pane: string): boolean;
-  /** Empty when there is none. */
+  /** Empty without one. */
   readonly title: string;
   /** In the middle of a synchronized update. */
   readonly isSynchronized: boolean;
@@ -77,29 +77,29 @@ export interface Shown {
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: ShownListener): () => void;
   learnColors(colors: TerminalColors): void;
-  /** What the mouse means in the picture. */
+  /** The meaning of the mouse in the picture. */
   readonly pointed: Pointed;
   /** Whether the picture has panes to choose from, with lines between them. */
   readonly hasSeveral: boolean;
   /** Its active window and pane are this terminal's alone. */
   readonly isIndependent?: boolean;
-  /** That window is not the session's active one: it has a size, and the panels a layout, of its own. */
+  /** That window is not the session's active one: it has its own size, and its own layout of panels. */
   readonly isApart?: boolean;
-  /** Where panels lie around the picture; absent: where the session has them. */
+  /** Layout of the panels around the picture; absent: the session's. */
   readonly layout?: Layout | null;
   /** The terminal that shows it has this size, and decides with it. */
   sized?(outer: Size): void;
-  /** Whether a pane, or else who gets what is typed, is another session's that is shown here. */
+  /** Whether a pane, or else the recipient of input, is another session's that is shown here. */
   isElsewhere?(pane?: string): boolean;
-  /** Who gets what is typed. */
+  /** The recipient of input. */
   readonly typed: Typed;
-  /** History and screen, for who looks back. In a window of several panes: asks one of them, or that with the focus. */
+  /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
   readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
 }
 
-/** Whether a pane, or else who gets what is typed, is in a session that the caller at the terminal may not use. */
+/** Whether a pane, or else the recipient of input, is in a session that the caller at the terminal may not use. */
 export function isOthers(
   { by, shown }: { readonly by: Acting; readonly shown: Pick<Shown, "isElsewhere"> },
   pane?: string,

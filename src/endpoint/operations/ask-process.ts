@@ -1,6 +1,6 @@
 /**
- * Calls of a person at a terminal to other processes: those of sessions, and the server. Each opens a
- * connection and closes it.
+ * Calls to other processes for a person at a terminal: to session processes, and to the server. Each opens a connection
+ * and closes it.
  */
 import type { Instance } from "../../instance/paths.ts";
 import { askServer } from "../../instance/server-client.ts";
@@ -13,12 +13,12 @@ import { findOwn } from "./own-targets.ts";
 
 /** Longest wait for a process to take the call, in ms. */
 const CONNECT_MS = 1_000;
-/** Most processes that a call goes through: a session's, then that of a view. */
+/** Maximum processes per call: a session's, then that of a view. */
 const MAX_HOPS = 3;
 
 export interface Asked {
   readonly by: Acting;
-  /** As a person writes it; absent: what the process serves as a whole. */
+  /** As a person writes it; absent: everything that the process serves. */
   readonly target?: string;
   readonly signal: AbortSignal;
 }
@@ -50,7 +50,7 @@ export async function askProcess(
   }
 }
 
-/** Calls an operation on what a target names. @throws WshError of the operation, session_not_found, pane_not_found */
+/** Calls an operation on a target. @throws WshError of the operation, session_not_found, pane_not_found */
 export async function askTarget(
   instance: Instance,
   by: Acting,
@@ -70,7 +70,7 @@ export async function askServerOperation(
   input: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<unknown> {
-  // A server of an earlier version does not hear for whom it is asked.
+  // An older server ignores the caller's identity.
   requireAllSessions(by, name);
   const { http } = getOperation(name);
   const [binding] = http;

@@ -1,4 +1,4 @@
-/** Session operations on what was copied. */
+/** Session operations on paste buffers. */
 import type { SessionHandlers } from "./context.ts";
 
 type BufferOperation = "buffer.list" | "buffer.get" | "buffer.add" | "buffer.delete";

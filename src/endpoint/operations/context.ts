@@ -1,6 +1,6 @@
 /**
- * What a handler of an operation gets and returns: types only, so that handlers import no table of handlers. A handler
- * gets what the operation's scope names, and nothing above it.
+ * The parameters and results of an operation's handler: types only, so that handlers import no table of handlers. A
+ * handler gets the objects of the operation's scope, and nothing above it.
  */
 
 import type { Scope } from "../../operations/define.ts";
@@ -18,19 +18,19 @@ export interface HandlerContext {
   readonly session: string;
   /** The session's id, `@s3`. */
   readonly sessionId: string;
-  /** What the session asks its person, wherever it is asked. */
+  /** The session's questions to its person, from any pane. */
   readonly questions: Answers;
   /** The pane that the target means. @throws WshError pane_not_found */
   readonly pane: () => string;
-  /** What the people at the pane are told in passing. */
+  /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
   /** Unix time in ms after which nothing is begun. */
   readonly deadline?: number;
-  /** The target as the caller wrote it; absent where the connection says it all. */
+  /** The target as the caller wrote it; absent when the connection determines it. */
   readonly target?: string;
 }
 
-/** Handlers of the operations of a scope, over what they act on. */
+/** Handlers of the operations of a scope, with the objects they act on. */
 export type Handlers<S extends Scope, Subject> = {
   readonly [N in OperationNameOf<S>]: (
     subject: Subject,

@@ -1,4 +1,4 @@
-/** What a caller of one session names: of what is in another, it is told what is told of nothing. */
+/** Targets of a caller limited to one session: those in other sessions are reported as not existing. */
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { findSession } from "../../instance/registry/registry.ts";

@@ -1,4 +1,4 @@
-/** Opens a command palette over a terminal, with what is known of the instance and of the last lines. */
+/** Opens a command palette over a terminal, with the instance's known names and the last lines. */
 import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
@@ -15,16 +15,19 @@ export interface OpenPort {
   readonly instance: Instance;
   readonly bindings: Bindings;
   readonly by: Acting;
-  /** The last lines of this account: kept on disk, of a private session here alone; false: another caller's they are not. */
+  /**
+   * Where the last lines are kept: on disk, for a private session in this process alone; false: nowhere, for another
+   * account's caller.
+   */
   readonly remembers: "always" | "here" | false;
   changed(): void;
-  /** @returns what a line answered, if that is for the person to read @throws WshError */
+  /** @returns a line's answer, if it is for the person to read @throws WshError */
   run(line: string, signal: AbortSignal): Promise<unknown>;
-  /** Typed for what is below. */
+  /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** It is over. @param said for a moment, in its place */
+  /** It is over. @param said a notice to show */
   done(said: string | null): void;
-  /** It opens with a line that could not be carried out. */
+  /** It opens with a line that could not be executed. */
 }
 
 export function openPalette(port: OpenPort): OwnDialog {
@@ -39,7 +42,7 @@ export function openPalette(port: OpenPort): OwnDialog {
     },
     changed: () => port.changed(),
     run(line, signal) {
-      // What cannot be called is not remembered.
+      // An invalid line is not remembered.
       bindingOfPaletteLine(line);
       remembered?.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
       return port.run(line, signal);

@@ -1,8 +1,9 @@
 /**
- * The last lines of the command palette, for the next time: in a file of the state directory that is this user's alone.
+ * The last lines of the command palette, for the next time: in a file of the state directory that is accessible to this
+ * user alone.
  *
- * What must stay true: of a parameter that may hold any text only its name is kept, so nothing secret is; a private
- * session adds nothing. A file that cannot be read or written costs the memory of it, and no command.
+ * Invariants: of a parameter that may hold any text only the name is stored, so nothing secret is; a private session
+ * adds nothing. A file that cannot be read or written costs the remembered lines, and no command.
  */
 import fs from "node:fs";
 import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
@@ -10,7 +11,7 @@ import { hasStateDir, type Instance } from "../../instance/paths.ts";
 import { parseCommandLine, quoted, TARGET_PARAMETER } from "../../keys/line.ts";
 import type { Parameter } from "../../operations/parameters.ts";
 
-/** Lines that are kept, and the characters of one: about a screen, and what a person types. */
+/** Maximum stored lines, and characters of one: about a screen, and a typed line. */
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
 const _OWNER_ONLY = 0o600;
@@ -20,7 +21,7 @@ const names: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "name", "title", "with", "to", "view", "beside", "signal"],
 ]);
 
-/** The line as it may be kept. @param parameters those that its operation takes */
+/** The part of a line that may be stored. @param parameters those that its operation takes */
 export function keepable(line: string, parameters: readonly Pick<Parameter, "name" | "values" | "isPlain">[]): string {
   const { operation, parameters: given } = parseCommandLine(line);
   const words = Object.entries(given).map(([name, value]) => {
@@ -60,7 +61,7 @@ export class Remembered {
     try {
       if (hasStateDir(this.instance)) replaceOwnFile(this.instance.paletteFile, `${this.kept.join("\n")}\n`);
     } catch {
-      // This terminal remembers it all the same.
+      // This terminal still remembers it.
     }
   }
 

@@ -1,4 +1,4 @@
-/** An operation's answer as a person reads it: a field a line, lists below each other, text as it is. Pure. */
+/** An operation's answer for a person: a field a line, lists below each other, text unchanged. Pure. */
 
 /** Lines that are shown of an answer; more is for other programs than a dialog. */
 const MAX_LINES = 2_000;

@@ -1,4 +1,4 @@
-/** Finds what a few typed letters mean: they stand in the text in this order. Pure. */
+/** Fuzzy matching: the typed letters occur in the text in this order. Pure. */
 
 /** How well a text fits, smaller is better; null when it does not. */
 export function fuzzyCost(text: string, query: string): number | null {
@@ -8,7 +8,7 @@ export function fuzzyCost(text: string, query: string): number | null {
   for (const letter of query.toLowerCase().replace(/\s+/g, "")) {
     const next = lower.indexOf(letter, at + 1);
     if (next < 0) return null;
-    // Letters beside each other, and those that begin a word, are what people type.
+    // Adjacent letters, and letters that begin a word, are the most likely matches.
     const isStart = next === 0 || /[^\p{L}\p{N}]/u.test(lower[next - 1] ?? "");
     cost += next === at + 1 ? 0 : isStart ? 1 : 2 + Math.min(8, next - at);
     at = next;
@@ -16,7 +16,7 @@ export function fuzzyCost(text: string, query: string): number | null {
   return cost;
 }
 
-/** What fits, best first; all in their order without a query. */
+/** The matching items, best first; all in their order without a query. */
 export function fuzzyFilter<T>(items: readonly T[], query: string, textOf: (item: T) => string): T[] {
   if (query.trim() === "") return [...items];
   const scored = items.flatMap((item, index) => {

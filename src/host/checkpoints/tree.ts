@@ -1,6 +1,6 @@
 /**
- * A session with several panes as its checkpoint has it: what belongs to all of them, and how they lie. Written by this
- * program alone, whole or not at all: its parts need no checks of their own.
+ * A checkpoint's layout of a session with several panes: properties of the whole session, and the arrangement. Written
+ * by this program alone, completely or not at all: its parts need no separate checks.
  */
 import * as v from "valibot";
 import type { ElementState } from "../../session/drawing/element.ts";
@@ -10,7 +10,7 @@ const VERSION = 1;
 
 const StoredSchema = v.object({
   version: v.literal(VERSION),
-  /** Id of its process in the registry; 0 for one that none has had. */
+  /** Id of its process in the registry; 0 without one. */
   host: v.number(),
   session: v.number(),
   name: v.string(),

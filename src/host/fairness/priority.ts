@@ -1,14 +1,13 @@
 /**
- * A session that has flooded for a while, with no terminal attached, yields to others where they crowd the processors:
- * its session process gets a smaller share, in turns of the usual length, and in the worst crowd reads its program in
- * bursts (pacing.ts). Alone it does not yield, which would only slow it down (m: a flood took 1.85 s instead of 1.7).
+ * A session that has flooded for a while, with no terminal attached, is throttled when others crowd the processors: its
+ * session process gets a smaller share, in turns of the usual length, and in the worst crowd reads its program in
+ * bursts (pacing.ts). Alone it is not throttled, which would only slow it down (m: a flood took 1.85 s instead of 1.7).
  * Beside 16 floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone,
  * now 2 to 3 (m). The usual share returns when the flood is over, a terminal attaches or a request comes.
  *
- * Linux groups processes by process session and shares the processor among the groups. A session process has a process
- * session of its own, so its group's weight counts, and that can be lowered and raised again without privileges
- * (sched(7), "The autogroup feature"). Without such groups nothing is done, since a process's priority could not be
- * raised again.
+ * Linux groups processes by process session and shares the processor among the groups. A session process has its own
+ * process session, so its group's weight counts, and that can be lowered and raised again without privileges (sched(7),
+ * "The autogroup feature"). Without such groups nothing is done, since a process's priority could not be raised again.
  */
 import fs from "node:fs";
 import { processorTime, waitedLong } from "../../platform/processor-time.ts";

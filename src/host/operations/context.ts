@@ -1,4 +1,6 @@
-/** What a handler of a pane's operation gets and returns: types only, so that handlers import no table of handlers. */
+/**
+ * The parameters and results of a pane operation's handler: types only, so that handlers import no table of handlers.
+ */
 import type { Handlers } from "../../endpoint/operations/context.ts";
 import type { Pane } from "../../pane/pane.ts";
 

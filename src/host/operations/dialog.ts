@@ -1,7 +1,7 @@
 /**
- * `run` with steps: types each as soon as what it expects is there, and stops at the first that does not come. All is
- * checked before anything is typed. The output is everything since the first step, answers as the terminal echoes them,
- * but for the command line that a first step types at the shell's prompt.
+ * `run` with steps: types each as soon as its expected condition holds, and stops at the first that does not.
+ * Everything is checked before anything is typed. The output is everything since the first step, including echoed
+ * answers, except the command line that a first step types at the shell's prompt.
  */
 import * as v from "valibot";
 import type { ParsedInput } from "../../operations/table.ts";
@@ -24,7 +24,7 @@ export interface DialogEnd {
 interface Step {
   readonly given: RunStep;
   readonly expected: Condition | null;
-  /** For a text or pattern: finds it in what stands already. */
+  /** For a text or pattern: finds it in text already on the screen. */
   readonly find: Finder | null;
 }
 
@@ -76,7 +76,7 @@ export async function runDialog(
     if (isTyped) begin();
     if (next === undefined) {
       if (isTyped || expected === null) return { outcome: await run(bytes, left()), unmet: null };
-      // What it expects has come, and nothing is typed whose end could be awaited.
+      // The expected condition holds, and nothing was typed whose end could be awaited.
       return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, unmet: null };
     }
     counted = pane.outputCursor;
@@ -125,14 +125,14 @@ function typed(pane: Pane, { input, keys, submit = false }: RunStep): TypedInput
   return decodeFor(pane, { data: input, encoding: "utf8", keys, submit, paste: false });
 }
 
-/** What a first step may find there already: the screen of a full-screen program, else the cursor's line. */
+/** Text in which a first step may find its condition: the screen of a full-screen program, else the cursor's line. */
 function standing({ terminal }: Pane): readonly string[] {
   const { lines, cursor } = terminal.screen("plain");
   const rows = lines.map(String);
   return terminal.alternate ? rows : [(rows[cursor.row] ?? "").padEnd(cursor.col)];
 }
 
-/** What the end of the command that was typed brings, not what it makes impossible. */
+/** Conditions that the end of the typed command brings about instead of making them impossible. */
 const FOLLOW_AN_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
 
 /** Whether the condition comes before the time is over, the program ends, or the command that was typed has ended. */
@@ -147,7 +147,7 @@ async function awaited(
   const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
   if (found.decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
   if (found.decidedBy === expected.type) return true;
-  // What a program prints last comes with its end.
+  // A program's last output arrives with its end.
   const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });
   return last.decidedBy === expected.type;
 }

@@ -1,6 +1,6 @@
 /**
- * `prompt.offer`: puts a line at the shell's prompt without running it. Where that is to happen behind the command that
- * asks for it, the answer comes first: a line that cannot be put there is told to the people at the pane.
+ * `prompt.offer`: inserts a line at the shell's prompt without running it. If that waits for the end of the requesting
+ * command, the answer comes first: a later failure is shown to the people at the pane.
  */
 import { lineNotOfferedNotice } from "../../compositor/notices.ts";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
@@ -11,7 +11,7 @@ import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 
 /** Longest wait for the end of the command that asked for a line at the next prompt, in ms. */
 const OFFER_MS = 10_000;
-/** Errors that a notice tells in fewer words than their messages. */
+/** Shorter texts of errors for a notice. */
 const reasons: Partial<Record<ErrorCode, string>> = {
   not_at_prompt: "a program runs",
   prompt_not_empty: "something stands there",
@@ -28,7 +28,7 @@ export async function offer(
   const offered = pane.commands.offer({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
   if (!waits) await offered;
   else {
-    // The command that asks ends before it could be told.
+    // The requesting command ends before it could get the result.
     void offered.catch((thrown) => {
       const { code, message } = WshError.from(thrown);
       notice.show(lineNotOfferedNotice(line, reasons[code] ?? message));

@@ -57,9 +57,9 @@ export async function output(
 /** Lines, or rows of the alternate screen. */
 interface Rows {
   readonly lines: readonly { readonly id: number | null; readonly line: Line }[];
-  /** Lines that were asked for and are not kept. */
+  /** Requested lines that are no longer stored. */
   readonly dropped: number;
-  /** What a search of these lines did not see. */
+  /** Parts that a search of these lines did not see. */
   readonly unread: { readonly searched: string; readonly reason: string } | null;
   readonly output_cursor: number;
   readonly alternate: boolean;
@@ -120,7 +120,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
 
-/** Lines with their styles, if they are still those that the command printed; else what is kept of it, without. */
+/** Lines with their styles, if they are still those that the command printed; else the stored text, without. */
 function ownLines(range: Printed, kept: KeptLines | null): Printed {
   if (kept === null) return range;
   const { head, tail, omitted } = kept;
@@ -137,7 +137,7 @@ function ownLines(range: Printed, kept: KeptLines | null): Printed {
   return { lines: own, dropped: omitted };
 }
 
-/** A reading in the form of the operation. What is not complete is said first. */
+/** A reading in the form of the operation. Incompleteness comes first. */
 export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
     ...incomplete(missing),

@@ -1,4 +1,4 @@
-/** Directory and variables that a call with `create` has for a new session: what they mean for one that exists. */
+/** Directory and variables of a call with `create`, for an existing session. */
 import { realpathSync } from "node:fs";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -29,7 +29,7 @@ function isSame(wanted: string, own: string): boolean {
   return wanted === own || real(wanted) === own;
 }
 
-/** Without links; null where there is no such directory. */
+/** The path without links; null for a missing directory. */
 function real(path: string): string | null {
   try {
     return realpathSync(path);

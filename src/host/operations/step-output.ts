@@ -1,6 +1,6 @@
 /**
- * The output of an exec's steps as the caller wants it: filtered in all that was printed, shown only of what failed, or
- * not at all; and what could not be seen is said first.
+ * The output of an exec's steps as requested: filtered over the full output, shown only for failed steps, or omitted;
+ * unreadable parts are named first.
  */
 
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
@@ -35,7 +35,7 @@ export async function stepOutput<R extends StepResult>(
   return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
 }
 
-/** What a reading could not see, in the form of results. */
+/** Unreadable parts of a reading, in the form of results. */
 export function incomplete(missing: OutputReading["missing"]) {
   if (missing === null) return {};
   return { incomplete: true, searched: missing.searched, reason: missing.because } as const;

@@ -1,10 +1,10 @@
 /**
  * The windows and panes of the session: the one writer of the layout. Changes run one after the other; each is computed
- * whole before anything happens, and is then shown. A pane whose program has ended leaves the layout, and its neighbours
- * take its room.
+ * completely before it takes effect, and is then shown. A pane whose program has ended leaves the layout, and its
+ * neighbours take its room.
  *
- * Owns the value (session/windows) and what shows every pane of it. What must stay true: every pane of the value is
- * placed here; panes are given their sizes only here.
+ * Owns the value (session/windows) and the object that shows each of its panes. Invariants: every pane of the value is
+ * placed here; panes get their sizes only here.
  */
 import { Emitter } from "../../base/emitter.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
@@ -24,7 +24,7 @@ import {
 import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
-/** Changes of panes within this time are looked at together, in ms: of twenty panes, each costs a look at all. */
+/** Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. */
 const LISTED_MS = 20;
 /** How long after a key in one pane the others leave the processor to its echo, in ms. */
 const TYPED_MS = 250;
@@ -42,20 +42,20 @@ export interface ArrangementEvents {
   printed: { readonly pane: string; readonly bytes: Uint8Array };
   /** The next picture of a pane has this behind the cursor, and nothing else new. */
   echoed: { readonly pane: string; readonly bytes: Uint8Array };
-  /** A pane's screen is about to be rewrapped, or has been made anew. */
+  /** A pane's screen is about to be rewrapped, or has been rebuilt. */
   resizing: string;
   reset: string;
   rang: string;
   copied: { readonly pane: string; readonly selection: string; readonly base64: string };
   /** The layout, the focus or a size has changed: places are to be computed again. */
   placed: undefined;
-  /** What lists show may have changed. Runs for every pane of which something is new. */
+  /** Lists may show a change. Runs for every changed pane. */
   listed: undefined;
-  /** The same, once for what comes within LISTED_MS: for what looks at all panes. */
+  /** The same, once for all changes within LISTED_MS: for readers of all panes. */
   settled: undefined;
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
-  /** A caller that waited for a program's end was told. */
+  /** A caller that waited for a program's end was notified. */
   endTold: string;
   /** The layout is another value. */
   changed: { readonly before: Windows; readonly after: Windows };
@@ -67,13 +67,13 @@ export interface ArrangementEvents {
 }
 
 export interface ArrangementPort {
-  /** Whether panes stay when their program has ended, unless it is said of one. */
+  /** Whether panes stay when their program has ended, unless set for one. */
   readonly keepAfterExit: boolean;
   /** It had several windows or panes when it was lost. */
   readonly wasSplit: boolean;
-  /** What is lost is shown: no program runs, and every pane stays in its place. */
+  /** A lost session is shown: no program runs, and every pane stays in its place. */
   readonly isRead: boolean;
-  /** Where panels lie on an outer screen of that size. */
+  /** The layout of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout;
 }
 
@@ -82,14 +82,14 @@ export class Arrangement {
   readonly placed = new Map<string, PlacedPane>();
   /** Panes that stay although their program has ended, and how it ended. */
   readonly ended = new Map<string, Exit>();
-  /** Holds what they have printed. */
+  /** Releases of holds on their output. */
   private readonly kept = new Map<string, () => void>();
   private current: Windows;
   /** Cells of each window that was shown; a window that is not shown keeps its size. */
   private readonly sizes = new Map<number, Size>();
   private queue: Promise<unknown> = Promise.resolve();
   private changing = 0;
-  /** Windows that viewers with an active window of their own look at, and the sizes of their terminals that decide. */
+  /** Windows shown by viewers with their own active window, and the deciding sizes of their terminals. */
   private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private isOver = false;
   /** It is, or was, more than one window with one pane of which nothing was chosen. */
@@ -126,7 +126,7 @@ export class Arrangement {
     return this.isShown(window.id) ? this.roomOf(window.id) : (this.sizes.get(window.id) ?? this.area);
   }
 
-  /** Where panels lie around a window that has its size from who looks at it alone; null: where the session has them. */
+  /** The layout of panels around a window whose size depends only on its own viewers; null: the session's. */
   layoutOf(id: number): Layout | null {
     if (activeWindow(this.current).id === id) return null;
     const outer = smallest(
@@ -199,15 +199,15 @@ export class Arrangement {
 
   /** The room between the panels has changed. */
   resize(area: Size): void {
-    // Panels lie elsewhere, too, in windows of other sizes.
+    // Panels also move in windows of other sizes.
     if (this.watched.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.room = area;
     this.place();
   }
 
   /**
-   * A viewer looks at a window of its own; null: no more.
-   * @param outer size of its terminal, if that decides; absent: as before
+   * A viewer shows its own active window; null: no longer.
+   * @param outer size of its terminal, if that decides; absent: unchanged
    */
   watch(viewer: object, window: number | null, outer = this.watched.get(viewer)?.outer ?? null): void {
     if (window === null) this.watched.delete(viewer);
@@ -237,7 +237,7 @@ export class Arrangement {
       rang: () => events.emit("rang", pane),
       copied: (clipboard) => events.emit("copied", { pane, ...clipboard }),
       listed: () => events.emit("listed", undefined),
-      // That of a view is told by the session that it belongs to.
+      // A view's agent is reported by the view's session.
       agent: (agent) => !isView && events.emit("agent", { pane, agent }),
       ended: (exit) => this.ends(pane, exit),
     };
@@ -273,7 +273,10 @@ export class Arrangement {
     this.commit(rest);
   }
 
-  /** Takes a pane whose program has ended out of the layout; its result stays readable as that of any. Call within `change`. */
+  /**
+   * Removes a pane whose program has ended from the layout; its result stays readable like any other. Call within
+   * `change`.
+   */
   removeEnded(pane: string): void {
     const exit = this.ended.get(pane);
     if (exit !== undefined) this.remove(pane, exit);
@@ -290,7 +293,7 @@ export class Arrangement {
   }
 
   /**
-   * Restarts a pane's program in its place: one that runs, or one that has ended and is kept, or was the last one. Call
+   * Restarts a pane's program in its place: a running one, or one that has ended and is kept, or was the last one. Call
    * within `change`. @throws WshError invalid_layout for a view
    */
   async restart(pane: string): Promise<unknown> {
@@ -314,7 +317,7 @@ export class Arrangement {
     this.events.emit("goesOn", undefined);
   }
 
-  /** Whether a window is looked at. */
+  /** Whether a window is shown to a viewer. */
   private isShown(id: number): boolean {
     if (activeWindow(this.current).id === id) return true;
     for (const { window } of this.watched.values()) if (window === id) return true;
@@ -348,7 +351,7 @@ export class Arrangement {
     this.events.emit("placed", undefined);
   }
 
-  /** What it has printed can be read as long as it is in the layout. */
+  /** Its output stays readable as long as it is in the layout. */
   private hold(pane: string): void {
     const local = this.localOf(pane);
     if (local !== null && !this.kept.has(pane)) this.kept.set(pane, local.own.lifetime.keep());
@@ -373,7 +376,7 @@ export class Arrangement {
   }
 }
 
-/** One window with one pane, and nothing was chosen for them. */
+/** One window with one pane, without user settings. */
 function isSimple({ windows, panes }: Windows): boolean {
   const [window, ...more] = windows;
   const [pane, ...others] = Object.values(panes);

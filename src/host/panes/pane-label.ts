@@ -1,9 +1,9 @@
-/** What the line above a pane says of it. Pure. */
+/** The text in the line above a pane. Pure. */
 import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import { automaticName, type PaneInfo } from "../../protocol/session.ts";
 
-/** What is seen in the pane itself is not said: that there is a prompt, or a program that runs. */
+/** States that are visible in the pane itself are left out: a prompt, a running program. */
 function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_code" | "signal">): string {
   if (state === "exited") return `exited: ${signal ?? exit_code ?? "?"}`;
   if (state === "password") return "asks for a password";
@@ -16,7 +16,7 @@ function agentOf({ name, state }: AgentInfo): string {
   return `${name} ${state === "needs_input" ? "needs you" : state}`;
 }
 
-/** Who types comes before what the pane is in: for a person who wonders at letters that nobody at the keyboard wrote. */
+/** The writer comes before the state: for a person who wonders about text that nobody at the keyboard typed. */
 export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
   const { agent, typed_by: typist, title } = pane;
   const typing = typist === undefined ? "" : `${typist} types`;

@@ -2,8 +2,8 @@
  * A view: another session, or one of its panes, shown in a pane here. A connection to its process, which sends pictures
  * and takes keys and a size, as it does with an attached terminal.
  *
- * Owns the newest picture and the newest info. What must stay true: the pane's process never waits for us, nor we for
- * it; a picture is complete, and of the size that it says.
+ * Owns the newest picture and the newest info. Invariants: the pane's process never waits for us, nor we for it; a
+ * picture is complete, and has its stated size.
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
@@ -18,14 +18,16 @@ import type { Size } from "../../protocol/size.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
-/** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
+/** Shortest interval between requests for the info of a pane that changes all the time, in ms. */
 const INFO_MS = 250;
-/** Time from a change to the question, in ms: an answer costs the pane's process a look at the system; pictures come first. */
+/**
+ * Time from a change to the request, in ms: an answer makes the pane's process query the system; pictures come first.
+ */
 const ASK_MS = 100;
 /** Longest time that the question waits for a pause between two keys, in ms: the answer would hold up their echo. */
 const TYPED_MS = 1_000;
 
-/** Times from the last news to one more question, in ms: a shell starts a program a moment after what it has printed. */
+/** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500] as const;
 
 const KnownSchema = v.omit(PaneInfoSchema, ["index", "active"]);
@@ -36,7 +38,7 @@ const OWN_CONTEXT = {
   access: "admin",
 } as const satisfies RequestContext;
 
-/** What a link is opened to. */
+/** The target of a link. */
 export interface Linked {
   readonly id: string;
   readonly socket: string;
@@ -63,7 +65,7 @@ export class ViewLink implements PlacedPane {
   private askTimer: Timer | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   private isStale = false;
-  /** What was asked and is not answered yet. */
+  /** The pending request. */
   private question: Promise<void> | null = null;
   private over = false;
 
@@ -71,7 +73,7 @@ export class ViewLink implements PlacedPane {
     linked: Linked,
     private readonly connection: Connection,
     info: SessionInfo,
-    /** The size that it was told. */
+    /** The size last sent to it. */
     private told: Size,
     private readonly port: PlacedPaneEvents,
   ) {
@@ -85,7 +87,7 @@ export class ViewLink implements PlacedPane {
   }
 
   /**
-   * A program that has ended meanwhile is no failure: its end is reported as that of any other.
+   * A program that has ended meanwhile is not an error: its end is reported as usual.
    * @param around socket of the session that shows it
    * @throws WshError of the process
    */
@@ -98,8 +100,8 @@ export class ViewLink implements PlacedPane {
     }
     const link = new ViewLink(linked, connection, hello.info, size, port);
     try {
-      // A view is a terminal in the session that has it: sessions do not show themselves by way of others. It changes
-      // no size that somebody else looks at.
+      // A view is a terminal in the session that owns it: sessions must not show themselves through others. It changes
+      // no size that another viewer uses.
       const how = linked.isGuest ? {} : { around, observe: true };
       const attach = { ...size, ...composedAttach, ...how } satisfies Attach;
       await link.request("host.attach", attach);
@@ -112,7 +114,7 @@ export class ViewLink implements PlacedPane {
     }
   }
 
-  /** The stream has ended: nothing comes from the process, and nothing reaches it. */
+  /** The stream has ended: the process sends and receives nothing more. */
   get isOver(): boolean {
     return this.over;
   }
@@ -121,7 +123,7 @@ export class ViewLink implements PlacedPane {
     return this.told;
   }
 
-  /** Whether its picture has the size that it was told last. */
+  /** Whether its picture has the size last sent. */
   get isCurrent(): boolean {
     const { frame, told } = this;
     return frame !== null && frame.rows === told.rows && frame.cols === told.cols;
@@ -148,12 +150,12 @@ export class ViewLink implements PlacedPane {
     this.typedAt = performance.now();
   }
 
-  /** @throws what its process answered */
+  /** @throws its process's error */
   request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
     return this.connection.request(op, input, { ...context, target: this.shows });
   }
 
-  /** The pane that it means, and where that is served. @param through views that lie before it */
+  /** The target pane, and the socket that serves it. @param through views on the way to it */
   resolve(through: number): Promise<unknown> {
     return this.request("host.resolve", { through });
   }
@@ -211,7 +213,7 @@ export class ViewLink implements PlacedPane {
   async refresh(): Promise<void> {
     if (this.over) return;
     if (!this.isStale) return;
-    // Who waits for an answer sets himself a limit; one that hangs is not asked again.
+    // Waiting callers set their own deadline; a hanging process is not asked again.
     if (this.question !== null) return;
     this.question = this.ask()
       .catch(() => {})
@@ -227,7 +229,7 @@ export class ViewLink implements PlacedPane {
     this.connection.close();
   }
 
-  /** @throws what its process answered */
+  /** @throws its process's error */
   private async ask(): Promise<void> {
     this.isStale = false;
     if (!this.isGuest) {
@@ -273,7 +275,7 @@ export class ViewLink implements PlacedPane {
     if (agent.success) this.port.agent(agent.output);
   }
 
-  /** Asks for the first time, once its first pictures are there: what it said of itself as it was connected is new. */
+  /** Asks for the first time after the first pictures: the description from its connection is new. */
   private watch(): void {
     this.isStale = true;
     this.later = setTimeout(() => {
@@ -283,7 +285,7 @@ export class ViewLink implements PlacedPane {
     this.later.unref();
   }
 
-  /** One that prints all the time is asked a few times a second; one that is typed into, when its person pauses. */
+  /** A pane that prints all the time is asked a few times a second; one with typed input, when its person pauses. */
   private askSoon(): void {
     this.isStale = true;
     if (this.asking) return;
@@ -307,7 +309,7 @@ export class ViewLink implements PlacedPane {
     this.askTimer.unref();
   }
 
-  /** Looks again when what has happened is over. */
+  /** Checks again after the activity. */
   private settle(): void {
     const at = performance.now();
     const look = (after: readonly number[]): void => {

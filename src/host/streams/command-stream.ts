@@ -11,9 +11,9 @@ import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 
-/** Bytes pending for a reader before the program is held: a few times what a pipe holds. */
+/** Bytes pending for a reader before the program is held: several times a pipe's capacity. */
 const BEHIND_BYTES = 256 * 1024;
-/** Most bytes pending where the program must not be held. */
+/** Maximum pending bytes when the program must not be held. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 const FollowSchema = v.object({
@@ -40,7 +40,7 @@ export class CommandStream {
       session.events.on("info", () => this.letGoForOthers()),
       own.lifetime.keep(),
       session.lifetime.keep(),
-      // The end of the whole session says itself what has ended.
+      // The end of the whole session includes the reason.
       own.events.on("destroyed", () => session.lifetime.isEnding || peer.finish()),
     ];
   }
@@ -63,7 +63,7 @@ export class CommandStream {
           this.omitted += lines;
         },
         ended: (record) => {
-          // If the session is ended, the end of the connection says so.
+          // When the session is ending, the end of the connection reports it.
           if (own.lifetime.isEnding) return;
           peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },

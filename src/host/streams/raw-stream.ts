@@ -1,7 +1,7 @@
 /**
- * A session's output as bytes, for programs: what was parsed is sent, what is received is typed. Such a client decides
- * no size. One that does not keep up gets nothing until it has read what it was sent, then a repaint of the newest
- * screen; one whose input the program does not take is told so and closed, since bytes of it are lost.
+ * A session's output as bytes, for programs: parsed output is sent, received bytes are typed. Such a client decides no
+ * size. One that does not keep up gets nothing until it has read everything sent, then a repaint of the newest screen;
+ * one whose input the program does not take gets an error and is closed, since bytes of it are lost.
  */
 import * as v from "valibot";
 import type { Pane } from "../../pane/pane.ts";

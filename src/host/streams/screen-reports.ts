@@ -1,7 +1,7 @@
 /**
- * Tracks what of the screen is new to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up to
- * which the subscriber knows the rows. Every row is reported once, in its newest state, however often it changed. Call
- * between chunks. `news` runs at most once per interval.
+ * Tracks which parts of the screen are new to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up
+ * to which the subscriber knows the rows. Every row is reported once, in its newest state, after any number of changes.
+ * Call between chunks. `news` runs at most once per interval.
  */
 import type { EventName, SessionEvent } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
@@ -47,7 +47,7 @@ export class ScreenReports {
     return sync;
   }
 
-  /** Returns what has changed since the last call, or since the beginning. @param seq of the next event */
+  /** Returns changes since the last call, or since the beginning. @param seq of the next event */
   news(seq: () => number): ScreenEvent[] {
     const { terminal } = this;
     const { wants, format } = this.interest;

@@ -1,10 +1,9 @@
 /**
- * One client's subscription to a session: reports what changed, at most once per interval, and never more than the
- * client reads. While its connection still holds bytes of the last report nothing is added: changes only mark what is
- * old, and the next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale
- * one after a fresh one. Events that cannot be merged (keys, commands, text) wait in a queue of fixed length; past it
- * the client is told how many it missed. The first report and the start of the subscription are one step between two
- * chunks.
+ * One client's subscription to a session: reports changes, at most once per interval, and never more than the client
+ * reads. While its connection still holds bytes of the last report nothing is added: changes only mark stale parts, and
+ * the next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale one after
+ * a fresh one. Events that cannot be merged (keys, commands, text) wait in a queue of fixed length; past it the client
+ * is told how many it missed. The first report and the start of the subscription are one step between two chunks.
  */
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
@@ -81,12 +80,12 @@ export class SessionSubscription {
     for (const end of this.ends) end();
   }
 
-  /** The connection took everything: reports what has changed meanwhile. */
+  /** The connection has sent everything: reports the changes since. */
   drained(): void {
     if (this.dirty) this.schedule();
   }
 
-  /** The program has ended: reports what it last showed, and how it ended, whether the reader is behind or not. */
+  /** The program has ended: reports its last screen, and how it ended, even if the reader is behind. */
   finish(exit: { readonly code: number | null; readonly signal: string | null }): void {
     if (this.over) return;
     this.report();

@@ -4,9 +4,9 @@ import type { Call } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /**
- * What `work` brings, unless the token ends before.
- * @param late is given what it brings afterwards
- * @throws WshError auth_invalid, and what `work` throws
+ * The result of `work`, unless the token ends before.
+ * @param late gets a result that arrives afterwards
+ * @throws WshError auth_invalid, and errors of `work`
  */
 export async function whileValid<T>(
   ended: AbortSignal | null | undefined,
@@ -31,7 +31,7 @@ export async function whileValid<T>(
   }
 }
 
-/** Calls end with the token of their caller: nothing that they were to do next is begun. */
+/** Calls end with the token of their caller: their next steps are not begun. */
 export function endingCalls(call: Call): Call {
   return async (name, input, context) => {
     const ended = context.ended;

@@ -52,7 +52,7 @@ export interface GuardPolicy {
   readonly anyAddress?: boolean;
   /** Exact origins allowed besides the server's own. */
   readonly corsOrigins: ReadonlySet<string>;
-  /** Null: no token in force (--no-auth). Looked up for each request, so that a revoked token ends at once. */
+  /** Null: no token is required (--no-auth). Looked up for each request, so that a revoked token ends at once. */
   readonly tokens: () => readonly KnownToken[] | null;
 }
 

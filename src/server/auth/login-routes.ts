@@ -1,7 +1,7 @@
 /**
- * `/auth`: how a browser logs in, and what a caller's credential is (docs/protocol.md, Login). The steps of a login take
- * no token, so each looks at who asks first: the name and origin of the page, on Linux the user at the other end, and
- * how often that address was wrong.
+ * `/auth`: how a browser logs in, and the description of a caller's credential (docs/protocol.md, Login). The steps of
+ * a login need no token, so each checks the caller first: the name and origin of the page, on Linux the user at the
+ * other end, and the number of failed attempts from that address.
  */
 import type { Hono } from "hono";
 import * as v from "valibot";
@@ -38,7 +38,7 @@ export interface LoginStep {
 
 export interface LoginRoutesOptions {
   readonly guard: GuardPolicy;
-  /** Null: nobody needs to log in, or nobody can. */
+  /** Null: no login is required, or none is possible. */
   readonly login: () => Login | null;
   /** Address of the page on this machine, without a slash at its end; listens there if nothing does yet. */
   readonly page: () => string;
@@ -46,7 +46,7 @@ export interface LoginRoutesOptions {
   readonly refused?: (code: string, request: Refused) => void;
 }
 
-/** Mounted before admission: these callers have no token yet. */
+/** Mounted before admission: these callers have no token. */
 export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
   const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
   const step = (path: string, act: (c: AppContext, login: Login | null) => Promise<Response>): void => {
@@ -61,7 +61,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
       }
     });
   };
-  // What is right always counts: others may share the address, and codes and signatures are not to be guessed.
+  // A correct code always counts: others may share the address, and codes and signatures cannot be guessed.
   const attempt = async <T>(c: AppContext, act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -76,7 +76,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
   step("/auth/code", async (c) => {
     if (c.env.listener !== "unix") throw new WshError("access_denied", "login codes are made over the Unix socket");
     const page = options.page();
-    // There may be TCP since a moment ago only, and with it somebody to let in.
+    // TCP may have just started, and with it the login.
     const minted = options.login()?.mint() ?? { code: null, expires_in_s: null };
     options.happened({ operation: "login.code", token: "socket", peer: null, result: "ok" });
     return c.json({ ...minted, page });
@@ -106,7 +106,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
   });
 }
 
-/** What the caller's credential is: mounted behind admission. */
+/** The caller's credential: mounted behind admission. */
 export function mountMe(app: Hono<AppEnv>): void {
   app.get("/auth/me", (c) => {
     const { tokenName: name, access, session = null, expiresAt: expires_at = null } = c.get("verdict");
@@ -134,7 +134,7 @@ function ownOrigin(guard: GuardPolicy, c: AppContext): string {
 }
 
 /**
- * A code that stood in an argument list counts only for a program of this user: anybody on this machine can read it.
+ * A code from an argument list counts only for a program of this user: anyone on this machine can read it.
  * @throws WshError auth_invalid
  */
 function requireOwnUser(c: AppContext): void {
@@ -167,7 +167,7 @@ async function jsonOf(c: AppContext): Promise<unknown> {
   }
 }
 
-/** What the browser calls itself, in one word. */
+/** The browser's name in one word. */
 export function browserKind(agent: string): string {
   const found = /\b(Firefox|Edg|Chrome|Safari)\//.exec(agent)?.[1];
   return (found === "Edg" ? "edge" : (found ?? "browser")).toLowerCase();

@@ -1,7 +1,7 @@
 /**
  * Whether bytes are a public key of P-256: a point of the curve (FIPS 186-5, SP 800-186 §3.2.1.3), uncompressed. Pure.
- * Looked at before the system's library is asked: after a key that it refuses, Bun 1.4.4 fails the next keyed digest,
- * whoever asks for it.
+ * Checked before calling the system's library: after a key that it refuses, Bun 1.4.4 fails the next keyed digest of
+ * any caller.
  */
 
 /** 0x04, then the two coordinates. */

@@ -26,14 +26,14 @@ export class RateLimit {
     private readonly burst = perSecond,
   ) {}
 
-  /** Takes one request. @returns seconds to wait (at least 1) when there is none left, else null */
+  /** Takes one request. @returns seconds to wait (at least 1) when none is left, else null */
   take(address: string): number | null {
     const wait = this.wait(address);
     if (wait === null) this.bucketOf(address).tokens--;
     return wait;
   }
 
-  /** As `take`, and takes none. */
+  /** Like `take`, without taking one. */
   wait(address: string): number | null {
     const { tokens } = this.bucketOf(address);
     return tokens >= 1 ? null : Math.max(1, Math.ceil((1 - tokens) / this.perSecond));

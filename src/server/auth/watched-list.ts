@@ -1,15 +1,15 @@
 /**
- * A private list as it is in its file now: read again whenever the file was replaced, checked on each look, so that what
- * was added counts and what was taken away fails at once. A file that cannot be trusted holds nothing. Each entry has a
- * signal of its own, which aborts when the entry is taken away, changed, or its time is over: whoever was admitted by the
- * entry has the signal from the same look, so that none is opened after its end.
+ * A private list that follows its file: read again whenever the file was replaced, and checked at each access, so that
+ * added entries count and removed ones fail at once. An untrusted file counts as empty. Each entry has a signal, which
+ * aborts when the entry is removed, changed, or expires: a caller admitted by the entry has the signal from the same
+ * access, so that none is opened after its end.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
 
-/** Longest time until the ends of entries are looked at again, in ms: the clock may be set, and the machine may sleep. */
+/** Longest time until the ends of entries are checked again, in ms: the clock may be set, and the machine may sleep. */
 const LOOK_MS = 10_000;
-/** Interval between two looks at a file that cannot be watched, in ms. */
+/** Interval between checks of a file that cannot be watched, in ms. */
 const UNWATCHED_MS = 500;
 
 /** An entry, and the signal of its end. */
@@ -19,7 +19,7 @@ export interface WatchedListPort<T> {
   readonly path: string;
   /** @throws when the file cannot be trusted */
   read(): readonly T[];
-  /** What is the same entry as before: what one of another key had opened ends. */
+  /** Identifies an entry: connections opened under another key end. */
   key(entry: T): string;
   /** When it ends, in ms since 1970; null: it lasts. */
   endOf(entry: T): number | null;
@@ -38,9 +38,9 @@ export class WatchedList<T extends object> implements Disposable {
   private held = new Map<string, Held<T>>();
   private version = "";
   private watcher: fs.FSWatcher | null = null;
-  /** Looks at the file where the system has no watches left. */
+  /** Polls the file when the system has no watches left. */
   private looks: Timer | null = null;
-  /** Runs while an entry of those that count will end by itself. */
+  /** Runs while a valid entry will expire. */
   private timer: Timer | null = null;
 
   constructor(private readonly port: WatchedListPort<T>) {

@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document of the HTTP API, made from the operation table: paths, parameters, bodies, results, errors
- * and access. What is not an operation (WebSockets, MCP, metrics, these documents) is described by hand below. Made
- * once, on the first request.
+ * and access. The rest (WebSockets, MCP, metrics, these documents) is described by hand below. Made once, on the first
+ * request.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
 import { isRecord, type JsonSchema } from "../../operations/json-schema.ts";

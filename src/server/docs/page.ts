@@ -1,6 +1,6 @@
 /**
  * The documentation at /docs: one page, written as Markdown from the OpenAPI document and the WebSocket's events, and
- * as HTML for browsers. Everything comes from this server; the style sheet is a separate file, as the content security
+ * as HTML for browsers. Everything is served from here; the style sheet is a separate file, as the content security
  * policy requires. Pure text; made on request.
  */
 

@@ -1,4 +1,4 @@
-/** Serves the documents: OpenAPI as JSON and YAML, and the HTML page. Made at the first request, then kept. */
+/** Serves the documents: OpenAPI as JSON and YAML, and the HTML page. Made at the first request, then cached. */
 import type { Hono } from "hono";
 import type { AppEnv } from "../http/context.ts";
 

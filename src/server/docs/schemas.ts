@@ -58,7 +58,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(named).map(([name, [schema, description]]) => {
       const { [name]: _, ...others } = definitions;
-      // What has no name among the others is the component itself, which contains itself.
+      // A reference to an unknown name is the component itself, which contains itself.
       const refer = ({ referenceId }: { readonly referenceId: string }): string =>
         overrideRef({ referenceId: referenceId in others ? referenceId : name });
       const json = inputJsonSchema(schema, { definitions: others, overrideRef: refer });

@@ -1,6 +1,7 @@
 /**
- * This machine in its fleet: it says that it is there, and does what those ask who may. It beats every few seconds and on
- * changes; what its list shows has a number (`rev`) that grows with every change, so that others keep the list until then.
+ * This machine in its fleet: it announces its presence, and executes permitted requests. It sends a heartbeat every few
+ * seconds and on changes; its list has a number (`rev`) that grows with every change, so that others can cache the list
+ * until then.
  */
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
@@ -25,12 +26,12 @@ import type { Standing } from "../machines/standing.ts";
 import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 
-/** Delay from a change to the beat that tells it, and shortest interval between two beats, in ms. */
+/** Delay from a change to its heartbeat, and shortest interval between two heartbeats, in ms. */
 const TELL_MS = 30;
 const APART_MS = 200;
-/** Delay from a change to what is remembered of this machine, in ms: it is written whole. */
+/** Delay from a change to writing this machine's remembered state, in ms: it is written completely. */
 const REMEMBER_MS = 2_000;
-/** Most tags of a machine: a beat is small. */
+/** Maximum tags of a machine: a heartbeat is small. */
 const MAX_TAGS = 32;
 /** Largest list that is remembered outside of this machine, in bytes. */
 const MAX_REMEMBERED_BYTES = 256 * 1024;
@@ -39,13 +40,13 @@ export interface FleetMachineOptions {
   readonly boot: string;
   readonly hostname: string;
   readonly standing: () => Standing;
-  /** Whether the list stays as it is until something is reported. */
+  /** Whether the list is constant until the next report. */
   readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;
   readonly called: FleetRequestsOptions["called"];
   readonly refused: FleetRequestsOptions["refused"];
   readonly cancel: FleetRequestsOptions["cancel"];
-  /** Who waits for an answer says that it is there. */
+  /** A caller with a pending request is still there. */
   readonly heard: (asking: string) => void;
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
@@ -91,14 +92,14 @@ export class FleetMachine {
     return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
   }
 
-  /** Something that the list shows has changed. @param isNews also for who looks at the list now and then */
+  /** The list has changed. @param isNews also relevant to occasional readers of the list */
   changed(isNews: boolean): void {
     this.rev++;
     if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);
     if (isNews || this.said.settled) this.tell();
   }
 
-  /** Something happened to a session: told to whoever listens, and numbered, so that they notice what they missed. */
+  /** Publishes an event of a session, numbered, so that listeners notice missed ones. */
   happened({ event, params }: LifecycleEvent): void {
     const { boot } = this.options;
     this.connection.publish(
@@ -162,7 +163,7 @@ export class FleetMachine {
     };
   }
 
-  /** NATS's service protocol; those of wsh look at the beat, which nobody else can send. */
+  /** NATS's service protocol; wsh processes use the heartbeat instead, which only this machine can send. */
   private asked(verb: "PING" | "INFO", { reply, header }: FleetMessage): void {
     this.options.heard(header(ASKING_HEADER));
     if (verb === "PING") this.tell();

@@ -8,13 +8,13 @@ import type { Joined, JoinOptions } from "./join.ts";
 
 export interface FleetFile {
   readonly path: string;
-  /** Somebody named it: the server does not run without. */
+  /** Set by a user: the server does not run without it. */
   readonly isNamed: boolean;
 }
 
 export class Membership {
   private joined: Joined | null = null;
-  /** Of the credentials that are in use; empty: there are none. */
+  /** Identifies the credentials in use; empty without any. */
   private stamp = "";
   private following: Promise<void> = Promise.resolve();
 

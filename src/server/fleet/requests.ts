@@ -1,7 +1,7 @@
 /**
- * Requests that reach this machine over its fleet's NATS servers. Operation, access and user come from the subject, which
- * the servers let nobody write who may not; the message is believed about none of them. A request for another boot than
- * this one is refused, so that of two machines under one name at most one carries it out. Answers go in pieces.
+ * Requests that reach this machine over its fleet's NATS servers. Operation, access and user come from the subject,
+ * which only permitted users can publish; the message's claims about them are ignored. A request for another
+ * incarnation is refused, so that of two machines under one name at most one executes it. Answers are sent in pieces.
  */
 import type { FleetConnection, FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -13,7 +13,7 @@ import { parseJson } from "../../protocol/json.ts";
 import { ASKING_HEADER, askedBy } from "../../protocol/requests.ts";
 import type { AskedOf } from "../machines/link-end.ts";
 
-/** Requests that are carried out at once; waits are most of them. */
+/** Maximum concurrent requests; most of them are waits. */
 const MAX_RUNNING = 4096;
 /** Longest key of a request, in characters. */
 const MAX_KEY = 128;
@@ -45,7 +45,7 @@ export class FleetRequestsHere {
     const to = parseRequestSubject(message.subject);
     const { reply } = message;
     const { connection, boot } = this.options;
-    // Who asks chooses where the answer goes: to itself, and nowhere that means something else.
+    // The caller chooses the subject of the answer: only its own inbox is allowed.
     if (to === null || !isInbox(reply, to.user, to.machine)) return;
     if (message.header(headerNames.boot) !== boot) {
       connection.publish(reply, "", { headers: { [headerNames.boot]: boot, [headerNames.refused]: "1" } });
@@ -57,7 +57,7 @@ export class FleetRequestsHere {
     else if (control === "") void this.answer(to, message, reply, key);
   }
 
-  /** The connection is lost: nobody gets the answers of what goes on. */
+  /** The connection is lost: answers to running requests would reach no caller. */
   lost(): void {
     for (const { cancel } of this.running.values()) cancel.abort();
   }
@@ -67,7 +67,7 @@ export class FleetRequestsHere {
       const { once } = askedIn(message, to.user)({ operation: to.operation, input: null });
       if (once !== undefined) this.options.cancel(once.key);
     } catch {
-      // No possible id: nothing runs by it.
+      // An invalid id: no request has it.
     }
     this.running.get(key)?.cancel.abort();
   }
@@ -138,13 +138,13 @@ function requireAllowed({ operation: name, access }: RequestSubject): void {
   );
 }
 
-/** What was sent, of the operation that the subject names. */
+/** The request, of the operation that the subject names. */
 function bodyOf(text: string, op: string): unknown {
   let body: unknown = null;
   try {
     body = parseJson(text);
   } catch {
-    // What is no JSON is refused as what has another form.
+    // Invalid JSON is refused like any other invalid request.
   }
   return typeof body === "object" && body !== null ? { ...body, op } : body;
 }
@@ -157,7 +157,7 @@ function contextOf({ access, user }: RequestSubject, { cancel }: Running): CallC
   };
 }
 
-/** What its headers say of a request. */
+/** The request's headers. */
 function askedIn(message: FleetMessage, user: string): AskedOf {
   return (asks) => askedBy((name) => message.header(name) || undefined, `fleet:${user}`, asks);
 }

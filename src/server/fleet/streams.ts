@@ -14,7 +14,7 @@ import {
 import { downSubject, isInbox, parseUpSubject, type StreamSubject } from "../../protocol/fleet-subjects.ts";
 import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
 
-/** Silence after which the other end is taken for gone, in ms: it pings every 5 s. */
+/** Silence after which the peer counts as gone, in ms: it pings every 5 s. */
 const SILENCE_MS = 16_000;
 
 export interface FleetStreamsOptions {
@@ -44,7 +44,7 @@ export class FleetStreams {
     const known = this.open.get(key);
     if (known !== undefined) known.received(decoded.number, decoded.message);
     else if (decoded.message.kind === "open" && decoded.number === 0) {
-      // What JetStream was made to send has no such reply.
+      // A message that JetStream was made to send has no such reply.
       if (!isInbox(message.reply, to.user, to.machine)) return;
       const made = new StreamHere(connection, to, () => this.open.delete(key));
       this.open.set(key, made);
@@ -55,7 +55,7 @@ export class FleetStreams {
     }
   }
 
-  /** The connection is lost, and with it what was under way. */
+  /** The connection is lost, and messages in transit with it. */
   lost(): void {
     for (const stream of [...this.open.values()]) stream.end();
   }
@@ -93,7 +93,7 @@ class StreamHere implements RelayPeer {
     const isNext = number === this.arrived++;
     const isOver = !isNext || message.kind === "open" || message.kind === "close";
     if (isOver) this.end();
-    // The relay may keep what it is given.
+    // The relay may retain its input.
     else this.relay?.message(message.kind === "note" ? message.text : new Uint8Array(message.bytes));
   }
 
@@ -105,7 +105,7 @@ class StreamHere implements RelayPeer {
     this.publish({ kind: "bytes", bytes });
   }
 
-  /** What was sent so far arrives first. */
+  /** Earlier messages arrive first. */
   close(): void {
     this.publish({ kind: "close" });
     this.end();

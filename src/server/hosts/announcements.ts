@@ -1,9 +1,9 @@
 /**
- * What server-level WebSockets are told about sessions, in an order that works for clients that identify sessions by
- * name alone (as the reference's does). A session is announced while it runs: `session_destroyed` is sent when its
- * program ends, though its record stays readable for the grace period. Nothing is sent under a name that another
- * session may have taken since. A restarted session is announced again. At any moment each name stands for at most one
- * announced session.
+ * The session events of server-level WebSockets, in an order that works for clients that identify sessions by name
+ * alone (as the reference's does). A session is announced while it runs: `session_destroyed` is sent when its program
+ * ends, though its record stays readable for the grace period. Nothing is sent under a name that another session may
+ * have taken since. A restarted session is announced again. At any moment each name belongs to at most one announced
+ * session.
  */
 
 import type { WireEvent } from "../../protocol/control.ts";
@@ -26,7 +26,7 @@ export class Announcements {
     const known = this.announced.get(session.id);
     if (known === undefined) this.announce(session);
     else {
-      // Its process is another one now: the session is the same, and nobody has told what happened meanwhile.
+      // Another process serves the same session now: changes in between were not reported.
       this.announced.set(session.id, session);
       for (const event of lifecycleEvents.between(known, session)) this.tell(event);
     }
@@ -38,7 +38,7 @@ export class Announcements {
   event(session: SessionInfo, event: WireEvent, leaving: boolean): void {
     const { id } = session;
     if (!this.announced.has(id)) {
-      // Restarted, or taken for ended too early.
+      // Restarted, or considered ended too early.
       if (session.running && !leaving) this.announce(session);
       return;
     }

@@ -1,4 +1,4 @@
-/** Whom a request about a pane goes to, and what streams of it know. */
+/** Finds the process that handles a request about a pane, and the pane's description for streams. */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import type { RequestContext } from "../../wire/connection.ts";
@@ -7,13 +7,13 @@ import type { StreamedPane } from "./streamed-host.ts";
 
 export const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
 
-/** Most processes that a request goes through: a session's, then that of a view. */
+/** Maximum processes per request: a session's, then that of a view. */
 const MOST_HOPS = 8;
 
 /**
- * Asks a session process, and where the target means a view there, the process that has what it shows.
+ * Asks a session process; if the target is a view there, asks the process of the viewed pane.
  * @param at the process at a socket
- * @throws what was answered
+ * @throws the process's error
  */
 export async function askThrough(
   first: Host,
@@ -39,7 +39,7 @@ export async function askThrough(
 export function paneIn(owner: Host, address: string, pane: string, isPart: boolean): StreamedPane {
   return {
     ...{ address, target: pane, isPart },
-    // The name is that of the moment.
+    // The name at the time of the call.
     get info() {
       return { ...owner.info, pane_id: pane };
     },

@@ -1,7 +1,7 @@
 /**
- * A WebSocket's own connection to a session process. Events and output arrive in the order in which they happened; when
- * the WebSocket's peer does not take them, the connection is paused and the session process notices (it coalesces). The
- * first report of an end counts: the session process's farewell, or the loss of the connection.
+ * A WebSocket's own connection to a session process. Events and output arrive in order; when the WebSocket's peer does
+ * not take them, the connection is paused and the session process notices (it coalesces). The first report of an end
+ * counts: the session process's end reason, or the loss of the connection.
  */
 
 import * as v from "valibot";
@@ -55,14 +55,14 @@ export class HostStream {
     }
   }
 
-  /** Replaces the subscription; `subscribed(call)` marks its start. @throws what the session process answered */
+  /** Replaces the subscription; `subscribed(call)` marks its start. @throws the session process's error */
   async subscribe(options: Subscription, call: number): Promise<void> {
-    // Another machine knows the access of this one alone.
+    // Another machine knows only this connection's access.
     requireMayHear(this.context, options.events);
     await this.connection.request("host.subscribe", { ...options, call }, this.context);
   }
 
-  /** @throws what the session process answered */
+  /** @throws the session process's error */
   async raw(options: { readonly snapshot: boolean; readonly read_only: boolean }): Promise<void> {
     await this.connection.request("host.raw", options, this.context);
   }

@@ -1,6 +1,6 @@
 /**
- * Captured keyboards that end with their caller: with its connection, or with the token by which it was admitted. A
- * session process knows neither, so it is told. A session's keyboard has one holder: the newest is the only one that counts.
+ * Captured keyboards that end with their caller: with its connection, or with the token that admitted it. A session
+ * process knows neither and is notified. A session's keyboard has one holder: only the newest counts.
  */
 import type { CallContext } from "../../operations/call.ts";
 import { CONTEXT, type Host } from "./session-host.ts";
@@ -24,7 +24,7 @@ export class CapturedKeyboards {
     if (ended?.aborted === true || (connected && signal.aborted)) gone();
   }
 
-  /** A caller's connection or token has ended: releases what it held. */
+  /** A caller's connection or token has ended: releases its captures. */
   callerGone(caller: string): void {
     for (const [host, holder] of this.holders) {
       if (holder.caller !== caller) continue;

@@ -34,12 +34,12 @@ export const lifecycleEvents = {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
-  /** What has happened to windows and panes between two reports of a session. */
+  /** Changes of windows and panes between two reports of a session. */
   between(before: SessionInfo, session: SessionInfo): LifecycleEvent[] {
     return layoutChanges(before.windows, session.windows).flatMap((event) => layoutOf(session, event) ?? []);
   },
 
-  /** A rename, changed tags, an agent's state, questions; null for what is not reported to clients. */
+  /** A rename, changed tags, an agent's state, questions; null for events that clients do not get. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
@@ -73,7 +73,7 @@ export const lifecycleEvents = {
   },
 };
 
-/** What happened to a session's windows and panes; null for anything else. */
+/** An event of a session's windows and panes; null for anything else. */
 function layoutOf(session: SessionInfo, { event, ...said }: WireEvent): LifecycleEvent | null {
   const { name } = session;
   const told = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });

@@ -11,9 +11,9 @@ export interface StreamedHost {
 
 /** One pane of a session as streams use it. */
 export interface StreamedPane extends StreamedHost {
-  /** What is asked for, as its machine calls it. */
+  /** The target, as its machine calls it. */
   readonly target: string;
-  /** Its session has others: it is named by its own id. */
+  /** Its session has other panes: it is named by its own id. */
   readonly isPart: boolean;
 }
 

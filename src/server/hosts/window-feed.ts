@@ -1,6 +1,6 @@
 /**
  * A WebSocket's stream of a session's window: a connection to the process that serves the session, and to the next one
- * when the process was lost. Events keep their order and count across that.
+ * after a crash. Events keep their order and numbering across that.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
@@ -11,7 +11,7 @@ import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
 
-/** The number of an event stands at its beginning. */
+/** The number at an event's beginning. */
 const SEQ = /"seq":(\d+)/;
 const decoder = new TextDecoder();
 
@@ -35,7 +35,7 @@ export class WindowFeed {
     private readonly events: WindowFeedEvents,
   ) {}
 
-  /** @throws what the session's process answered */
+  /** @throws the error of the session's process */
   static async open(
     hosts: StreamedHosts,
     host: StreamedHost,
@@ -96,7 +96,7 @@ export class WindowFeed {
     void this.again();
   }
 
-  /** The session comes back, perhaps. */
+  /** Waits for the session to be restored. */
   private async again(): Promise<void> {
     const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {

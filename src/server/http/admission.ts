@@ -20,7 +20,7 @@ export interface AdmissionOptions {
   readonly tickets?: Tickets;
   /** Requests over TCP, per peer; absent: no limit. */
   readonly rateLimit?: RateLimit;
-  /** A request was refused, because of its credentials or the lack of them. */
+  /** A request was refused because of invalid or missing credentials. */
   readonly refused?: (code: string, request: Refused) => void;
 }
 

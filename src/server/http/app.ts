@@ -1,7 +1,8 @@
 /**
  * The HTTP app: one Hono app for the Unix socket and TCP, its routes made from the operation table. The mounting order
- * is its contract: the browser page, which has headers of its own, headers on every response, `/health` for everyone, admission (admission.ts), body limits, then
- * operations (request.ts) and what `extend` mounts, all of which only admitted requests reach.
+ * is its contract: the browser page, which has its own headers; headers on every response; `/health` for everyone;
+ * admission (admission.ts); body limits; then operations (request.ts) and the routes of `extend`, all of which only
+ * admitted requests reach.
  */
 import { Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
@@ -22,7 +23,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly basePrefix: string;
   /** Mounts what takes no token, and checks its callers itself. */
   readonly before?: (app: Hono<AppEnv>) => void;
-  /** Mounts what is not an operation (WebSocket, MCP, documentation) behind the same checks. */
+  /** Mounts other routes (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
 

@@ -11,7 +11,7 @@ export const BODY_MS = 30_000;
 
 /**
  * Refuses a longer body.
- * @param answer makes the response for one that is refused, or broken off
+ * @param answer makes the response for a refused or interrupted one
  */
 export function limitBody(maxSize: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   const refuse = (c: Context): Response =>
@@ -36,7 +36,7 @@ function brokenBody(): WshError {
 }
 
 /**
- * Reads the body; later readers (`c.req.text()`, `c.req.arrayBuffer()`) get what was read here.
+ * Reads the body; later readers (`c.req.text()`, `c.req.arrayBuffer()`) get these bytes.
  * @param answer makes the response for a body that did not arrive in time
  */
 export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {

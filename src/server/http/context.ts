@@ -1,10 +1,10 @@
-/** What a request carries through the app: its origin, and the identity it was admitted with. */
+/** A request's context in the app: its origin, and the identity that admitted it. */
 import type { Context } from "hono";
 import type { Acting, Caller } from "../../protocol/caller.ts";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 
-/** What the listener adds to a request. */
+/** Added by the listener to a request. */
 export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
@@ -28,7 +28,7 @@ export interface Refused {
   readonly peer: string | null;
 }
 
-/** A request's caller, with what admitted it: no way in builds it otherwise. */
+/** A request's caller, with its admitting identity; the only constructor of callers. */
 export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): Acting & { ended?: AbortSignal } {
   const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };

@@ -9,8 +9,8 @@ import type { TlsPem } from "./tls-files.ts";
 /** Seconds of silence after which a TCP connection is closed; routes that wait disable it for themselves. */
 const TCP_IDLE_S = 120;
 /**
- * Idle timeout of the Unix socket, where waits take minutes: Bun's default is 10 s, and a single request cannot disable
- * it there. Bun's types have no such option beside `unix`; `object` hides it from them.
+ * Idle timeout of the Unix socket, on which waits take minutes: Bun's default is 10 s, and a single request cannot
+ * disable it there. Bun's types have no such option beside `unix`; `object` hides it from them.
  */
 const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
 /** Largest body that is read only to answer with a refusal; past it the connection is closed. */

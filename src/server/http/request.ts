@@ -14,7 +14,7 @@ import { visibleLines } from "../../protocol/visible.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import { type AppContext, actingFor } from "./context.ts";
 
-/** Lines a second on errors of our own, and characters of one: whoever finds such an error fills no disk with it. */
+/** Lines a second about internal errors, and characters of one: nobody can fill the disk by causing them. */
 const REPORTS_PER_SECOND = 1;
 const REPORT_LENGTH = 2_000;
 const reports = new RateLimit(REPORTS_PER_SECOND);
@@ -87,7 +87,7 @@ interface Input {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Every operation takes `server`, the machine that has the target; some have it as an input of their own. */
+/** Every operation takes `server`, the machine that has the target; some have it as a separate input. */
 function withoutServer(operation: Operation<OperationName>, { given, input }: Input): Input & { machine?: string } {
   const { server, ...rest } = given;
   const isOwn = "entries" in operation.input && "server" in Object(operation.input.entries);
@@ -143,7 +143,7 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 
 /** The `output_cursor` of a result, for replies without a body. */
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
-/** The pane that was meant, where the target left that open and the session has several. */
+/** The resolved pane, if the target left it open and the session has several. */
 export const PANE_HEADER = "Wsh-Pane";
 /** Lists the request's fields that its operation does not have; the request is carried out without them. */
 export const WARNING_HEADER = "Wsh-Warning";
@@ -162,8 +162,8 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
 }
 
 /**
- * The standard error object; a timed-out wait adds what it saw (docs/protocol.md, Conventions).
- * @param isPassedOn another process of wsh tells it, in the words of its own door
+ * The standard error object; a timed-out wait adds its findings (docs/protocol.md, Conventions).
+ * @param isPassedOn another wsh process shows it, with its own hints
  */
 export function errorResponse(thrown: unknown, path: string, isPassedOn = false): Response {
   const error = WshError.from(thrown);

@@ -14,7 +14,7 @@ export interface TlsPem {
   readonly keyPem: string;
 }
 
-/** @throws WshError invalid_request naming what is not valid */
+/** @throws WshError invalid_request naming the invalid part */
 export function readTls({ cert, key }: TlsFiles): TlsPem {
   const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
   const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);

@@ -1,6 +1,6 @@
 /**
  * Calls that concern another machine: found by the target (`m1/dev`), by `server`, or by the caller's own choice, and
- * asked there over its link. Answers name sessions as this machine's callers must. A bare name never comes here.
+ * sent there over its link. Answers name sessions as this machine's callers must. A bare name never gets here.
  */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
@@ -17,9 +17,9 @@ type Context = CallContext & { readonly session?: string };
 
 /** Operations that name the machine in `server`, and those whose name may be `m1/dev`. */
 const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create"]);
-/** Operations whose input `session` is the name of one that may be gone, and be another machine's: `m1/dev`. */
+/** Operations whose input `session` may name an ended session, also another machine's: `m1/dev`. */
 const bySession: ReadonlySet<string> = new Set(["history.search", "history.delete"]);
-/** Of this server alone, whoever is named. */
+/** Operations of this server alone, whatever the target. */
 const own: ReadonlySet<string> = new Set([
   "servers.list",
   "servers.get",
@@ -50,14 +50,14 @@ export class FarCalls {
     const inner = bySession.has(name) ? fields.session : name === "sessions.create" ? fields.name : undefined;
     const place = session ?? (typeof inner === "string" ? inner : "");
     const before = parsePlace(place).machine;
-    // What cannot be a machine makes no possible name of a session either.
+    // An invalid machine name cannot be part of a session's name either.
     const named = before !== null && (session !== undefined || isMachineName(before)) ? before : null;
     if (named !== null && given !== undefined && named !== given) {
       throw new WshError("invalid_request", `'${place}' is on '${named}', and the server named is '${given}'`);
     }
     const wanted = named ?? given ?? null;
     if (wanted === null || wanted === this.hostname || wanted === localMachine) return null;
-    // Whoever may only call operations must not make this machine log in anywhere.
+    // A caller that may only call operations must not make this machine log in elsewhere.
     if (isAddress(wanted)) throw new WshError("machine_not_found", `no machine '${wanted}': add it first`);
     return wanted;
   }
@@ -103,19 +103,19 @@ export class FarCalls {
     } catch (thrown) {
       const error = WshError.from(thrown);
       if (error.code !== "machine_not_found" || !byServer.has(name)) throw error;
-      // The name of this error where `server` is a parameter of its own.
+      // This error's name in operations with a `server` parameter.
       throw new WshError("server_not_found", `no server '${machine}'; this is '${this.hostname}'`);
     }
   }
 }
 
-/** The input without what named the machine. */
+/** The input without the machine's name. */
 function inputThere(name: OperationName, input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (bySession.has(name)) return historyThere(input);
   if (!byServer.has(name)) return input;
   const { server: _, ...given } = { server: undefined, ...input };
-  // Of that machine alone: those that it reaches itself are not ours to name.
+  // That machine's own events alone: machines that it reaches have no name here.
   const rest = { ...given, server: localMachine };
   if (name !== "sessions.create" || !("name" in rest) || typeof rest.name !== "string") return rest;
   const { name: place, ...unnamed } = rest;

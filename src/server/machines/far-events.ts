@@ -1,7 +1,7 @@
 /**
- * Events of other machines' sessions for those who watch them: one stream a machine, while anybody does, whoever many
- * watch. Each event names its machine. A machine that is reached, for the first time or again, and one that is lost are
- * events as well: between the two nothing is heard of it, so who was told `machine_reached` lists its sessions again.
+ * Events of other machines' sessions: one stream per machine while it has subscribers, shared by all of them. Each
+ * event names its machine. A reached machine, for the first time or again, and a lost one are events as well: in
+ * between nothing is received from it, so a client lists its sessions again after `machine_reached`.
  */
 import { addressedEvent } from "../../cluster/addressed.ts";
 import type { FarEvent } from "../../cluster/link.ts";
@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 
 /** Shortest and longest pause between two attempts to reach a machine, in ms. */
 const RETRY_MS = { least: 1_000, most: 15_000 } as const;
-/** Interval between two looks at which machines were added or removed, in ms. */
+/** Interval between checks for added or removed machines, in ms. */
 const LOOK_MS = 5_000;
 
 /** An event as a client reads it. */
@@ -39,7 +39,7 @@ export class FarEvents implements Disposable {
     this.watchers.set(sink, names);
     this.look();
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
-    // Who comes later is told at once what the others know.
+    // A later subscriber first gets the present state.
     for (const [name, feed] of this.feeds) if (this.isFor(names, name)) feed.greet(sink);
     return {
       [Symbol.dispose]: () => {
@@ -77,7 +77,7 @@ export class FarEvents implements Disposable {
     }
   }
 
-  /** Of a fleet only those that are named: there may be thousands. A machine that was removed is told of to all. */
+  /** Of a fleet only the named machines: there may be thousands. All subscribers learn of a removed machine. */
   private isFor(names: readonly string[] | null, name: string): boolean {
     return names === null ? !this.machines.isOfFleet(name) : names.includes(name);
   }
@@ -94,7 +94,7 @@ class Feed implements Disposable {
   private pauseMs: number = RETRY_MS.least;
   /** When the machine was last heard, as performance.now(); null: never. */
   private lostAt: number | null = null;
-  /** What was told last of the machine. */
+  /** The last event about the machine itself. */
   private said: MachineEvent | null = null;
 
   constructor(

@@ -1,7 +1,7 @@
 /**
- * Sessions of the other machines, for lists. All machines are asked at once, those of the fleet only when their list has
- * changed; one that does not answer in time delays nobody, and its sessions stay listed as they were last known, with the
- * time of that (`as_of`): a session never vanishes because the way to it did.
+ * Sessions of the other machines, for lists. All machines are asked at once, those of the fleet only when their list
+ * has changed; one that does not answer in time delays nothing, and its sessions stay listed in their last known state,
+ * with its time (`as_of`): a session never vanishes because of a lost connection.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
@@ -27,7 +27,7 @@ const MAX_COUNTED = 256;
 
 export class FarSessions {
   private readonly known = new Map<string, LastKnown>();
-  /** By machine; those of the fleet with a slash in front, which no name has. */
+  /** By machine; those of the fleet with a leading slash, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
 
   constructor(
@@ -37,9 +37,9 @@ export class FarSessions {
 
   /**
    * Sessions of every added machine, named as this machine's callers name them.
-   * @param form of the list: what it returns are its parts
-   * @param withFleet those of the fleet's machines, too
-   * @param isWanted says whether it is listed of a session as it was last known
+   * @param form of the list's elements
+   * @param withFleet includes the fleet's machines
+   * @param isWanted whether a last known session is listed
    */
   async list<T>(
     { caller }: Pick<CallContext, "caller">,
@@ -95,7 +95,7 @@ export class FarSessions {
     return [...entries, ...this.machines.ofFleet.map((name) => this.member(name, now))];
   }
 
-  /** A machine of the fleet, by its beats and its last list. */
+  /** A machine of the fleet, by its heartbeats and its last list. */
   private member(name: string, now: number): ServerEntry {
     const { members } = this.fleet;
     const listed = members.lastList(name);
@@ -144,7 +144,7 @@ export class FarSessions {
     return fleet;
   }
 
-  /** Without a look at the file of those that were added: a list does this for each of many thousands. */
+  /** Does not check the file of added machines: a list calls this for each of many thousands. */
   private memberLink(name: string): NatsLink {
     const link = this.fleet.link(name);
     if (link === null) throw new WshError("machine_not_found", `no machine '${name}'`);
@@ -187,14 +187,14 @@ export class FarSessions {
     return new Set(names.filter((name) => members.currentList(name, now) === null));
   }
 
-  /** Asks all at once, and waits for them as long as a list waits. */
+  /** Asks all at once, and waits for them within a list's limit. */
   private async askFor(names: ReadonlySet<string>, caller: CallContext["caller"]): Promise<void> {
     if (names.size === 0) return;
     const asking = Promise.all([...names].map((name) => this.askMember(name, caller)));
     await orUntil(asking, { ms: LIST_PATIENCE_MS }, () => []);
   }
 
-  /** Asks once at a time; one that does not answer is the link's state. */
+  /** One request at a time; a machine that does not answer shows in the link's state. */
   private askMember(name: string, caller: CallContext["caller"]): Promise<void> {
     const { members } = this.fleet;
     const health = members.healthOf(name);
@@ -206,7 +206,7 @@ export class FarSessions {
         .call("sessions.list", { all: true, server: "local" }, { caller })
         .then(
           (sessions) => {
-            // What changed while it answered is newer than this number.
+            // Changes during its answer have a higher number.
             const { boot = "", rev = 0 } = beat ?? {};
             members.keepList(name, memberSessions(name, sessions, { at: Date.now(), boot, rev }));
           },

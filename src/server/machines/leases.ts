@@ -1,13 +1,13 @@
 /**
- * Looks that another machine waits for here, each for as long as that machine is there. It says so again and again while
- * an answer is missing, by an id of its own; after LEASE_MS of silence its looks end, so that no wait is kept for a machine
- * that was cut off or killed. One that is there after all asks again.
+ * Waits of another machine here, each for as long as that machine is there. While an answer is missing, the machine
+ * repeats its id; after LEASE_MS of silence its waits end, so that none remains for a machine that was cut off or
+ * killed. A machine that returns asks again.
  */
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
 import { WshError } from "../../protocol/errors.ts";
 
-/** Longest silence of who asks, in ms: it says each 1 or 5 s that it is there, and may be busy. */
+/** Longest silence of the asking machine, in ms: it repeats its id every 1 or 5 s, and may be busy. */
 const LEASE_MS = 20_000;
 
 class Lease {
@@ -48,8 +48,8 @@ export class Leases {
   }
 
   /**
-   * @param asking the id of who asks; empty: it is waited for
-   * @throws WshError server_unavailable when who asks has been silent, and what `look` throws
+   * @param asking the asking machine's id; empty: no lease
+   * @throws WshError server_unavailable after silence of the asking machine, and errors of `look`
    */
   async during<T>(asking: string, signal: AbortSignal, look: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (asking === "") return look(signal);

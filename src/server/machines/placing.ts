@@ -1,6 +1,7 @@
 /**
- * A session that any machine of some tags may have (`place`): the machines are asked one after another until one takes
- * it. Only who surely has not started it is followed by another; `outcome_unknown` is the caller's to decide.
+ * A session that any machine with some tags may have (`place`): the machines are asked one after another until one
+ * takes it. The next is asked only if the one before has certainly not started it; `outcome_unknown` goes to the
+ * caller.
  */
 import { orUntil } from "../../base/deadline.ts";
 import type { Link } from "../../cluster/link.ts";
@@ -103,8 +104,8 @@ export class Placing {
 }
 
 /**
- * Members of the fleet as their beats tell of them, and added machines, each asked: those that answer soon, or, where none
- * of them suits, as long as an answer takes.
+ * Members of the fleet by their heartbeats, and added machines, each asked: those that answer soon, or, when none of
+ * them suits, within the time of a first answer.
  */
 async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
   const answered = new Map<string, Candidate>();
@@ -130,14 +131,14 @@ async function candidate(link: Link): Promise<Candidate> {
   return { name: link.machine, health: link.state.health, tags, accept, load, sessions };
 }
 
-/** One that does not say what it is. */
+/** A machine without an answer. */
 function silent(name: string): Candidate {
   return { name, health: "unreachable", tags: [], accept: "none", load: 0, sessions: 0 };
 }
 
 function noMachine(candidates: readonly Candidate[], tags: readonly string[]): WshError {
   const wanted = ["machine", ...tags.map((tag, at) => `${at === 0 ? "with" : "and"} '${tag}'`)].join(" ");
-  // Of one that does not answer, the tags may not be known.
+  // The tags of a machine without an answer may be unknown.
   const tagged = candidates.filter(
     ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),
   );

@@ -1,7 +1,7 @@
 /**
- * Ids of requests to other machines whose caller gave none. An AI calls again after `outcome_unknown`, and a tool has no
- * place for an id: so the same call by the same caller is taken for the same request, once, and is not carried out a
- * second time.
+ * Ids of requests to other machines whose caller gave none. An AI calls again after `outcome_unknown`, and a tool has
+ * no parameter for an id: so one repetition of the same call by the same caller counts as the same request, and is not
+ * executed a second time.
  */
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -30,7 +30,7 @@ export class Repeats {
   ): Promise<T> {
     if (given !== undefined) return ask(given);
     const fresh = onceOf(Bun.randomUUIDv7(), owner, asks);
-    // Programs that are not connected may have one token: the same call need not be the same caller's.
+    // Unconnected programs may share a token: the same call need not come from the same caller.
     if (kind !== "mcp" || !connected) return ask(fresh);
     const call = `${owner} ${fresh.digest}`;
     const before = this.unknown.get(call);

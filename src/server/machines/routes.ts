@@ -1,5 +1,5 @@
 /**
- * What this gateway answers to another machine's: who it is, one operation, and the socket of a session
+ * This gateway's answers to another machine's: its identity, one operation, and the socket of a session
  * (docs/protocol.md, Links). Checks, access and the audit log are those of every other request.
  */
 import type { Hono } from "hono";
@@ -22,7 +22,7 @@ import type { Standing } from "./standing.ts";
 
 export interface LinkRoutesOptions {
   readonly end: LinkEnd;
-  /** What `machine` in a query names: programs of this machine reach its fleet so. */
+  /** Resolves `machine` in a query: programs of this machine reach its fleet this way. */
   readonly machines: Pick<Machines, "link" | "fleet">;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
   readonly standing: () => Standing;
@@ -39,7 +39,7 @@ export class LinkRoutes {
         const by = contextOf(c);
         this.options.end.leases.heard(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
-        // Times are told to us, by our clock.
+        // Times in answers are by our clock.
         return c.json(machine === undefined ? this.hello(by) : { ...(await this.there(machine)), now: Date.now() });
       }),
     );
@@ -71,7 +71,7 @@ export class LinkRoutes {
     const { hostname, serverId } = this.options.state;
     const { tags, ...standing } = this.options.standing();
     const own = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
-    // What else runs here is not one session's.
+    // Other load here does not concern the caller of one session.
     return only === undefined ? { ...own, ...standing, tags: [...tags] } : own;
   }
 
@@ -96,7 +96,7 @@ export class LinkRoutes {
   }
 }
 
-/** What is no JSON is refused as what has another form. */
+/** Invalid JSON is refused like any other invalid request. */
 function jsonOf(text: string): unknown {
   try {
     return parseJson(text);
@@ -105,7 +105,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Who asked tells the error on, in words of its own. */
+/** The asking gateway shows the error, with its own hints. */
 async function passedOn(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
   try {
     return await answer();
@@ -123,7 +123,7 @@ function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): Asked {
   return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, asks);
 }
 
-/** A client cannot read the answer to a refused handshake: it is told over the WebSocket. */
+/** A client cannot read the answer to a refused handshake: the error is sent over the WebSocket. */
 class FailedStream {
   constructor(private readonly error: WshError) {}
 

@@ -1,6 +1,6 @@
 /**
- * Observes every call over any transport: what it was, how it ended, how long it took. The call itself is unchanged.
- * Observers must be quick and must not throw.
+ * Observes every call over any transport: its operation, result and duration. The call itself is unchanged. Observers
+ * must be quick and must not throw.
  */
 import type { Call, CallContext, Reached } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -13,7 +13,7 @@ export interface CallRecord {
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
-  /** Digest of what was typed over a connection, instead of `input`. */
+  /** Digest of input typed over a connection, instead of `input`. */
   readonly typed?: { readonly bytes: number; readonly hmac: string };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Operations on whichever session, over several machines: silence in one of those with a tag, and a question to the
- * person who is there. Each machine decides for its own sessions; one that does not answer decides nothing.
+ * Operations on any session, over several machines: silence in one of those with a tag, and a question to the person
+ * who is there. Each machine decides for its own sessions; a machine without an answer decides nothing.
  */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -13,8 +13,8 @@ import { askAny } from "./ask-any.ts";
 import type { FarMachines } from "./servers.ts";
 
 /**
- * Silence in the first session with one of the tags, wherever; without tags, in one of this machine's. Whom another
- * machine asks answers for its own alone.
+ * Silence in the first session with one of the tags, on any machine; without tags, in one of this machine's. A machine
+ * asked by another answers for its own sessions alone.
  */
 export async function idleEverywhere(
   hosts: Hosts,
@@ -37,14 +37,14 @@ export async function idleEverywhere(
   } catch (thrown) {
     if (!(thrown instanceof AggregateError)) throw thrown;
     const errors = thrown.errors.map((error) => WshError.from(error));
-    // Sessions that were not silent in time say more than machines that have none.
+    // Sessions without silence in time matter more than machines without sessions.
     throw errors.find(({ code }) => code === "idle_timeout") ?? errors[0] ?? thrown;
   } finally {
     losers.abort();
   }
 }
 
-/** What was silent last is named as this machine's callers name it. @param machine null: this one */
+/** The last silent session is named as this machine's callers name it. @param machine null: this one */
 function knownThere(input: ParsedInput<"idle.any">, machine: string | null): ParsedInput<"idle.any"> {
   const { last_session, last_generation, ...rest } = input;
   if (last_session === undefined) return rest;
@@ -53,7 +53,7 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
   return { ...rest, last_session: place.target, ...(last_generation === undefined ? {} : { last_generation }) };
 }
 
-/** The person at a terminal of this machine is asked; where nobody is, one at a machine that is known to answer. */
+/** Asks the person at a terminal of this machine; without one, a person at a reachable machine. */
 export async function askEverywhere(
   hosts: Hosts,
   { machines }: FarMachines,

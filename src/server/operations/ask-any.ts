@@ -1,4 +1,4 @@
-/** `ask.any`: asks in the session at whose terminal a person has acted last. */
+/** `ask.any`: asks in the session at whose terminal a person acted last. */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { questionOf } from "../../protocol/asking.ts";
@@ -30,7 +30,7 @@ export async function askAny(
   return { session: null, state: "closed", decided_by: "nobody_attached" };
 }
 
-/** Null when nobody who could answer is attached anywhere. */
+/** Null when no person who could answer is attached anywhere. */
 export async function personsHost(hosts: Hosts, { signal, caller, access }: CallContext): Promise<Host | null> {
   const attached = (await hosts.list()).filter((info) => info.running && info.attached > 0);
   const people = await Promise.all(

@@ -23,7 +23,7 @@ type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => P
 
 /** A session that is as new as the call that uses it. */
 export interface Made {
-  /** What is left of the call's input. */
+  /** The rest of the call's input. */
   readonly rest: object;
   /** The session's id, when this call made it; null: another call did at the same time. */
   readonly id: string | null;
@@ -78,7 +78,7 @@ export async function inMade(host: Host, name: OperationName, made: Made, from: 
   if (!isOwn) shared.add(host);
   const { access, caller } = from;
   try {
-    // What is typed before the shell reads is echoed twice.
+    // Text typed before the shell reads is echoed twice.
     const wait = { any_of: ["prompt", "waiting_for_input", "exited"], max_wait_ms: FIRST_PROMPT_MS };
     await host.request("wait", wait, { access, caller, ...(from.signal === undefined ? {} : { signal: from.signal }) });
     return { ...((await host.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };

@@ -22,7 +22,7 @@ export type ServerHandlers = {
   readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
 };
 
-/** @param far carries out what concerns another machine */
+/** @param far executes calls to another machine */
 export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls): Call {
   const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
   return async (name, input, context) => {

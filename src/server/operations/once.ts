@@ -1,7 +1,7 @@
 /**
- * Requests with an id, as the server carries them out: once, with one answer for everybody who asks with that id. What a
- * session's process does is remembered there as well, so that it survives this server; what makes sessions is remembered
- * by the registry (instance/registry/made-requests.ts). The rest is known to this server alone.
+ * Requests with an id, as the server executes them: once, with one answer for all callers with that id. A session's
+ * process also remembers its own requests, so that they survive this server; the registry remembers those that make
+ * sessions (instance/registry/made-requests.ts). The rest is known to this server alone.
  */
 import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";
@@ -31,7 +31,7 @@ export class OnceCalls {
       const isLast = scope === "server" && !registered.has(name) && !isFar(name, input, context);
       // A remembered answer is for those alone who may ask.
       requireAccess(operation, context.access);
-      // A caller whose token has ended never comes back.
+      // A caller whose token has ended does not return.
       const caller = { signal: context.signal, isGone: () => context.ended?.aborted !== true };
       const run = async (signal: AbortSignal) => {
         requireInTime(context.deadline);

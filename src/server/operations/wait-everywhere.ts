@@ -1,8 +1,8 @@
 /**
- * A wait over sessions of several machines: each machine waits for its own, the first answer that decides wins, and the
- * others are cancelled. Sessions that are named must be there, wherever; with tags, a machine that has none of them, or
- * does not answer, decides nothing, and a timeout names the latter. Whom another machine asks waits for its own alone: of
- * two that know each other, each would ask the other without end.
+ * A wait over sessions of several machines: each machine waits for its own, the first decisive answer wins, and the
+ * others are cancelled. Named sessions must exist on any of them; with tags, a machine without matching sessions or
+ * without an answer decides nothing, and a timeout names the latter. A machine asked by another waits for its own
+ * alone: two that know each other would ask each other without end.
  */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -18,7 +18,7 @@ import type { FarMachines } from "./servers.ts";
 type Input = ParsedInput<"wait.any">;
 type Result = OperationOutput<"wait.any">;
 
-/** What one machine is asked; null: this one. */
+/** The request to one machine; null: this one. */
 interface Part {
   readonly machine: string | null;
   readonly input: Input;
@@ -55,7 +55,7 @@ export async function waitEverywhere(
   }
 }
 
-/** What each machine waits for. Without names and tags, this machine's sessions alone are meant. */
+/** The wait of each machine. Without names and tags, only this machine's sessions. */
 function partsOf(input: Input, own: readonly string[], others: readonly string[]): Part[] {
   const { sessions, since, ...rest } = input;
   if (sessions === undefined) {

@@ -1,6 +1,6 @@
 /**
- * The files of the browser page, embedded in the executable. The build replaces this module (packaging/page.ts); what
- * runs from source has no page, since a page must be bundled first.
+ * The files of the browser page, embedded in the executable. The build replaces this module (packaging/page.ts); run
+ * from source there is no page, since a page must be bundled first.
  */
 export interface PageFile {
   /** Path below the server's root, "" for the page itself. */

@@ -1,6 +1,6 @@
 /**
- * Serves the browser page: its files hold nothing of anybody, so they need no token, only a Host header that names this
- * server. They are kept compressed; a client that takes neither brotli nor gzip gets them unpacked.
+ * Serves the browser page: its files contain no personal data, so they need no token, only a Host header that names
+ * this server. They are stored compressed; a client that accepts neither brotli nor gzip gets them unpacked.
  */
 import type { Hono } from "hono";
 import { WshError } from "../../protocol/errors.ts";
@@ -39,7 +39,7 @@ export function mountPage(app: Hono<AppEnv>, guard: GuardPolicy): void {
   for (const file of pageFiles) {
     app.get(`/${file.path}`, async (c) => {
       if (c.env.listener !== "unix") {
-        // A link in another page leads here, so only the name by which we are addressed is looked at.
+        // A link on another page leads here, so only the server's name in the address is checked.
         const host = { get: (name: string) => (name === "host" ? (c.req.header("host") ?? null) : null) };
         const verdict = checkOrigin(guard, host);
         if (verdict !== null && !verdict.ok)

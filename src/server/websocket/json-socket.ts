@@ -98,7 +98,7 @@ export interface JsonSocketOptions {
   readonly maxWaits: number;
   /** The connection has ended, and with it what its caller held. */
   readonly callerGone: (id: string) => void;
-  /** Records what is not an operation, when there is an audit log. */
+  /** Records actions other than operations, when there is an audit log. */
   readonly audit: (record: CallRecord) => void;
 }
 
@@ -218,7 +218,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     };
   }
 
-  /** What the endpoint does itself is recorded in the audit log like a call. */
+  /** Records the endpoint's own actions in the audit log like calls. */
   private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
     const began = performance.now();
     const { signal } = this;

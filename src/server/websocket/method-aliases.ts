@@ -1,6 +1,6 @@
 /**
  * Methods of `/ws/json` whose parameters or results differ from those of the operation behind them: older clients send
- * and read these forms. Pure; looked up by the name that a client sent.
+ * and read these forms. Pure; looked up by the client's method name.
  */
 import type { OperationName } from "../../operations/table.ts";
 import type { JsonRequest } from "./json-socket.ts";

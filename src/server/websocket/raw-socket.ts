@@ -14,7 +14,7 @@ import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } f
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
 
-/** What was typed over one connection, as a digest. */
+/** The input typed over one connection, as a digest. */
 export interface TypedRecord {
   readonly hasher: Bun.CryptoHasher;
   write(typed: { readonly bytes: number; readonly hmac: string }): void;
@@ -31,7 +31,7 @@ export class RawSocket implements WebSocketEndpoint {
   private constructor(private readonly record: TypedRecord | null) {}
 
   /**
-   * @param record records at the end what was typed
+   * @param record records the typed input at the end
    * @throws WshError of HostStream.open: nothing is upgraded then
    */
   static async open(

@@ -26,7 +26,7 @@ import {
 import { aliasedCalls, aliasedResults } from "./method-aliases.ts";
 import { WindowSubscriptions } from "./window-subscriptions.ts";
 
-/** Bytes pending for a reader above which it misses events about sessions; it is told to list them again. */
+/** Bytes pending for a reader above which it misses events about sessions, and is told to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
@@ -128,13 +128,13 @@ export class ServerSocket extends JsonSocket {
     this.options.farEvents.requireKnown(machines ?? []);
     this.machines?.[Symbol.dispose]();
     this.machines = null;
-    // The answer first: what machines are there is told after it.
+    // The answer comes first, then the present machines.
     this.answer(request, { machines: machines ?? "all" }, unknownFields(MachinesSubscriptionSchema, request.params));
     if (machines?.length === 0) return;
     this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.tell(event));
   }
 
-  /** A client that does not keep up is told how many it has missed. */
+  /** A slow client gets the number of missed events. */
   private tell(event: object): void {
     if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
     else this.send(event);

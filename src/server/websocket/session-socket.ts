@@ -80,7 +80,7 @@ export class SessionSocket extends JsonSocket {
     if (operation === undefined || operation.scope === "server") {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
-    // Of a session with several panes, the one that it was opened for.
+    // In a session with several panes, the pane for which it was opened.
     return { operation, session: this.host.isPart ? this.host.info.pane_id : this.host.info.id };
   }
 

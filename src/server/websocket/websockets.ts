@@ -1,7 +1,7 @@
 /**
- * What all WebSockets of the gateway share: Bun's one handler for all listeners, keep-alive, and a connection's limits.
- * The endpoint decides what a connection means. A peer that leaves a ping unanswered is closed. When a peer does not
- * read, `send` reports it and the endpoint decides what to send; past the queue limit the peer is dropped.
+ * The common part of the gateway's WebSockets: Bun's one handler for all listeners, keep-alive, and a connection's
+ * limits. The endpoint defines the protocol. A peer that leaves a ping unanswered is closed. When a peer does not read,
+ * `send` reports it and the endpoint decides what to send; past the queue limit the peer is dropped.
  */
 
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
@@ -20,7 +20,7 @@ export type WebSocketPeer = Bun.ServerWebSocket<WebSocketEndpoint>;
 export interface WebSocketEndpoint {
   open(socket: WebSocketPeer): void;
   message(data: string | Uint8Array): void;
-  /** What was queued has been taken. */
+  /** The queue is empty. */
   drain(): void;
   /** The connection is gone; called once. */
   close(): void;
@@ -73,7 +73,7 @@ export class WebSockets {
       // We send our own below: Bun's are tied to its idle timeout.
       idleTimeout: 0,
       sendPings: false,
-      // Only pictures of views are sent compressed; a window of 16 KB a socket that asks for it.
+      // Only pictures of views are sent compressed; a window of 16 KB per socket that requests it.
       perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
         const ended = this.ends.get(socket.data);

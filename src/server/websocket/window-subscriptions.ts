@@ -9,7 +9,7 @@ import { WindowFeed } from "../hosts/window-feed.ts";
 export interface WindowSubscriptionsPort {
   readonly hosts: StreamedHosts;
   readonly context: RequestContext;
-  /** Most of them at once. */
+  /** Maximum number. */
   readonly limit: number;
   /** Sends an event to the client. @returns false while it does not keep up */
   send(json: string, session: string): boolean;

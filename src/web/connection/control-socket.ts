@@ -1,6 +1,6 @@
 /**
- * The page's control WebSocket: calls of operations, events about sessions, subscriptions. It comes back by itself after
- * a lost connection; calls that were open then fail, subscriptions begin anew.
+ * The page's control WebSocket: calls of operations, events about sessions, subscriptions. It reconnects automatically;
+ * calls that were open then fail, and subscriptions begin again.
  */
 import { Backoff } from "./backoff.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -61,7 +61,7 @@ export class ControlSocket {
       reject(new Refusal(0, "server_unavailable", "the server is not connected", ""));
       return promise;
     }
-    // The answer's type is the caller's: what the operation's table says.
+    // The caller chooses the answer's type, from the operation's table.
     this.waiting.set(id, { resolve: (result) => resolve(result as T), reject });
     this.socket?.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { session }) }));
     return promise;

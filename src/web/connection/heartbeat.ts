@@ -1,20 +1,20 @@
 /**
- * Whether the other end of a connection answers: a browser says so only minutes after a server or a network has stalled.
- * Asks when nothing was heard for a while; calls `check` on every look, so that its owner may say what else waits.
+ * Detects whether the peer of a connection answers: a browser reports a stalled server or network only after minutes.
+ * Sends a question after a while of silence; calls `check` at every tick, so that its owner can check its own timeouts.
  */
 
-/** Interval between two looks, silence after which the other end is asked, and after which it counts as silent, in ms. */
+/** Interval between ticks, silence after which the peer is asked, and after which it counts as silent, in ms. */
 const LOOK_MS = 250;
 const ASK_MS = 750;
 export const SILENT_MS = 1_750;
-/** Silence after which another connection is tried, in ms: a stall of the server has mostly passed by then. */
+/** Silence after which a new connection is tried, in ms: most stalls of a server are over by then. */
 const GIVEN_UP_MS = 15_000;
-/** A look that is so late, in ms, says that the page slept, not that the other end did. */
+/** A tick that is this late, in ms, means that the page slept, not the peer. */
 const SLEPT_MS = 1_500;
 
 export interface HeartbeatEvents {
   ask(): void;
-  /** Runs on every look. */
+  /** Runs at every tick. */
   check(isSilent: boolean): void;
   givenUp(): void;
 }

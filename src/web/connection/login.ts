@@ -1,15 +1,16 @@
 /**
- * How this page gets its bearer (docs/security.md). An address carries a code or a token in the fragment, which no server
- * sees; it is taken out of the address at once, so that a copied address does not have it. A code is exchanged for a device:
- * a key that stays in this browser, cannot be read out of it, and signs what the server asks at each load. The bearer that
- * this gives lives for minutes, in memory. A guest's address names the device of its link instead, for a reload.
+ * How this page gets its bearer (docs/security.md). An address carries a code or a token in the fragment, which no
+ * server sees; it is removed from the address at once, so that a copied address does not contain it. A code is
+ * exchanged for a device: a key that stays in this browser, cannot be read out of it, and signs the server's challenge
+ * at each load. The resulting bearer lives for minutes, in memory. A guest's address names the device of its link
+ * instead, for a reload.
  */
 import { forget, type Holder, type Kept, keep, keptDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
-/** How the page is let in. */
+/** How the page logs in. */
 export type Entry = "token" | "share" | "device" | "none";
-/** Field of the fragment with the device that a link has made of this browser: it is no secret. */
+/** Field of the fragment with the device that a link has made of this browser: not a secret. */
 const GUEST = "guest";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
@@ -30,11 +31,11 @@ function takeFromAddress(name: string): string | null {
   return value;
 }
 
-/** An address that lets in, opened in a tab that shows the page, changes nothing but the fragment: the page begins anew. */
+/** Entering a login address in a tab that shows the page changes only the fragment: the page reloads. */
 export function enterAnew(event: HashChangeEvent): void {
   const fields = new URLSearchParams(location.hash.slice(1));
   if (!["t", "s", "c", GUEST].some((name) => fields.has(name))) return;
-  // Nobody else may write the address before it is read.
+  // No other listener may write the address before it is read.
   event.stopImmediatePropagation();
   location.reload();
 }
@@ -67,7 +68,7 @@ export function prepareLogin(server: Server): Entry {
   return code === null ? "none" : "device";
 }
 
-/** A bearer for a guest. The code stays good for the browser that has used it: one that asks again registers again. */
+/** A bearer for a guest. The code stays valid for the browser that has used it: asking again registers it again. */
 async function guestSession(server: Server, code: string | null): Promise<string | null> {
   if (globalThis.crypto?.subtle === undefined) throw insecure();
   const own = await navigator.locks.request("wsh login", async () => {
@@ -106,7 +107,7 @@ async function register(server: Server, code: string): Promise<void> {
     const { device } = await server.post<{ device: string }>("auth/device", { code, key: own.publicKey });
     await keep("own", { ...own, device });
   } catch (thrown) {
-    // A code that was used already: the key may open all the same.
+    // The code was already used: the key may still be valid.
     if (!isKnown) throw thrown;
   }
 }
@@ -125,7 +126,7 @@ async function session(server: Server, holder: Holder, { device, key }: Kept): P
     const { token } = await server.post<{ token: string }>("auth/session", { device, nonce, signature });
     return token;
   } catch (thrown) {
-    // Revoked: a key that opens nothing is not kept. A guest's may open by another link.
+    // Revoked: a useless key is deleted. A guest's may be valid for another link.
     if (holder === "own" && thrown instanceof Refusal && thrown.code === "auth_invalid") await forget(holder);
     throw thrown;
   }

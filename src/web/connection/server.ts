@@ -1,12 +1,12 @@
 /**
- * The server that served this page: its address, and the bearer that opens it. The bearer is held in memory alone; where
- * it comes from is login.ts's matter.
+ * The server that served this page: its address, and the bearer that opens it. The bearer is held in memory alone;
+ * login.ts gets it.
  */
 
-/** Time for each step that leads to a connection, in ms: a network that has died refuses nothing. */
+/** Time for each step towards a connection, in ms: a dead network reports no error. */
 const STEP_MS = 10_000;
 
-/** An answer that is no success, with the server's words. */
+/** An unsuccessful answer, with the server's message. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
 

@@ -1,10 +1,10 @@
 /**
  * A session's pictures and input over the view WebSocket, across lost connections.
  *
- * What must stay true: each piece of input has a number and is sent again until the session says that it took it, so
- * nothing is typed twice and nothing that was sent is lost; where the session has lost its record of numbers, what was
- * sent and not taken is dropped, and the person told. What is typed while the server does not answer waits in sight of the
- * person, who may drop it; while it is away for long it is refused rather than typed later into something that nobody saw.
+ * Invariants: each piece of input has a number and is sent again until the session acknowledges it, so nothing is typed
+ * twice and no sent input is lost. If the session has lost its record of numbers, unacknowledged input is dropped, and
+ * the person is told. Input typed while the server does not answer waits, visible to the person, who may drop it; after
+ * a long absence it is refused rather than typed later into something unseen.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { encodeInput } from "../../protocol/numbered-input.ts";
@@ -25,7 +25,7 @@ export interface ViewEvents {
   alert(text: string): void;
   /** Characters that wait to be sent for longer than a person expects; 0: none. */
   held(bytes: number): void;
-  /** What was typed just now may have arrived, or not; it is not typed again. */
+  /** Recent input may or may not have arrived; it is not typed again. */
   lost(bytes: number): void;
 }
 
@@ -62,7 +62,7 @@ export class ViewSocket {
   private next = 1;
   private isOpen = false;
   private isSilent = false;
-  /** Calls whose effect comes before what is typed after them. */
+  /** Calls whose effect precedes later input. */
   private calls = 0;
   private over = false;
   private lostAt = 0;
@@ -99,7 +99,7 @@ export class ViewSocket {
     return true;
   }
 
-  /** What is typed from now on is sent once this call has been answered, or has failed. */
+  /** Later input is sent once this call has been answered, or has failed. */
   after(call: Promise<unknown>): void {
     this.calls++;
     const answered = (): void => {
@@ -109,7 +109,7 @@ export class ViewSocket {
     call.then(answered, answered);
   }
 
-  /** What waits and was not sent is not typed. */
+  /** Drops unsent input. */
   dropHeld(): void {
     const sent = this.waiting.filter(({ number }) => number <= this.everSent);
     this.waiting.splice(0, this.waiting.length, ...sent);
@@ -122,12 +122,12 @@ export class ViewSocket {
     if (this.isOpen) this.tell({ type: "focus", on });
   }
 
-  /** What programs that ask for the terminal's colours are told. */
+  /** Sends the colours that programs get when they ask for the terminal's. */
   colors(colors: Omit<Extract<ViewRequest, { type: "colors" }>, "type">): void {
     if (this.isOpen) this.tell({ type: "colors", ...colors });
   }
 
-  /** Takes the keyboard back from who holds it. */
+  /** Takes the keyboard back from its holder. */
   release(): void {
     if (this.isOpen) this.tell({ type: "release" });
   }
@@ -254,7 +254,7 @@ export class ViewSocket {
     while ((this.waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= number) this.waiting.shift();
   }
 
-  /** Nobody knows any more whether these were taken. */
+  /** It is unknown whether these were taken. */
   private drop(number: number): void {
     const bytes = this.waiting.reduce((sum, piece) => sum + (piece.number <= number ? piece.bytes.length : 0), 0);
     this.took(number);
@@ -265,7 +265,7 @@ export class ViewSocket {
   private flush(): void {
     if (!this.isOpen || this.isSilent) return;
     for (const piece of this.waiting) {
-      // What was sent before stands before the call; what was not comes after its effect.
+      // Input sent earlier precedes the call; unsent input follows its effect.
       if (piece.number <= this.sent) continue;
       if (this.calls > 0 && piece.number > this.everSent) return;
       this.sent = piece.number;
@@ -275,7 +275,7 @@ export class ViewSocket {
     }
   }
 
-  /** Whether the server answers, and the session takes what was sent. */
+  /** Whether the server answers, and the session takes sent input. */
   private check(serverIsSilent: boolean): void {
     const now = performance.now();
     const first = this.waiting[0];
@@ -292,7 +292,7 @@ export class ViewSocket {
     this.events.held(isLong ? held.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0);
   }
 
-  /** The connection is no use: another may be. */
+  /** Gives up the connection for a new one. */
   private abandon(): void {
     const { socket } = this;
     this.lost("the server does not answer");

@@ -1,4 +1,4 @@
-/** Everything that the palette offers: sessions, windows, what the page does, and every operation of the server. */
+/** Everything that the palette offers: sessions, windows, actions of the page, and every operation of the server. */
 
 import type { Open } from "./open.ts";
 import { stateOf } from "./session-words.ts";
@@ -9,11 +9,11 @@ import type { Workspace } from "./workspace.ts";
 export interface Action {
   readonly name: string;
   readonly detail: string;
-  /** The key that does it without the palette, after the prefix unless it says more. */
+  /** The key for it without the palette; after the prefix key unless a full combination. */
   readonly key?: string;
   /** It opens the form of one of the server's operations. */
   readonly isOperation?: boolean;
-  /** Something ends or is lost: it stands behind everything else, unless its own first word is typed. */
+  /** It ends or discards something: listed last, unless its own first word is typed. */
   readonly isDestructive?: boolean;
   run(): void;
 }

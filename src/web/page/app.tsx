@@ -1,4 +1,4 @@
-/** The page's frame: the list of sessions, the terminals, and what is open above them. */
+/** The page's frame: the list of sessions, the terminals, and dialogs above them. */
 import { useEffect } from "preact/hooks";
 import { Dialogs } from "./dialogs.tsx";
 import { KeyBar } from "./key-bar.tsx";

@@ -1,4 +1,4 @@
-/** What can be done with a command: opened by its mark beside the prompt. */
+/** The menu of a command: opened by its mark beside the prompt. */
 import { useEffect, useState } from "preact/hooks";
 import type { OutputResult } from "../../protocol/commands.ts";
 import { duration } from "../terminal/command-marks.ts";
@@ -8,7 +8,7 @@ import type { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Most bytes of an output that are copied: what the operation gives. */
+/** Maximum copied bytes of an output: the operation's limit. */
 const MAX_COPIED_BYTES = 1024 * 1024;
 
 interface Chosen {

@@ -1,4 +1,4 @@
-/** What opens above the terminals: each is a modal dialog, closed by Escape, that gives the focus back. */
+/** Modal dialogs above the terminals, closed by Escape, which then return the focus. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
@@ -102,7 +102,7 @@ function Modal({
   readonly closed?: () => void;
 }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the browser has anything else to do: a key that is typed now is the dialog's, not the program's below.
+  // Runs before the browser handles anything else: a key typed now is the dialog's, not the program's below.
   useLayoutEffect(() => element.current?.showModal(), []);
   const [opened] = useState(workspace.open.peek());
   return (
@@ -197,7 +197,7 @@ function NewSession({ workspace }: { readonly workspace: Workspace }) {
   );
 }
 
-/** Enter alone loses nothing: the way back has the focus. */
+/** Enter alone loses nothing: Cancel has the focus. */
 function Confirm({
   question,
   detail,

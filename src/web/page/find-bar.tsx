@@ -1,4 +1,4 @@
-/** Find over a pane's whole history: n of m, from match to match, shown where it stands. */
+/** Find over a pane's whole history: n of m, from match to match, shown in place. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Finder } from "../terminal/finder.ts";
 import type { Tile } from "./tile.ts";
@@ -13,7 +13,7 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
   const [found, setFound] = useState<{ readonly at: number; readonly total: number } | null>(null);
   const [fault, setFault] = useState("");
   const finder = useRef<Finder | null>(null);
-  // As a dialog: what is typed from now on is what is looked for.
+  // As in a dialog: further keys go to the search field.
   useLayoutEffect(() => {
     input.current?.focus();
     return () => finder.current?.clear();

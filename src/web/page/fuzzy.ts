@@ -1,13 +1,11 @@
-/** Fuzzy matching of what a person types with the names of things. Pure. */
+/** Fuzzy matching of typed text with names. Pure. */
 
-/** Points for a letter that begins a word, and for one that follows the letter before. */
+/** Points for a letter that begins a word, and for one that directly follows the letter before. */
 const WORD = 8;
 const NEXT = 5;
 const SKIPPED = 0.2;
 
-/**
- * How well a text fits: letters in their order, words may come in any order; null when it does not fit. Higher is better.
- */
+/** The score of a text: letters in their order, words in any order; null when it does not match. Higher is better. */
 export function score(query: string, text: string): number | null {
   let sum = 0;
   for (const word of query.toLowerCase().split(/\s+/)) {

@@ -1,6 +1,6 @@
 /**
- * The last rows of a session as plain text, at most one picture a second, and only while it is in sight. All miniatures
- * share the control socket; a session's subscription ends when nobody looks at it.
+ * The last rows of a session as plain text, at most one picture a second, and only while visible. All miniatures share
+ * the control socket; a session's subscription ends when no miniature shows it.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";

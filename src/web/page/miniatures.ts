@@ -1,13 +1,13 @@
 /**
- * Last rows of sessions by the control socket's window streams, for miniatures. Each session has a signal of its own, so
- * that a picture costs its own miniature alone, and one that looks the same costs nothing. Nothing is streamed to a page
- * that nobody sees.
+ * Last rows of sessions by the control socket's window streams, for miniatures. Each session has its own signal, so
+ * that a picture updates its own miniature alone, and an identical one updates nothing. Nothing is streamed to a hidden
+ * page.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { ControlEvent, ControlSocket } from "../connection/control-socket.ts";
 import { sessions } from "./sessions.ts";
 
-/** Rows that are shown: a few that can be read say more than a screen that cannot. */
+/** Shown rows: a few readable ones are more useful than an unreadable screen. */
 const ROWS = 5;
 
 interface Picture {
@@ -16,7 +16,7 @@ interface Picture {
 }
 
 export class Miniatures {
-  /** Whether nobody sees the page. */
+  /** Whether the page is hidden. */
   readonly isHidden = signal(document.hidden);
   /** By session id, while the session has a miniature. */
   private readonly pictures = new Map<string, Picture>();

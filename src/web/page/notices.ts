@@ -1,6 +1,6 @@
 /**
- * Tells a person who is not looking: an agent that needs them, a question, a long command that has ended. By the
- * browser's notifications, through the service worker where there is one, and only while the page lives.
+ * Notifies a person who is not looking: an agent that needs them, a question, a long command that has ended. By the
+ * browser's notifications, through the service worker if there is one, and only while the page lives.
  */
 
 import type { Told } from "./sessions.ts";
@@ -20,7 +20,7 @@ export class Notices {
     this.begun = this.register();
   }
 
-  /** Whether the person is told what happens while they are elsewhere. */
+  /** Whether the person gets notifications while elsewhere. */
   get isOn(): boolean {
     return settings.peek().notices && "Notification" in globalThis && Notification.permission === "granted";
   }
@@ -56,7 +56,7 @@ export class Notices {
         this.show(session);
       });
     } catch {
-      // Browsers of phones show none without a worker: the list and the tab's title say what waits.
+      // Browsers of phones show none without a worker: the list and the tab's title show pending items.
     }
   }
 
@@ -93,7 +93,7 @@ export class Notices {
       if (Object(data).type === "notice" && typeof session === "string") this.show(session);
     });
     try {
-      // The policy's type stands for the string that DOM's types name.
+      // A value of the policy's type replaces the string of DOM's types.
       await container.register(script as unknown as string);
     } catch {
       // A browser that allows no workers shows notices without one.

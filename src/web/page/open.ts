@@ -1,6 +1,6 @@
 import type { SessionInfo } from "../../protocol/session.ts";
 
-/** What is open above the terminals. */
+/** The open dialog above the terminals. */
 export type Open =
   | { readonly kind: "palette"; readonly query: string }
   | { readonly kind: "settings" }

@@ -1,6 +1,6 @@
 /**
- * The server's operations, from its own description: names, what they do and their fields, so that the page offers every
- * one without knowing any. Loaded when the palette is first opened.
+ * The server's operations, from its own description: names, descriptions and fields, so that the page offers every
+ * operation generically. Loaded when the palette is first opened.
  */
 import { signal } from "@preact/signals";
 import type { Server } from "../connection/server.ts";
@@ -107,7 +107,7 @@ function fieldOf(name: string, schema: Schema, required: boolean): Field {
   return { name, description, required, kind, choices };
 }
 
-/** The value of a field as a person typed it; undefined when it is left out. @throws SyntaxError for JSON that is none */
+/** The value of a field as a person typed it; undefined when left out. @throws SyntaxError for invalid JSON */
 export function fieldValue({ kind }: Field, typed: string): unknown {
   if (typed === "") return undefined;
   switch (kind) {
@@ -122,7 +122,7 @@ export function fieldValue({ kind }: Field, typed: string): unknown {
   }
 }
 
-/** An operation over HTTP. @returns what the server answered, as text @throws Refusal of the server */
+/** Calls an operation over HTTP. @returns the server's answer as text @throws Refusal of the server */
 export async function perform(
   server: Server,
   { method, path }: ServerOperation,

@@ -5,7 +5,7 @@ import { score } from "./fuzzy.ts";
 import { loadOperations, operations } from "./operations.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Most entries that are listed: more is read by nobody. */
+/** Maximum listed entries: nobody reads more. */
 const LISTED = 60;
 
 export function Palette({ workspace, query: first }: { readonly workspace: Workspace; readonly query: string }) {
@@ -83,8 +83,8 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
 }
 
 /**
- * Operations of the server come after what the page has words for, and only where each typed word is in their own; what
- * ends or loses something comes last, unless its own first word is typed.
+ * The server's operations follow the page's own entries, and match only when their own text contains each typed word;
+ * entries that end or discard something come last, unless their own first word is typed.
  */
 function matching(all: readonly Action[], query: string): Action[] {
   if (query.trim() === "") {

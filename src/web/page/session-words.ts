@@ -1,4 +1,4 @@
-/** What a session is doing, in the few words that a list has room for. Pure. */
+/** A session's state in a few words for the list. Pure. */
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 

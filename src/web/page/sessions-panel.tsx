@@ -1,4 +1,4 @@
-/** All sessions: state, agent, newest command, a live miniature; what can be done with each. */
+/** All sessions: state, agent, newest command, a live miniature, and their actions. */
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -49,7 +49,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
       <ul
         onKeyDown={(event) => walk(event, workspace)}
         onFocusIn={(event) => setStop(stopOf(event))}
-        // What can be done with a session is out of sight then, and could not be reached again.
+        // The actions of a session are hidden then, and Tab must not stop at them.
         onFocusOut={() => setStop(({ id }) => ({ id, at: 0 }))}
       >
         {listed.map((session) => (
@@ -87,7 +87,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
   );
 }
 
-/** The one place of the list that Tab comes to: a session, and which of its buttons. */
+/** The only Tab stop of the list: a session, and one of its buttons. */
 interface Stop {
   readonly id: string | null;
   readonly at: number;
@@ -103,7 +103,7 @@ function buttonsOf(row: Element | null | undefined): HTMLElement[] {
   return Array.from(row?.querySelectorAll("button") ?? []);
 }
 
-/** Arrows go from session to session, and along what can be done with one; Escape back to the terminal. */
+/** Arrow keys move between sessions and along a session's actions; Escape returns to the terminal. */
 function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): void {
   const { key, target, currentTarget, ctrlKey } = event;
   if (key === "Escape") workspace.focus(workspace.active.peek());
@@ -152,7 +152,7 @@ function SessionItem({
 }: {
   readonly session: SessionInfo;
   readonly workspace: Workspace;
-  /** Which of its buttons Tab comes to; null: none. */
+  /** The button that is the Tab stop; null: none. */
   readonly stop: number | null;
 }) {
   const { id, name, tags, cwd, attached } = session;

@@ -1,6 +1,6 @@
 /**
- * What the page knows of the sessions: the list, each one's newest command, which questions wait. Told by the control
- * socket; a list is asked for anew when something changed, at most as often as a person can see.
+ * The page's knowledge of sessions: the list, each one's newest command, pending questions. Fed by the control socket;
+ * the list is requested again after changes, at most as often as a person can see.
  */
 import { computed, signal } from "@preact/signals";
 import type { PendingQuestion } from "../../protocol/asking.ts";
@@ -11,7 +11,7 @@ import { Refusal } from "../connection/server.ts";
 
 /** Interval between two lists while things change, in ms. */
 const LIST_MS = 250;
-/** Interval between lists while nothing is told: states of programs change without an event, in ms. */
+/** Interval between lists without events, in ms: states of programs change without an event. */
 const REFRESH_MS = 2_000;
 /** Sessions whose state is asked for at once: the server lets a connection queue 256 requests and refuses the others. */
 const FOLLOWED_AT_ONCE = 32;
@@ -53,7 +53,7 @@ export class SessionList {
   private isAsking = false;
   /** Something changed while the list was asked for: its answer may be older. */
   private isStale = false;
-  /** How often a session's questions could not be had, by its id. */
+  /** Failed requests for a session's questions, by its id. */
   private readonly failures = new Map<string, number>();
   private lastText = "";
 
@@ -64,7 +64,7 @@ export class SessionList {
     document.addEventListener("visibilitychange", () => this.pace());
   }
 
-  /** The connection is there, anew. */
+  /** A new connection is established. */
   connected(): void {
     this.anew();
     this.pace();
@@ -95,7 +95,7 @@ export class SessionList {
     }
     switch (event.event) {
       case "session_created":
-        // Started anew: what was subscribed to before has ended.
+        // Restarted: earlier subscriptions have ended.
         this.followed.delete(session.id);
         break;
       case "session_destroyed":
@@ -147,7 +147,7 @@ export class SessionList {
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      // Nothing else asks again while nobody looks. A lost connection asks when it is back.
+      // No other request follows while no change is reported. A lost connection asks again when it is back.
       if (this.control.isOpen) this.soon(REFRESH_MS);
     } finally {
       this.isAsking = false;
@@ -155,13 +155,13 @@ export class SessionList {
     }
   }
 
-  /** What is told from now on, and what was so before. */
+  /** Subscribes to a session's events, and requests its present state. */
   private async follow(session: SessionInfo): Promise<void> {
     const { id } = session;
     if (this.followed.has(id)) return;
     this.followed.add(id);
     await Promise.all([this.followCommands(session), this.askQuestions(session)]);
-    // What its tiles asked for before the connection was there has failed, and events before the list told nobody.
+    // Requests of its tiles before the connection have failed, and events before the list reached no tile.
     this.told({ kind: "followed", session });
   }
 
@@ -171,11 +171,11 @@ export class SessionList {
       const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
       if (newest !== undefined) this.newest(id, newest);
     } catch {
-      // Gone meanwhile, or one of another version: it has no newest command here.
+      // Gone meanwhile, or of another version: its newest command is not shown.
     }
   }
 
-  /** The questions of a session that wait now; those that were not known are told. */
+  /** Requests a session's pending questions and reports the new ones. */
   private async askQuestions(session: SessionInfo): Promise<void> {
     const { id } = session;
     let own: readonly PendingQuestion[];

@@ -1,4 +1,4 @@
-/** What a person has chosen for this browser, kept in its storage. Nothing secret is here. */
+/** The person's settings for this browser, in its storage. Contains nothing secret. */
 import { effect, signal } from "@preact/signals";
 
 export interface Settings {
@@ -10,7 +10,7 @@ export interface Settings {
   /** Whether this page takes part in the sizes of sessions. */
   readonly size: "fit" | "follow";
   readonly notices: boolean;
-  /** Shortest command whose end is told, in seconds. */
+  /** Shortest command whose end causes a notification, in seconds. */
   readonly noticeAfterS: number;
   readonly sidebar: boolean;
   readonly miniatures: boolean;
@@ -36,7 +36,7 @@ const defaults: Settings = {
   cursorBlinks: true,
 };
 
-/** Takes of what was stored what has the type of today's settings. */
+/** Takes stored values that have the type of today's settings. */
 function read(): Settings {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");

@@ -1,4 +1,4 @@
-/** One terminal with its head: name, windows, what can be done with panes, and how the connection is. */
+/** One terminal with its head: name, windows, actions of panes, and the state of the connection. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WindowInfo } from "../../protocol/session.ts";
 import { CommandMenu } from "./command-menu.tsx";
@@ -161,7 +161,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   );
 }
 
-/** What keeps the person from working on, and what they typed meanwhile. */
+/** The interruption of a connection, and the input typed meanwhile. */
 function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const { value } = tile.state;
   const held = tile.held.value;

@@ -1,7 +1,7 @@
 /**
- * One terminal on the page: a session, its connection and its element. Framework-free; components show what its signals
- * say. A tile that nobody sees gives its connection up after a while and has it back at once when it is looked at; where
- * the person gets notices it keeps it, since questions come only to who is connected.
+ * One terminal on the page: a session, its connection and its element. Framework-free; components show its signals. A
+ * hidden tile closes its connection after a while and reopens it when shown; with notifications on it stays connected,
+ * since questions reach only connected clients.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -33,7 +33,7 @@ export interface TilePort {
   /** A key of the page itself. */
   pageKey(event: KeyboardEvent, tile: Tile): boolean;
   focused(tile: Tile): void;
-  /** Whether it is shown elsewhere, too. */
+  /** Whether another tile shows it too. */
   isShared(session: string): boolean;
   /** Whether the person gets notices while the page is out of sight. */
   isReachable(): boolean;
@@ -48,7 +48,7 @@ export class Tile {
   /** A caller holds the keyboard. */
   readonly captured = signal(false);
   readonly title = signal("");
-  /** The pane that a person looks back in, and whether there is something newer. */
+  /** Whether a person is scrolled up in a pane, and whether there is newer output. */
   readonly lookingBack = signal(false);
   readonly finding = signal(false);
   /** Grows when the panes that are shown change, or their places. */
@@ -125,12 +125,12 @@ export class Tile {
     this.view?.retry();
   }
 
-  /** What is typed from now on is sent once this call has been answered, or has failed. */
+  /** Later input is sent once this call has been answered, or has failed. */
   typeAfter(call: Promise<unknown>): void {
     this.view?.after(call);
   }
 
-  /** Programs are told the page's colours, unless a terminal or another page shows the session, too. */
+  /** Sends programs the page's colours, unless a terminal or another page shows the session too. */
   tellColors(): void {
     if (this.port.isShared(this.session)) return;
     const [background, foreground] = ["--ground", "--text"].map(themeColor);
@@ -142,12 +142,12 @@ export class Tile {
     this.view?.dropHeld();
   }
 
-  /** Takes the keyboard back from who holds it. */
+  /** Takes the keyboard back from its holder. */
   release(): void {
     this.view?.release();
   }
 
-  /** Connects anew: after it was detached, or refused. */
+  /** Reconnects: after it was detached, or refused. */
   connect(): void {
     this.view?.close();
     this.view = new ViewSocket(this.port.server, this.session, {
@@ -185,12 +185,12 @@ export class Tile {
     this.view.start(this.size.rows, this.size.cols, settings.peek().size);
   }
 
-  /** The control connection is there and knows the session: what was asked before may have failed. */
+  /** The control connection knows the session now: earlier requests may have failed. */
   followed(): void {
     void this.follow(this.terminal.panes);
   }
 
-  /** A command has begun or ended in the session: its marks are drawn anew. */
+  /** A command has begun or ended in the session: redraws its marks. */
   marksChanged(): void {
     void this.mark(this.terminal.panes);
   }
@@ -200,7 +200,7 @@ export class Tile {
     this.hidden = null;
     if (document.hidden) {
       this.hidden = setTimeout(() => {
-        // Who is told of questions can be asked: the session counts them as a person for as long as they are connected.
+        // A person who gets notifications can be asked: the session counts them while they are connected.
         if (this.port.isReachable()) return;
         this.view?.close();
         this.view = null;
@@ -227,7 +227,7 @@ export class Tile {
   private bell(): void {
     const { element } = this.terminal;
     element.classList.remove("bell");
-    // Begins the animation anew.
+    // Restarts the animation.
     void element.offsetWidth;
     element.classList.add("bell");
   }

@@ -44,7 +44,7 @@ export function toast(
           },
         }),
   };
-  // What is said again is said in its place: each key that is refused is.
+  // A repeated message replaces itself: each refused key causes one.
   toasts.value = [...toasts.value.filter((each) => each.text !== text), own].slice(-MOST);
   return away;
 }

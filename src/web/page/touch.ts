@@ -1,6 +1,6 @@
 /**
- * Fingers on a terminal: two of them change the font's size, and what the phone's keyboard covers is left free, so that
- * the prompt stays above it. One finger scrolls natively.
+ * Fingers on a terminal: two of them change the font's size. The area that the phone's keyboard covers is left free, so
+ * that the prompt stays above it. One finger scrolls natively.
  */
 import { change, FONT_SIZES, settings } from "./settings.ts";
 
@@ -9,7 +9,7 @@ export function followKeyboard(): void {
   if (viewport == null) return;
   const fit = (): void => {
     const { style } = document.documentElement;
-    // Two fingers beside a terminal make the whole page larger: that is no keyboard.
+    // Two fingers beside a terminal zoom the whole page: that is not a keyboard.
     const isZoomed = viewport.scale > 1.01;
     style.setProperty("--visible-height", isZoomed ? "100%" : `${viewport.height}px`);
     style.setProperty("--visible-top", isZoomed ? "0px" : `${viewport.offsetTop}px`);

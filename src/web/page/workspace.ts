@@ -1,6 +1,6 @@
 /**
- * The page as a whole: which sessions are shown, what is open above them, and what the person can do. Components show
- * its signals and call its methods; nothing else of the page talks to the server.
+ * The page as a whole: the shown sessions, the open dialog, and the person's actions. Components show its signals and
+ * call its methods; nothing else of the page talks to the server.
  */
 import { effect, signal } from "@preact/signals";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
@@ -18,7 +18,7 @@ import { settings } from "./settings.ts";
 import { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
 
-/** Time in which the end of a session can be taken back, in ms. */
+/** Time in which ending a session can be undone, in ms. */
 const UNDO_MS = 5_000;
 /** Most terminals side by side: more cannot be read. */
 export const MAX_TILES = 6;
@@ -32,7 +32,7 @@ export class Workspace {
     state: "connecting",
     why: "",
   });
-  /** Ids of sessions that will be ended unless it is taken back. */
+  /** Ids of sessions that will be ended unless undone. */
   readonly ending = signal<ReadonlySet<string>>(new Set());
   readonly control: ControlSocket;
   readonly list: SessionList;
@@ -67,7 +67,7 @@ export class Workspace {
       const { size } = settings.value;
       for (const tile of this.tiles.peek()) tile.sizing(size);
     });
-    // What the address names is opened at once, by name: its id comes with its first picture.
+    // Sessions in the address are opened at once, by name: their ids arrive with their first pictures.
     for (const name of addressed().slice(0, MAX_TILES)) this.show(name, true);
     effect(() => this.reconcile());
     effect(() => {
@@ -138,7 +138,7 @@ export class Workspace {
 
   close(): void {
     this.open.value = null;
-    // What lies beneath an open dialog takes no focus.
+    // Elements beneath an open dialog take no focus.
     document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
     this.focus(this.active.peek());
   }
@@ -163,7 +163,7 @@ export class Workspace {
     }
   }
 
-  /** Ends a session after a while in which that can be taken back. */
+  /** Ends a session after a delay in which that can be undone. */
   kill({ id, name }: SessionInfo): void {
     if (this.ending.peek().has(id)) return;
     this.ending.value = new Set([...this.ending.peek(), id]);
@@ -176,7 +176,7 @@ export class Workspace {
       over();
       this.control.call("kill_session", {}, id).catch(tellError);
     }, UNDO_MS);
-    // Nobody can take it back in a page that is left.
+    // Undoing is impossible once the page is left.
     const left = (): void => {
       const init = { method: "DELETE", keepalive: true };
       this.server.request(`sessions/${encodeURIComponent(id)}`, init).catch(() => undefined);
@@ -194,11 +194,11 @@ export class Workspace {
     });
   }
 
-  /** An operation at the active pane; errors are told. */
+  /** Calls an operation at the active pane; shows errors. */
   async act(method: string, params: object, target = this.target(), tile = this.active.peek()): Promise<void> {
     if (target === undefined) return;
     const call = this.control.call(method, params, target);
-    // A key that follows is for what the call leads to: a new pane.
+    // The next key is for the result of the call, for example a new pane.
     tile?.typeAfter(call);
     await call.catch(tellError);
     this.list.soon();
@@ -315,11 +315,11 @@ export class Workspace {
   private connected(state: ControlState, why: string): void {
     const before = this.connection.peek().state;
     this.connection.value = { state, why };
-    // The connection goes on, and all that was asked over it.
+    // The connection continues, and all pending requests with it.
     if (state === "silent" || (before === "silent" && state === "live")) return;
     if (state === "live") this.list.connected();
     else this.list.lost();
-    // What a guest was shown is theirs no more.
+    // A guest may no longer see the shown sessions.
     if (state === "refused") sessions.value = [];
   }
 
@@ -346,14 +346,14 @@ export class Workspace {
     return this.tilesOf(session).length > 0 && !document.hidden && document.hasFocus();
   }
 
-  /** Once it is known which sessions there are: those of the address that are gone go, and something is shown. */
+  /** Once the sessions are known: hides missing ones of the address, and shows at least one. */
   private reconcile(): void {
     const listed = sessions.value;
     if (!this.isFirst || listed.length === 0) return;
     this.isFirst = false;
     for (const tile of this.tiles.peek()) {
       const isKnown = listed.some(({ id, name }) => id === tile.session || name === tile.session);
-      // Sessions of other machines are in no list before somebody asked for one.
+      // Sessions of other machines are in no list before they are requested.
       if (isKnown || tile.session.includes("/")) continue;
       tellMissing(tile.session);
       this.hide(tile);
@@ -363,7 +363,7 @@ export class Workspace {
     if (newest !== undefined) this.show(newest.id);
   }
 
-  /** The address names what is shown, so that a reload shows it again. */
+  /** The address names the shown sessions, so that a reload shows them again. */
   private remember(): void {
     const names = this.tiles.peek().map(nameOf);
     const guest = guestDevice();

@@ -6,7 +6,7 @@
 import type { CellSize } from "./cell-size.ts";
 
 /**
- * Arms of U+2500–U+257F: up, right, down, left; 0 none, 1 light, 2 heavy, 3 double. Dashed lines and what is no set of
+ * Arms of U+2500–U+257F: up, right, down, left; 0 none, 1 light, 2 heavy, 3 double. Dashed lines and shapes without
  * arms (arcs, diagonals) have "" here and are handled below.
  */
 const arms = (
@@ -25,7 +25,7 @@ const BLOCKS_END = 0x259f;
 const POWERLINE = 0xe0b0;
 const POWERLINE_END = 0xe0b3;
 
-/** Dashes of a dashed line: code → number of dashes, whether it stands upright, whether it is heavy. */
+/** Dashes of a dashed line: code → number of dashes, whether it is vertical, whether it is heavy. */
 const dashed: ReadonlyMap<number, readonly [count: number, upright: boolean, heavy: boolean]> = new Map(
   [0x2504, 0x2508, 0x254c].flatMap((first, index) => {
     const count = [3, 4, 2][index] ?? 2;
@@ -61,7 +61,7 @@ export class BoxGlyphs {
   readonly sheet = new CSSStyleSheet();
   private readonly made = new Set<string>();
 
-  /** The font has changed: terminals ask anew for what they show. */
+  /** The font has changed: terminals request their shapes again. */
   clear(): void {
     this.made.clear();
     this.sheet.replaceSync("");
@@ -98,8 +98,8 @@ function rect(x: number, y: number, width: number, height: number): string {
 }
 
 /**
- * Lines from the edges to the middle. An arm ends behind the widest line that crosses it, so that corners are filled;
- * a double line's inner half, and a single line beside a double one that goes on, end before it.
+ * Lines from the edges to the middle. An arm ends behind the widest crossing line, so that corners are filled; a double
+ * line's inner half, and a single line beside a continuing double one, end before it.
  */
 function lineArms(own: string, width: number, height: number, light: number): string {
   const [up = 0, right = 0, down = 0, left = 0] = [...own].map(Number);

@@ -1,9 +1,9 @@
 /**
  * The size of a cell, and which characters fill exactly the cells that the terminal gives them.
  *
- * A cell is a whole number of device pixels, so that neither backgrounds nor drawn lines leave gaps; what the font's own
- * advance lacks is added as letter spacing. A character of a fallback font is asked once and remembered: one that does
- * not fit gets a box of its own (row.ts).
+ * A cell is a whole number of device pixels, so that neither backgrounds nor drawn lines leave gaps; the difference to
+ * the font's own advance is added as letter spacing. A character of a fallback font is measured once and remembered:
+ * one that does not fit gets a separate box (row.ts).
  */
 
 export interface CellSize {
@@ -18,7 +18,7 @@ export interface CellSize {
 const LINE_HEIGHT = 1.25;
 /** Characters measured together, so that rounding does not matter. */
 const SAMPLE = 64;
-/** Difference of an advance that nobody sees, in CSS pixels. */
+/** Invisible difference of an advance, in CSS pixels. */
 const TOLERANCE = 0.02;
 /** Most characters remembered: more than a person's languages have. */
 const MAX_KNOWN = 20_000;
@@ -58,7 +58,7 @@ export class CellMeasure {
     return isOther || before.width !== width || before.height !== height || before.spacing !== this.size.spacing;
   }
 
-  /** Whether the character may stand among others: one cell wide, drawn as wide as the font's own. */
+  /** Whether the character may be part of a run of text: one cell wide, drawn as wide as the font's own. */
   fits(text: string): boolean {
     if (text.length === 1 && text >= " " && text <= "~") return true;
     const known = this.known.get(text);
@@ -79,7 +79,7 @@ export function onDensity(changed: () => void): void {
     if (devicePixelRatio === ratio) return;
     const isFirst = ratio === 0;
     ratio = devicePixelRatio;
-    // Such a query tells once, when its density is left. A zoom also gives the page another size.
+    // Such a query fires once, when its density is left. A zoom also gives the page another size.
     matchMedia(`(resolution: ${ratio}dppx)`).addEventListener("change", look, { once: true });
     if (!isFirst) changed();
   };

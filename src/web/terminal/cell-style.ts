@@ -1,6 +1,6 @@
 /**
  * The look of cells as classes and CSS: attributes are classes (style/terminal.css), the sixteen colours variables of
- * the theme, the others values. Pure, but for what is remembered of each style object.
+ * the theme, the others values. Pure, except for a cache per style object.
  */
 import {
   BLINK,
@@ -40,7 +40,7 @@ const underlines = { single: "solid", double: "double", curly: "wavy", dotted: "
 
 const looks = new WeakMap<Style, Look>();
 
-/** A colour as CSS; @param fallback what the terminal's own colour is called */
+/** A colour as CSS; @param fallback name of the terminal's own colour */
 export function cssColor(color: Color | null, fallback: string): string {
   if (color === null) return fallback;
   if ("indexed" in color) {
@@ -52,7 +52,7 @@ export function cssColor(color: Color | null, fallback: string): string {
   return `rgb(${r},${g},${b})`;
 }
 
-/** @param style may be one of many equal objects: each is looked at once */
+/** @param style may be one of many equal objects: each is computed once */
 export function lookOf(style: Style): Look {
   const known = looks.get(style);
   if (known !== undefined) return known;

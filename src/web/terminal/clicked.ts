@@ -1,6 +1,7 @@
 /**
- * What two and three clicks select: a word as terminals have them, paths and addresses whole, and a logical line; both
- * over rows that wrap. The browser's own choice ends at signs and at rows, and says where the click was.
+ * The selection of two and three clicks: a word as in terminals, with whole paths and addresses, and a logical line;
+ * both over rows that wrap. The browser's own selection ends at punctuation and at rows, and only shows where the click
+ * was.
  */
 import { offsetIn, placeIn, rowText } from "./copy.ts";
 import type { ShownRow } from "./types.ts";
@@ -40,7 +41,7 @@ export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element)
   });
 }
 
-/** Bounds of the word at a place of a text; empty on what is between words. */
+/** Bounds of the word at a position of a text; empty between words. */
 function wordAt(text: string, at: number): readonly [from: number, to: number] {
   let [from, to] = [at, at];
   while (from > 0 && !BETWEEN_WORDS.test(text[from - 1] ?? " ")) from--;

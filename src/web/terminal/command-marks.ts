@@ -1,11 +1,11 @@
 /**
  * Marks of a pane's commands on its rows: how each ended beside its prompt, and which outputs are folded. A mark is an
- * attribute that the style draws, so that no text is added to what is selected and searched.
+ * attribute that the style draws, so that it adds no text to selections and searches.
  */
 import { contentEnd } from "./row.ts";
 import type { CommandMark, ShownRow } from "./types.ts";
 
-/** Shortest duration that is shown, in ms: what is quicker nobody waited for. */
+/** Shortest shown duration, in ms: nobody waits for quicker commands. */
 const SHOWN_MS = 1000;
 
 export class CommandMarks {
@@ -18,7 +18,9 @@ export class CommandMarks {
     return this.folded.size > 0;
   }
 
-  /** From the oldest to the newest. One that begins at or below a newer one was erased: its lines are others' now. */
+  /**
+   * From the oldest to the newest. One that begins at or below a newer one was erased: its lines belong to others now.
+   */
   set(commands: readonly CommandMark[]): void {
     let limit = Number.POSITIVE_INFINITY;
     this.commands = commands

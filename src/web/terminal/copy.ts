@@ -1,6 +1,6 @@
 /**
- * The text of a selection over a terminal's rows: rows that wrap are one line, blanks at a row's end are none. Reads the
- * rows' cells, not their elements, whose text has no line ends.
+ * The text of a selection over a terminal's rows: wrapped rows are one line, blanks at a row's end are dropped. Reads
+ * the rows' cells, not their elements, whose text has no line ends.
  */
 import type { ShownRow } from "./types.ts";
 
@@ -76,7 +76,7 @@ export function placeIn(element: HTMLElement, at: number): { readonly node: Node
   return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
 }
 
-/** The text that a program copies; empty where it is none. */
+/** The text that a program copies; empty for invalid data. */
 export function decodeBase64(base64: string): string {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));

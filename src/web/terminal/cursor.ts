@@ -11,7 +11,7 @@ export class CursorView {
     this.element.setAttribute("aria-hidden", "true");
   }
 
-  /** @param cell what the cursor stands on */
+  /** @param cell the cell under the cursor */
   show({ row, col, visible, shape, blink }: GridCursor, cell: Cell | undefined, { width, height }: CellSize): void {
     const { element } = this;
     element.hidden = !visible;

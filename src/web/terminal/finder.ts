@@ -1,6 +1,6 @@
 /**
- * A search in a pane's history and screen, from match to match. Matches are cells of logical lines; the one that is
- * looked at is marked by the browser's own highlights, which change no element.
+ * A search in a pane's history and screen, from match to match. Matches are cells of logical lines; the current one is
+ * marked by the browser's own highlights, which change no element.
  */
 import { placeIn } from "./copy.ts";
 import type { PaneView } from "./pane-view.ts";

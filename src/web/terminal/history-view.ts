@@ -1,14 +1,14 @@
 /**
- * The rows above a pane's screen, as elements in pages that the browser skips while they are out of sight.
+ * The rows above a pane's screen, as elements in pages that the browser skips while they are not visible.
  *
- * Owns what is mounted: a stretch of rows without a hole, whose end is the screen's beginning unless `hole` says that
- * rows are missing there. Rows that leave the screen come in at the end; older pages are fetched when they are looked
- * for. Nothing moves what a person reads: at most MAX_ROWS are mounted, and what is too much goes at the far side.
+ * Owns the mounted rows: a contiguous stretch that ends at the screen's beginning, unless `hole` reports missing rows
+ * there. Rows that leave the screen are added at the end; older pages are fetched on demand. Nothing moves the text
+ * that a person reads: at most MAX_ROWS are mounted, and surplus rows are removed at the far side.
  */
 import { fillRow } from "./row.ts";
 import type { HistoryPage, HistoryPlace, HistorySource, ShownRow, Tools } from "./types.ts";
 
-/** Rows of a page: some screens, so that the browser skips most of them and fetches are few. */
+/** Rows of a page: some screens, so that the browser skips most of them and fetches are rare. */
 export const PAGE_ROWS = 200;
 /** Most rows mounted: about 40 MB of elements. */
 export const MAX_ROWS = 20_000;
@@ -26,7 +26,7 @@ export class HistoryView {
   private loading: Promise<boolean> | null = null;
   private generation = 0;
   count = 0;
-  /** Rows are missing between what is mounted and the screen. */
+  /** Rows are missing between the mounted ones and the screen. */
   hole = false;
 
   constructor(
@@ -58,7 +58,7 @@ export class HistoryView {
     return !this.hasAbove;
   }
 
-  /** Forgets all that is mounted: lines were wrapped anew, or were cleared. */
+  /** Removes all mounted rows: lines were rewrapped, or cleared. */
   reset(): void {
     this.generation++;
     for (const { element } of this.pages) element.remove();
@@ -85,7 +85,7 @@ export class HistoryView {
     this.count += rows.length;
   }
 
-  /** Takes away the oldest pages over the limit; only while nobody looks at them. */
+  /** Removes the oldest pages over the limit; only while they are not visible. */
   trimTop(): void {
     while (this.count > MAX_ROWS) this.dropFirst();
   }
@@ -99,9 +99,9 @@ export class HistoryView {
   }
 
   /**
-   * Mounts the page above what is mounted.
-   * @param end where the screen begins, when nothing is mounted
-   * @returns whether rows came
+   * Mounts the page above the mounted rows.
+   * @param end the screen's beginning, when nothing is mounted
+   * @returns whether there were rows
    */
   loadAbove(end: HistoryPlace | null): Promise<boolean> {
     if (!this.hasAbove) return Promise.resolve(false);
@@ -122,7 +122,7 @@ export class HistoryView {
     const made = this.mount(page);
     this.pages.unshift(made);
     this.element.prepend(made.element);
-    // What is far below is fetched again when it is looked for.
+    // Rows far below are fetched again on demand.
     while (this.count > MAX_ROWS && this.pages.length > 1) {
       const last = this.pages.pop();
       if (last === undefined) break;
@@ -153,7 +153,7 @@ export class HistoryView {
     return rows.length > 0;
   }
 
-  /** Mounts the rows around a line in place of what is mounted. */
+  /** Mounts the rows around a line in place of the mounted ones. */
   async showAround(line: number): Promise<void> {
     this.reset();
     const { generation } = this;

@@ -1,10 +1,10 @@
 /**
- * A browser's key events as the key names of wsh, encoded by the terminal layer. What types a character by itself (dead
- * keys, AltGr, an input method) is left to the text input (text-input.ts). Pure.
+ * A browser's key events as the key names of wsh, encoded by the terminal layer. Keys that themselves type a character
+ * (dead keys, AltGr, an input method) are left to the text input (text-input.ts). Pure.
  */
 import { encodeKeys, type KeyModes } from "../../keys/encode.ts";
 
-/** What a key event has, as far as it matters here. */
+/** The used properties of a key event. */
 export interface Pressed {
   readonly key: string;
   readonly code: string;
@@ -12,7 +12,7 @@ export interface Pressed {
   readonly altKey: boolean;
   readonly shiftKey: boolean;
   readonly metaKey: boolean;
-  /** Keyboard's AltGr: what it types is a character, whatever Ctrl and Alt say. */
+  /** Keyboard's AltGr: it types a character, even with Ctrl and Alt set. */
   readonly altGraph: boolean;
   /** Alt is a Mac's Option, which types characters. */
   readonly option: boolean;
@@ -20,7 +20,7 @@ export interface Pressed {
   readonly composing: boolean;
 }
 
-/** What keys of signs have in the layout that codes are named by; letters and digits are in the code itself. */
+/** Characters of punctuation keys in the layout that codes are named by; letters and digits are in the code itself. */
 const signs: Readonly<Record<string, string>> = {
   Backquote: "`",
   Minus: "-",
@@ -58,7 +58,7 @@ const named: Readonly<Record<string, string>> = {
   ArrowRight: "Right",
 };
 
-/** Keys of the numeric pad by code, as far as programs tell them apart. */
+/** Keys of the numeric pad by code, if programs distinguish them. */
 const keypad: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Array.from({ length: 10 }, (_, digit) => [`Numpad${digit}`, `KP${digit}`])),
   NumpadEnter: "KPEnter",
@@ -72,7 +72,7 @@ const keypad: Readonly<Record<string, string>> = {
 
 /**
  * Whether the browser handles the key: paste, zoom, developer tools, tabs. Ctrl+Shift with a letter types the same as
- * Ctrl in terminals, so no program misses it unless it has asked to tell the two apart.
+ * Ctrl in terminals, so no program misses it unless it has asked to distinguish them.
  */
 function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed, modes: KeyModes): boolean {
   if (altKey || altGraph) return false;
@@ -82,7 +82,10 @@ function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Presse
   return browserCodes.has(code) || (modes.kittyFlags === 0 && modes.modifyOtherKeys === 0);
 }
 
-/** Name of the key with its modifiers, null for what is no key of a terminal or is the browser's or the text input's. */
+/**
+ * Name of the key with its modifiers; null for a key that terminals do not have, or that belongs to the browser or the
+ * text input.
+ */
 export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
   if (event.composing || event.metaKey || event.key === "Dead" || event.key === "Unidentified") return null;
   if (isBrowserKey(event, modes)) return null;
@@ -101,8 +104,8 @@ export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
 }
 
 /**
- * Whether Ctrl and Alt stand for an AltGr that nobody names, as remote desktops send it: the character is a sign that
- * the key does not have by itself. Ctrl+Alt with a letter or a digit is what it says.
+ * Whether Ctrl and Alt represent an unnamed AltGr, as remote desktops send it: the key alone does not type this
+ * character. Ctrl+Alt with a letter or a digit is taken literally.
  */
 function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed): boolean {
   if (!ctrlKey || !altKey || shiftKey || altGraph || /^[a-z0-9 ]$/i.test(key)) return false;

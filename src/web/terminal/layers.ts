@@ -1,6 +1,6 @@
 /**
- * A picture taken apart: each pane's rows, and what lies around the panes (borders, panels, dialogs over them). Parts of
- * rows that did not change stay the same objects, so that only what changed is drawn.
+ * Splits a picture: each pane's rows, and the surroundings of the panes (borders, panels, dialogs over them). Unchanged
+ * parts of rows stay the same objects, so that only changes are drawn.
  */
 import type { Frame } from "../../protocol/frame.ts";
 import { type Cell, plainStyle, type Row } from "../../protocol/grid.ts";

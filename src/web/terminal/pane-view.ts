@@ -2,7 +2,7 @@
  * One pane: its rows, its history above them in one scrolled box, and its marks.
  *
  * Invariants: an element shows the same row as long as the row is the same, also when the row moves up into history, so
- * a selection survives output below it; while a person looks back nothing that they see moves.
+ * a selection survives output below it; while a person is scrolled up the visible rows do not move.
  */
 import { type Row, sameCell } from "../../protocol/grid.ts";
 import { selectByClicks } from "./clicked.ts";
@@ -12,9 +12,9 @@ import { fillRow } from "./row.ts";
 import { keepSelectionIn } from "./selecting.ts";
 import type { CommandMark, Place, ShownRow, Tools } from "./types.ts";
 
-/** Pixels from the end at which the newest rows count as looked at. */
+/** Pixels from the end within which the view counts as at the end. */
 const END_SLACK = 4;
-/** Screens above what is visible at which the next page is fetched, before it is reached. */
+/** Screens above the visible part at which the next page is fetched ahead. */
 const AHEAD = 2;
 
 /** Rows by their elements, for selections. */
@@ -64,7 +64,7 @@ export class PaneView {
       return row === undefined ? [] : row.line === null ? [row] : this.rowsOf(row.line);
     });
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    // Nothing is mounted above the screen before somebody looks for it.
+    // Nothing is mounted above the screen before the person scrolls up.
     const looking = (): void => {
       if (this.scroller.scrollTop < this.scroller.clientHeight) void this.loadAbove();
     };
@@ -133,7 +133,7 @@ export class PaneView {
     if (this.isFollowing) this.toEnd();
   }
 
-  /** Shows the newest rows, and goes on doing so. */
+  /** Shows the newest rows, and follows them from now on. */
   toEnd(): void {
     this.isFollowing = true;
     this.reading = null;
@@ -149,7 +149,7 @@ export class PaneView {
     this.scroller.scrollTop += count * this.tools.measure.size.height;
   }
 
-  /** Brings a logical line into sight, from history that is not mounted, too. */
+  /** Scrolls a logical line into view, also from unmounted history. */
   async showLine(line: number): Promise<ShownRow | null> {
     let found = this.rowsOf(line)[0];
     if (found === undefined) {
@@ -178,7 +178,7 @@ export class PaneView {
     this.scroller.scrollTop += top - this.scroller.getBoundingClientRect().top;
   }
 
-  /** The lines were wrapped anew: what a person reads stays at the top. */
+  /** The lines were rewrapped: the line that the person reads stays at the top. */
   private async readOn(line: number): Promise<void> {
     const reading = { line };
     this.reading = reading;
@@ -188,11 +188,11 @@ export class PaneView {
     this.scrolled();
   }
 
-  /** The logical line at the top of what is seen. */
+  /** The logical line at the top of the view. */
   topLine(): number | null {
     const { top } = this.scroller.getBoundingClientRect();
     const limit = top - this.tools.measure.size.height / 2;
-    // What is folded has no place.
+    // Folded rows have no position.
     const rows = [...this.history.rows, ...this.rows].filter(({ element }) => !element.classList.contains("folded"));
     let [low, high] = [0, rows.length - 1];
     while (low < high) {
@@ -209,8 +209,8 @@ export class PaneView {
   }
 
   /**
-   * Index of the last row with text, where the program writes as a rule: once it has left the screen, what it has become
-   * meanwhile was in no picture.
+   * Index of the last row with text, where the program usually writes: once it has left the screen, its last changes
+   * were in no picture.
    */
   private lastUsed(): number {
     return this.rows.findLastIndex(({ element }) => element.textContent?.trim() !== "");
@@ -218,12 +218,12 @@ export class PaneView {
 
   private moveUp(count: number): void {
     const gone = this.rows.splice(0, count);
-    // Rows that nobody can see are fetched again when they are looked for.
+    // Invisible rows are fetched again on demand.
     if (this.history.hole) for (const { element } of gone) element.remove();
     else this.history.append(gone);
   }
 
-  /** More was printed than a picture shows: what lies between is not mounted. */
+  /** More was printed than a picture shows: the rows in between are not mounted. */
   private jumped(hasSelection: boolean): void {
     if (this.isFollowing && !hasSelection) this.history.reset();
     else if (this.history.count > 0) {
@@ -249,13 +249,13 @@ export class PaneView {
     }
   }
 
-  /** By how many rows the screen has moved up since the last picture; "jump" when no row of it is left. */
+  /** Number of rows by which the screen has moved up since the last picture; "jump" when none of its rows is left. */
   private shiftOf(lines: readonly RowPlace[], cells: readonly Row[]): number | "jump" {
     const [first] = lines;
     const before = this.rows[0];
     if (first === undefined || first.line === null || before?.line == null) return 0;
     if (first.line < before.line) {
-      // Cleared, or grown at the top: what is mounted may overlap with the screen.
+      // Cleared, or grown at the top: mounted rows may overlap with the screen.
       this.history.reset();
       return 0;
     }
@@ -282,7 +282,7 @@ export class PaneView {
     if (this.history.hole && left < scroller.clientHeight * AHEAD) void this.history.loadBelow();
   }
 
-  /** Fetches until there is enough above what is seen; what is seen stays where it is. */
+  /** Fetches until there are enough rows above the view; the view does not move. */
   async loadAbove(): Promise<void> {
     if (this.place.first_line === null || this.history.isComplete) return;
     const top = this.rows[0];
@@ -294,7 +294,7 @@ export class PaneView {
     const before = scroller.scrollTop;
     const came = await this.history.loadAbove(end).catch(() => false);
     if (!came || at !== this.loadsAt || this.history.count === mounted) return;
-    // The browser's own anchoring keeps what is seen, except at the very top.
+    // The browser's scroll anchoring keeps the view, except at the very top.
     const grown = scroller.scrollHeight - height;
     if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0)
       scroller.scrollTop = before + grown;

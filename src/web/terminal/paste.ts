@@ -1,4 +1,4 @@
-/** What is pasted, made harmless: it can end no bracket and carries no control characters. Pure. */
+/** Makes pasted text harmless: it can end no bracket and contains no control characters. Pure. */
 
 const BEGIN = "\x1b[200~";
 const END = "\x1b[201~";
@@ -12,7 +12,10 @@ export function cleanPaste(text: string): string {
     .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g, "");
 }
 
-/** Whether pasting runs something before a person has seen it: several lines, and a program that cannot tell a paste. */
+/**
+ * Whether pasting runs something before a person has seen it: several lines, and a program that cannot recognise a
+ * paste.
+ */
 export function needsConsent(clean: string, bracketed: boolean): boolean {
   return !bracketed && clean.trimEnd().includes("\r");
 }

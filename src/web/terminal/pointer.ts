@@ -1,17 +1,18 @@
 /**
- * The pointer over a terminal: reports for programs that ask for them, selection for everything else. A finger scrolls
- * natively, and as the wheel does where a program fills the screen or asks for the wheel. A press without a drag is told to the session, too, if the terminal would be: it moves the focus of panes and answers dialogs.
+ * The pointer over a terminal: reports for programs that request them, selection for everything else. A finger scrolls
+ * natively, and acts as the wheel for a full-screen program or one that requests the wheel. A press without a drag is
+ * also sent to the session if the terminal would send it: it moves the focus of panes and answers dialogs.
  */
 import type { FrameModes } from "../../protocol/frame.ts";
 import { mouseBytes, type PointerAt } from "./mouse-report.ts";
 import type { Place } from "./types.ts";
 
-/** Rows that a notch of the wheel moves where arrows stand in for it. */
+/** Rows per notch of the wheel when arrow keys replace it. */
 const WHEEL_ROWS = 3;
 /** Wheel distance of one report, in CSS pixels: that of a notch, less for a touchpad's finer steps. */
 const WHEEL_STEP = 40;
 
-/** A point of the window, and what is held there. */
+/** A point of the window, and the held modifier keys. */
 type At = Pick<MouseEvent, "clientX" | "clientY" | "shiftKey" | "altKey" | "ctrlKey">;
 
 export interface PointerPort {
@@ -55,7 +56,7 @@ export class Pointer {
     });
   }
 
-  /** Whether the program under the pointer has asked for it. Shift keeps it for the page. */
+  /** Whether the program under the pointer has requested it. Shift keeps it for the page. */
   private isTold(event: At): boolean {
     if (event.shiftKey || this.port.modes().mouse === 0) return false;
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
@@ -114,7 +115,7 @@ export class Pointer {
     if (this.scrolled(event, pixels)) event.preventDefault();
   }
 
-  /** A finger that goes up shows what is below. */
+  /** A finger moving up scrolls down. */
   private swiped(event: TouchEvent): void {
     const [touch] = event.touches;
     if (this.finger === null || touch === undefined || event.touches.length !== 1) return;
@@ -151,7 +152,7 @@ export class Pointer {
   }
 }
 
-/** Shift would make a selection longer that ends elsewhere, in the text input even: it begins anew. */
+/** Shift would extend an existing selection, even in the text input: so a new one begins. */
 function beginSelection(): void {
   const selection = getSelection();
   const { activeElement } = document;

@@ -1,8 +1,8 @@
 /**
- * One row of cells as DOM: runs of one look are one element, plain text is text alone. What does not fill its cells by
- * itself (wide characters, combining ones, other fonts) has a box of its own of just that many cells, so no character
- * moves those behind it. Runs for each row that changed; the text of the elements is the row's text, for selection,
- * find and screen readers.
+ * One row of cells as DOM: runs of one look are one element, plain text is only text. A character that does not itself
+ * fill its cells (wide, combining, of another font) has a separate box of exactly that many cells, so no character
+ * moves those after it. Runs for each row that changed; the text of the elements is the row's text, for selection, find
+ * and screen readers.
  */
 import { type Cell, plainStyle, type Row, type Style, sameStyle } from "../../protocol/grid.ts";
 import { type BoxGlyphs, boxClass, isBoxGlyph } from "./box-glyphs.ts";
@@ -17,7 +17,7 @@ export interface RowTools {
 /** Only such links are opened; others are text. */
 const OPENED = /^https?:\/\//i;
 
-/** Fills an element with a row, replacing what it showed. */
+/** Fills an element with a row, replacing its contents. */
 export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
   const parts: (Node | string)[] = [];
   const end = contentEnd(row);
@@ -32,7 +32,7 @@ export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
   element.replaceChildren(...parts);
 }
 
-/** Index behind the last cell that is not a plain blank. */
+/** Index after the last cell that is not a plain blank. */
 export function contentEnd(row: Row): number {
   let end = row.length;
   while (end > 0) {

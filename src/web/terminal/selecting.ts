@@ -1,7 +1,7 @@
 /**
- * A selection drawn with the mouse stays in the pane where it was begun, wherever the pointer goes: what is around a
- * terminal is no part of what a program printed. While the pointer is above or below the pane it scrolls, faster with
- * the distance, and the selection ends at the edge. Inside the pane the browser selects.
+ * A selection drawn with the mouse stays in the pane in which it began, wherever the pointer goes: the surroundings of
+ * a terminal are not program output. While the pointer is above or below the pane it scrolls, faster with the distance,
+ * and the selection ends at the edge. Inside the pane the browser selects.
  */
 
 /** Distance from the edge at which a row is surely hit, in CSS pixels. */
@@ -39,7 +39,7 @@ class Drag {
     const options = { signal, capture: true };
     addEventListener("mousemove", (event) => this.moved(event), options);
     for (const type of ["mouseup", "dragend"]) addEventListener(type, () => this.end(), options);
-    // Elements lose the focus, too.
+    // Elements lose the focus too.
     addEventListener("blur", ({ target }) => target === window && this.end(), { signal });
     document.addEventListener("selectionchange", () => this.keepInside(), { signal });
   }
@@ -71,7 +71,7 @@ class Drag {
     requestAnimationFrame((next) => this.scroll(next));
   }
 
-  /** Where the pointer has left the box, the selection ends at what the box shows nearest to it. */
+  /** When the pointer has left the box, the selection ends at the nearest visible text. */
   private keepInside(): void {
     const { scroller } = this;
     const selection = getSelection();

@@ -1,13 +1,13 @@
 /**
- * The cells of one terminal: those of the page's font, or, where a followed session is wider than its place, smaller
- * ones by which it is seen whole. Smaller cells are whole device pixels as the others are, with a font made for them; a
+ * The cells of one terminal: those of the page's font, or, for a followed session that is wider than its place, smaller
+ * ones that show it completely. Smaller cells are whole device pixels like the others, with a font made for them; a
  * scaled picture would have lines between pixels, and thin ones vanish.
  */
 import { CellMeasure } from "./cell-size.ts";
 
 /** Smallest part of its size at which a followed session is shown whole; below it the person pans. */
 const LEAST_SCALE = 0.55;
-/** What the smaller cells override, for the terminal's element. */
+/** Properties that the smaller cells override, for the terminal's element. */
 const properties = ["--font-size", "--cell-width", "--cell-height", "--cell-spacing"] as const;
 
 export class TerminalCells {

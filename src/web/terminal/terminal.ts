@@ -1,9 +1,9 @@
 /**
  * A session's window on the page: pictures in, bytes out. Framework-free; the page around it talks to this class alone.
  *
- * Owns the elements of one terminal: panes with their history, what is drawn around and over them, the cursor, and the
- * input that has the focus. What must stay true: the panes show exactly the newest picture that was applied, unless a
- * person looks back in one; input is bytes as a terminal would send them, whatever produced it.
+ * Owns the elements of one terminal: panes with their history, borders and overlays, the cursor, and the focused input.
+ * Invariants: the panes show exactly the newest applied picture, unless a person is scrolled up in one; input is bytes
+ * as a terminal would send them, from any source.
  */
 import { encodeKeys } from "../../keys/encode.ts";
 import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
@@ -29,7 +29,7 @@ export interface TerminalEvents {
   /** The room has changed; in cells. */
   size(rows: number, cols: number): void;
   focus(on: boolean): void;
-  /** Whether several lines may be typed into a program that cannot tell a paste. */
+  /** Whether several lines may be typed into a program that cannot recognise a paste. */
   mayPaste(text: string): Promise<boolean>;
   clipboard(text: string): void;
   bell(): void;
@@ -44,7 +44,7 @@ export interface TerminalEvents {
 
 /** Least size that a session is asked to have. */
 const LEAST = { rows: 2, cols: 10 } as const;
-/** Browsers have no other word for it that all of them say. */
+/** The only property for this that all browsers have. */
 const isMac = navigator.platform.startsWith("Mac");
 
 export class Terminal {
@@ -181,7 +181,7 @@ export class Terminal {
     };
   }
 
-  /** Types text as if it came from the keyboard. */
+  /** Types text like a keyboard. */
   type(text: string): void {
     const { ctrl, alt } = this.held;
     if ((ctrl || alt) && [...text].length === 1) {
@@ -191,7 +191,7 @@ export class Terminal {
     this.send(new TextEncoder().encode(text.replace(/\r?\n/g, "\r")));
   }
 
-  /** Presses a key by its name, with what is held. */
+  /** Presses a key by its name, with the held modifiers. */
   sendKey(name: string): void {
     const { ctrl, alt } = this.held;
     this.letGo();
@@ -256,7 +256,7 @@ export class Terminal {
     this.onReleased();
   }
 
-  /** Shift with Page Up and the like look back, as in terminals, where there is something to look back at. */
+  /** Shift with Page Up and the like scrolls, as in terminals, if there is history. */
   private scrollKey({ key, shiftKey, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
     const pane = this.activePane;
     if (!shiftKey || ctrlKey || altKey || metaKey || pane === undefined || pane.place.first_line === null) return false;
@@ -270,7 +270,7 @@ export class Terminal {
     return true;
   }
 
-  /** A key while text is selected or something else of the terminal has the focus: it is the terminal's all the same. */
+  /** A key typed while text is selected or another part of the terminal has the focus still belongs to the terminal. */
   private keyElsewhere(event: KeyboardEvent): void {
     if (event.target === this.input.element || event.isComposing) return;
     const isCopy =
@@ -278,7 +278,7 @@ export class Terminal {
       /^(c|Insert)$/i.test(event.key) &&
       (event.metaKey || event.shiftKey || event.key === "Insert");
     if (isCopy) {
-      // What is selected would not stay so with another focus.
+      // Another focus would end the selection.
       if (this.events.pageKey(event)) event.preventDefault();
       return;
     }

@@ -1,9 +1,9 @@
 /**
- * The element that has the keyboard's focus: where dead keys, AltGr, input methods and a phone's keyboard put text, and
- * where pastes arrive. It stands at the cursor, so that the windows of input methods open there, and is always empty but
- * for one character, so that a phone's Backspace is an event too.
+ * The element that has the keyboard's focus: dead keys, AltGr, input methods and a phone's keyboard put text here, and
+ * pastes arrive here. It is positioned at the cursor, so that the windows of input methods open there, and always
+ * contains only one character, so that a phone's Backspace is an event too.
  *
- * What must stay true: what is typed is said once, whichever of the events a browser chooses to send.
+ * Invariant: each input is reported once, for any sequence of events that a browser sends.
  */
 export interface TextInputEvents {
   /** @returns whether the key was taken */
@@ -16,7 +16,7 @@ export interface TextInputEvents {
   composing(on: boolean): void;
 }
 
-/** What the element holds while nothing is composed: a character that Backspace can be pressed on. */
+/** The element's content while nothing is composed: a character that Backspace can delete. */
 const REST = "\u00a0";
 
 const deletions: Readonly<Record<string, "Backspace" | "Delete">> = {
@@ -28,7 +28,7 @@ const deletions: Readonly<Record<string, "Backspace" | "Delete">> = {
 export class TextInput {
   readonly element = document.createElement("textarea");
   private composing = false;
-  /** Text that a composition has just given: browsers tell it again as input. */
+  /** Text of a finished composition: browsers report it again as input. */
   private composed: string | null = null;
 
   constructor(private readonly events: TextInputEvents) {
@@ -70,7 +70,7 @@ export class TextInput {
 
   focus(): void {
     this.element.focus({ preventScroll: true });
-    // Chromium types nothing into an element that lay beneath a dialog and had its focus back, until it is selected in.
+    // Chromium types nothing into an element that was beneath a dialog and got its focus back, until it is selected.
     this.reset();
   }
 

@@ -1,4 +1,4 @@
-/** What the parts of a terminal on the page tell each other. */
+/** Types that the parts of a terminal on the page share. */
 import type { PanePlace } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
 import type { BoxGlyphs } from "./box-glyphs.ts";
@@ -47,7 +47,7 @@ export interface Matches {
   readonly total: number;
 }
 
-/** Where a pane's history comes from. */
+/** The source of a pane's history. */
 export interface HistorySource {
   above(pane: string, place: HistoryPlace | null, limit: number): Promise<HistoryPage>;
   below(pane: string, place: HistoryPlace, limit: number): Promise<HistoryPage>;
@@ -68,7 +68,7 @@ export interface SearchQuery {
 export interface CommandMark {
   readonly id: number;
   readonly command: string | null;
-  /** Logical line of the first line of output; the prompt stands above. */
+  /** Logical line of the first line of output; the prompt is above. */
   readonly firstLine: number;
   /** Null while it runs. */
   readonly lastLine: number | null;

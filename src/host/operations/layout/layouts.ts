@@ -48,7 +48,7 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
     change(call, (state) => rotate(state, call.place.window.id, backwards ? -1 : 1)),
 };
 
-/** A tree as it is sent: `layout.set` reads it again. */
+/** A tree in the form of `layout.set`. */
 function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
   if (isLeaf(node)) {
     const { title, keep, env } = panes[node.pane] ?? {};
@@ -66,7 +66,7 @@ interface Wanted {
   readonly focus: boolean;
 }
 
-/** Checks the whole layout, starts what it needs, then arranges the window; or ends what was started. */
+/** Checks the whole layout, starts its new panes, then arranges the window; or ends the started ones. */
 async function setLayout(call: LayoutCall, wanted: Wanted) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {

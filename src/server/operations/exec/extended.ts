@@ -1,16 +1,16 @@
 /**
- * Ended sessions that are kept for longer since the results of their commands left output out: each is a process, so they
- * are counted. A server that has just started knows of none.
+ * Ended sessions that are kept longer because the results of their commands left output out: each is a process, so they
+ * are counted. A newly started server knows none.
  */
 
-/** Most of them at one time; the next is kept as long as one whose result shows everything. */
+/** Maximum number; a further session is kept as long as one whose result shows everything. */
 const MAX_EXTENDED = 32;
 
 export class ExtendedResults {
-  /** Until when each is kept, as wall time in ms. */
+  /** End of each one's extension, as wall time in ms. */
   private readonly until = new Map<string, number>();
 
-  /** Whether one more may be kept for longer; it counts until it is settled. */
+  /** Whether another session may be kept longer; it counts until it is settled. */
   reserve(session: string): boolean {
     for (const [each, time] of this.until) if (time <= Date.now()) this.until.delete(each);
     if (this.until.size >= MAX_EXTENDED) return false;
@@ -18,7 +18,7 @@ export class ExtendedResults {
     return true;
   }
 
-  /** @param until when it is kept for longer: an ISO time */
+  /** @param until end of the extension: an ISO time */
   settle(session: string, until: string | undefined): void {
     if (until === undefined) this.until.delete(session);
     else this.until.set(session, Date.parse(until));

@@ -38,7 +38,7 @@ export async function execFresh(
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
   const leftMs = (): number => Math.max(0, deadline - performance.now());
-  /** Of a step's own failure; what ran before it or beside it is told as well. */
+  /** Failures of steps; results of earlier and parallel steps are returned too. */
   const failures = new Map<Result, unknown>();
   const runStep = async (step: Step, index: number, files?: StepFiles): Promise<Result> => {
     const asked = { ...context, ...askedForStep(context, index) };
@@ -60,13 +60,13 @@ export async function execFresh(
   const results = await runAll();
   const [first] = results;
   const isAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
-  // Nothing ran, or nobody waits any more.
+  // Nothing ran, or the caller no longer waits.
   if (first !== undefined && failures.has(first) && (isAllFailed || context.signal.aborted)) throw failures.get(first);
   if (input.show && place === null) warn(results, "nobody is attached to a terminal: it ran without a pane to watch");
   const last = results.at(-1);
   if (last === undefined) throw new WshError("internal_error", "exec ran no step");
   if (input.steps !== undefined) {
-    // Of several at once, no session and no cursor is that of all.
+    // Parallel steps have no common session or cursor.
     const { session, output_cursor } = last;
     return input.mode === "parallel" ? { steps: results } : { session, output_cursor, steps: results };
   }
@@ -92,7 +92,7 @@ function warn(results: Result[], warning: string): void {
   if (first !== undefined) results[0] = { ...first, warnings: [...(first.warnings ?? []), warning] };
 }
 
-/** @throws WshError invalid_request for what is not shown */
+/** @throws WshError invalid_request for parameters that need `show` */
 function requireShowable(input: Input, steps: readonly Step[]): void {
   const given = input.beside === undefined ? (input.keep === "none" ? null : "keep") : "beside";
   if (given !== null && !input.show) {

@@ -1,4 +1,4 @@
-/** One command of an exec without a session, in a session or pane that has been started for it. */
+/** One command of an exec without a session, in a session or pane started for it. */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
 import { isPartial, type Step } from "../../../protocol/commands.ts";
@@ -16,8 +16,8 @@ export type Result = OperationOutput<"process.wait"> & { readonly session?: stri
 
 /**
  * Waits for the end of the step's program, or of the time.
- * @param where what the result calls its session and pane
- * @throws WshError what the session process answered
+ * @param where session and pane in the result
+ * @throws WshError the session process's error
  */
 export async function awaitStep(
   host: Host,

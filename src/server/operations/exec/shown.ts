@@ -1,5 +1,5 @@
 /**
- * Commands that run at once in panes beside a person's, who can watch them and keeps the focus. The first lies to the
+ * Commands that run at once in panes beside a person's, who can watch them and keeps the focus. The first is to the
  * right of the person's pane, the others below it, of equal height.
  */
 import type { CallContext } from "../../../operations/call.ts";
@@ -15,14 +15,16 @@ import { awaitStep, type Input, type Result } from "./run-step.ts";
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
 
-/** The pane that others are put beside; null when nobody is attached anywhere. @throws WshError session_not_found */
+/**
+ * The pane beside which others are put; null when no person is attached anywhere. @throws WshError session_not_found
+ */
 export async function placeToShow(hosts: Hosts, input: Input, context: CallContext): Promise<string | null> {
   if (input.beside !== undefined) {
     await hosts.find(input.beside);
     return input.beside;
   }
   const host = await personsHost(hosts, context);
-  // What they look at now: the active pane, not the oldest one.
+  // The pane in view: the active one, not the oldest.
   return host === null ? null : `${host.info.name}:`;
 }
 
@@ -73,7 +75,7 @@ export async function runShown(
   );
 }
 
-/** The pane stays until its result has been read, however quick its program is. */
+/** The pane stays until its result has been read, even if its program ends quickly. */
 function programOf({ cwd, env, stdin }: Input, step: Step, context: CallContext) {
   const directory = cwd ?? context.cwd;
   return {
