@@ -15,10 +15,8 @@
  * repainting remains.
  */
 import * as v from "valibot";
-import { type Binding, changedBindings } from "../keys/bindings.ts";
-import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
-import { AttachEventSchema, type LookInput, type ScrollbackChoice } from "../protocol/attach.ts";
+import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
@@ -27,7 +25,8 @@ import { type Answers, Probe } from "./color-probe.ts";
 import { type FarSession, type Opened, unreachableNotice, untilBack } from "./come-back.ts";
 import { type AttachResult, endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import { capsFor, type StyleSettings, takesControlStrings } from "./paint/modes.ts";
+import { takesControlStrings } from "./paint/modes.ts";
+import type { PersonHere } from "./person.ts";
 import { attachRequest } from "./request.ts";
 import { SessionView } from "./view.ts";
 
@@ -44,7 +43,10 @@ const INPUT_POLL_MS = 5;
 /** Time within which a stop takes effect, in ms; one that has not by then never will: no process could continue us. */
 const STOP_MS = 20;
 
-export interface AttachOptions extends StyleSettings {
+export interface AttachOptions {
+  readonly person: PersonHere;
+  /** Calls back when their settings have changed, where the session's process does not: it is on another machine. */
+  readonly watch?: ((changed: () => void) => void) | undefined;
   /** Socket of the session process; of another machine's, how it is reached. */
   readonly socket: string | Dial;
   /** The session is on another machine, which may stop answering and come back. */
@@ -58,11 +60,6 @@ export interface AttachOptions extends StyleSettings {
   /** What programs copy goes to the system's clipboard where the terminal would ignore it. */
   readonly copies: boolean;
   readonly readOnly: boolean;
-  readonly prefix: Prefix | null;
-  /** Changes to the table of bindings; null binds a key to nothing. */
-  readonly bindings: Readonly<Record<string, Binding | null>>;
-  /** Whose keys are used for looking back. */
-  readonly modeKeys: LookInput["keys"];
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
@@ -134,9 +131,10 @@ class Client {
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
     this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
-    const caps = capsFor(process.env, options);
-    this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
-    this.keys = new KeyReader(options.prefix, changedBindings(options.bindings), {
+    const { person } = options;
+    this.view = new SessionView(this.terminal, { ...person.caps, altScreen: options.altScreen });
+    options.watch?.(() => void this.reread());
+    this.keys = new KeyReader(person, {
       forward: (bytes) => this.typed(bytes),
       reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
@@ -305,7 +303,8 @@ class Client {
     } else if (event.output.event === "opened") {
       this.opened = true;
       if (event.output.keys) void this.leaveKeys();
-    } else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
+    } else if (event.output.event === "settings") void this.reread();
+    else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
     else if (event.output.event === "alert") this.terminal.output.write(new TextEncoder().encode(event.output.text));
     else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     else if (event.output.event === "moved") {
@@ -332,8 +331,13 @@ class Client {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const kitty = keyboardFlags !== undefined;
     if (colors !== undefined || kitty) this.tell("host.colors", { ...colors, kitty });
-    const auto = this.options.colors === "auto" && depth !== undefined;
-    this.view.learn({ ...(auto ? { colors: depth } : {}), ...(widths === undefined ? {} : { widths }) });
+    this.view.learn({ ...this.options.person.styles(depth), ...(widths === undefined ? {} : { widths }) });
+  }
+
+  /** The person's settings have changed. */
+  private async reread(): Promise<void> {
+    this.tell("host.settings", await this.options.person.reread());
+    this.view.learn(this.options.person.styles());
   }
 
   private readonly stop = (): void => void this.stopHere();

@@ -352,7 +352,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "config",
         isRare: true,
-        usage: "",
+        usage: "[reload]",
         summary: "print every setting with value and origin",
         load: async () => (await import("./commands/config.ts")).register,
       },

@@ -20,7 +20,7 @@ import type { Size } from "../protocol/size.ts";
 import type { ThemeRole } from "../protocol/theme.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
-import { type Layout, outerSize } from "./panel-layout.ts";
+import { type Layout, outerSize, statusRow } from "./panel-layout.ts";
 import { theme } from "./theme.ts";
 
 /** The part of the session's frame that a smaller terminal does not show, above and to the left. */
@@ -41,6 +41,8 @@ interface FrameInput {
   /** In drawing order, lowest first. */
   readonly overlays: readonly Overlay[];
   readonly panels: readonly Panel[];
+  /** The text of the status line, for this client's width; absent: it is not drawn. */
+  readonly status?: readonly ThemedSpan[] | null;
   /** Size of this client's terminal. */
   readonly outer: Size;
   /** A line of ours above everything else, on the client's last row: the keyboard's holder, or help. */
@@ -73,12 +75,16 @@ export function composeFrame(input: FrameInput): ClientFrame {
   for (const { x, y, width, height, ...element } of input.overlays) {
     drawElement(canvas, element, { row: y, col: x, width, height });
   }
+  const own = input.status == null ? null : statusRow(layout);
+  const isSized = session.rows === outer.rows && session.cols === outer.cols;
+  if (own !== null && isSized) drawStatus(canvas, input.status ?? [], own);
   const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
-  const sized =
-    session.rows === outer.rows && session.cols === outer.cols
-      ? whole
-      : fitToClient(whole, outer, input.note ?? false, input.ascii ?? false);
+  const sized = isSized ? whole : fitToClient(whole, own, input);
   return input.sign == null ? sized : drawSign(sized, input.sign);
+}
+
+function drawStatus(canvas: Canvas, spans: readonly ThemedSpan[], row: number): void {
+  drawElement(canvas, { spans }, { row, col: 0, height: 1, width: canvas.cols });
 }
 
 /** The cursor on the outer screen; hidden where an overlay lies on it or the program's screen is cut. */
@@ -96,7 +102,7 @@ export function placeCursor(
   return { ...cursor, row, col, visible: cursor.visible && !covered && cursor.row < layout.ptyRows };
 }
 
-type Drawn = Pick<Overlay, "background" | "spans" | "region_writes">;
+type Drawn = Pick<Overlay, "background" | "region_writes"> & { readonly spans: readonly ElementSpan[] };
 
 function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
   const background = element.background === undefined ? null : toColor(element.background.bg);
@@ -180,9 +186,37 @@ function toStyle(text: ElementText, background: Color | null): Style {
 /**
  * The session's frame on a terminal of another size. A larger frame is cut so that the cursor stays in view; a
  * smaller one stands at the top left within a line. The session's size stands below that line; where there is no room
- * below, it covers a corner of the last row, if `note` says so.
+ * below, it covers a corner of the last row, if `note` says so. The client's own status line is at the edge, whole, in
+ * place of the session's in the row `own`.
  */
-function fitToClient(frame: Grid, outer: Size, note: boolean, ascii: boolean): ClientFrame {
+function fitToClient(whole: Grid, own: number | null, input: FrameInput): ClientFrame {
+  const { outer, note = false, ascii = false, status } = input;
+  // One row for the program, and one for the line.
+  if (own === null || status == null || outer.rows < 2) return fitted(whole, outer, whole, { note, ascii });
+  const lines = whole.lines.toSpliced(own, 1);
+  const { cursor } = whole;
+  const row = cursor.row > own ? cursor.row - 1 : cursor.row;
+  const frame = { ...whole, rows: whole.rows - 1, lines, cursor: { ...cursor, row } };
+  const room = { rows: outer.rows - 1, cols: outer.cols };
+  const rest = fitted(frame, room, whole, { note, ascii });
+  const canvas = new Canvas(1, outer.cols);
+  drawStatus(canvas, status, 0);
+  const [line = blankRow(outer.cols)] = canvas.finish();
+  const isTop = own === 0;
+  return {
+    ...rest,
+    rows: outer.rows,
+    lines: isTop ? [line, ...rest.lines] : [...rest.lines, line],
+    cursor: isTop ? { ...rest.cursor, row: rest.cursor.row + 1 } : rest.cursor,
+  };
+}
+
+function fitted(
+  frame: Grid,
+  outer: Size,
+  session: Size,
+  { note, ascii }: { readonly note: boolean; readonly ascii: boolean },
+): ClientFrame {
   const [right, below, edge] = ascii ? ["|", "-", "+"] : ["│", "─", "┘"];
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
   const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
@@ -201,7 +235,7 @@ function fitToClient(frame: Grid, outer: Size, note: boolean, ascii: boolean): C
     canvas.text(rows, 0, clusters(below.repeat(cols) + corner), theme.border, screen);
   }
   if (note || outer.rows > rows) {
-    const sign = clusters(` session ${frame.cols}x${frame.rows} `);
+    const sign = clusters(` session ${session.cols}x${session.rows} `);
     canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, theme.message, screen);
   }
   const cursor = { ...frame.cursor, row: frame.cursor.row - top, col: frame.cursor.col - left };

@@ -33,6 +33,15 @@ export interface Layout {
   readonly ptyCols: number;
 }
 
+/** The line of ours among the panels of a layout: no panel that a caller draws has this id. */
+const STATUS = "status";
+
+/** The row of the line of ours on the outer screen; null where it has no room, or is not shown. */
+export function statusRow({ panels }: Layout): number | null {
+  const own = panels.findLast(({ id }) => id === STATUS);
+  return own?.visible === true ? own.row : null;
+}
+
 /** The outer screen of a layout. */
 export function outerSize({ top, ptyRows, bottom, ptyCols }: Layout): Size {
   return { rows: top + ptyRows + bottom, cols: ptyCols };
@@ -68,14 +77,10 @@ export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layou
  * The layout of the panels with a line of ours at the edge of the outer screen, beyond all of them; without it where the
  * program would have too few rows.
  */
-export function withStatus(
-  status: { readonly id: string; readonly position: PanelPosition },
-  outer: Size,
-  layoutOf: (rest: Size) => Layout,
-): Layout {
+export function withStatus(position: PanelPosition, outer: Size, layoutOf: (rest: Size) => Layout): Layout {
   if (outer.rows <= MIN_PANE_ROWS + 1) return layoutOf(outer);
   const layout = layoutOf({ rows: outer.rows - 1, cols: outer.cols });
-  const { id, position } = status;
+  const id = STATUS;
   if (position === "bottom") {
     const own = { id, row: outer.rows - 1, height: 1, visible: true };
     return { ...layout, panels: [...layout.panels, own], bottom: layout.bottom + 1 };

@@ -6,7 +6,7 @@ import { type AgentAlert, type AgentInfo, alertFor, isAlerting } from "../protoc
 import type { Viewer } from "../session/viewers.ts";
 
 export interface AlertPort {
-  readonly alert: AgentAlert;
+  alert(): AgentAlert;
   name(): string;
   viewers(): readonly Viewer[];
 }
@@ -19,7 +19,8 @@ export class AgentAlerts {
 
   /** @param agent null: there is none any more */
   changed(pane: string, agent: AgentInfo | null): void {
-    const { alert, name, viewers } = this.port;
+    const { name, viewers } = this.port;
+    const alert = this.port.alert();
     if (alert === "off") return;
     if (agent === null || !isAlerting(agent)) {
       this.told.delete(pane);

@@ -5,9 +5,9 @@
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
+import type { Settings } from "../instance/settings/table.ts";
 import type { Binding } from "../keys/bindings.ts";
 import { isUnlimited, requireMay, requireMayStream, requireOwnSession, targetsIn } from "../operations/rights.ts";
-import type { AgentAlert } from "../protocol/agent.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
 import type { Hello, StreamEnd } from "../protocol/control.ts";
@@ -56,6 +56,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.release",
   "host.give_back",
   "host.colors",
+  "host.settings",
 ]);
 
 export class SessionServer implements PeerHandler {
@@ -76,7 +77,7 @@ export class SessionServer implements PeerHandler {
 
   constructor(
     limits: { readonly clients: number; readonly waiters: number },
-    private readonly policy: AttachPolicy & { readonly agentAlert: AgentAlert },
+    private readonly policy: AttachPolicy & { readonly settings: Settings; reload(input: unknown): object },
     /** Where direct calls are recorded, if anywhere. */
     private readonly audit: () => AuditLog | null = () => null,
   ) {
@@ -110,7 +111,7 @@ export class SessionServer implements PeerHandler {
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
     const alerts = new AgentAlerts({
-      alert: this.policy.agentAlert,
+      alert: () => this.policy.settings.agent_alert,
       name: () => session.name,
       viewers: () => session.viewers.all,
     });
@@ -217,6 +218,8 @@ export class SessionServer implements PeerHandler {
         return {};
       case "host.shown_in":
         return this.shownIn(session);
+      case "host.reload":
+        return this.policy.reload(request.input);
       case "host.go":
         return go(this.serving, request.input);
       case "host.help":
@@ -228,6 +231,7 @@ export class SessionServer implements PeerHandler {
       case "host.release":
       case "host.give_back":
       case "host.colors":
+      case "host.settings":
         return this.inTurn(request, peer);
       case "host.attach":
       case "host.client":

@@ -1,17 +1,31 @@
-/** The settings that a session itself needs, whatever process serves it. */
+/** The settings that a session itself needs, whatever process serves it, as they are whenever it looks. */
 import type { Settings } from "../instance/settings/table.ts";
 import type { SessionSettings } from "../session/types.ts";
 
 export function sessionSettings(settings: Settings): SessionSettings {
   return {
-    graceMs: settings.grace_seconds * 1000,
-    execGraceMs: settings.exec_grace_seconds * 1000,
-    sizePolicy: settings.size_policy,
+    get graceMs() {
+      return settings.grace_seconds * 1000;
+    },
+    get execGraceMs() {
+      return settings.exec_grace_seconds * 1000;
+    },
+    get sizePolicy() {
+      return settings.size_policy;
+    },
     elements: {
-      overlays: settings.max_overlays,
-      panels: settings.max_panels,
-      pieces: settings.max_spans,
-      pieceBytes: settings.max_span_bytes,
+      get overlays() {
+        return settings.max_overlays;
+      },
+      get panels() {
+        return settings.max_panels;
+      },
+      get pieces() {
+        return settings.max_spans;
+      },
+      get pieceBytes() {
+        return settings.max_span_bytes;
+      },
     },
   };
 }

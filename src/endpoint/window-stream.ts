@@ -191,8 +191,9 @@ export class WindowStream implements PeerStream {
     const layout = around(own, grid);
     const outer = { rows: layout.top + grid.rows + layout.bottom, cols: grid.cols };
     const overlays = elements.overlays();
-    const panels = this.session.panels();
-    const frame = composeFrame({ grid, layout, overlays, panels, outer });
+    const panels = elements.panels();
+    const status = this.session.status?.text(outer.cols, null).spans ?? null;
+    const frame = composeFrame({ grid, layout, overlays, panels, status, outer });
     const { dialog } = questions;
     return { ...(dialog === null ? frame : drawDialog(frame, layoutDialog(dialog, frame), false)), top: layout.top };
   }

@@ -105,7 +105,9 @@ async function assemble(
   const locals = new Map<string, LocalPane>();
   const area = { rows, cols };
   const arrangement: Arrangement = new Arrangement(firstWindows(spec, claim, first, tree?.windows ?? null), area, {
-    keepAfterExit: settings.keep_after_exit,
+    get keepAfterExit() {
+      return settings.keep_after_exit;
+    },
     wasSplit: tree !== null,
     isRead: restored?.run === false,
     layoutAt: (outer) => session.layoutAt(outer),
@@ -118,7 +120,7 @@ async function assemble(
       return view;
     },
     locals,
-    settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
+    () => settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
   );
   const links = (): KnownLinks => {
     const { id, session: number, window } = claim;

@@ -36,11 +36,14 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
     typedByPerson: () => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person",
     isPrivate: () => session.isPrivate,
     begun: (command) => {
+      // Switched off meanwhile.
+      if (settings.history === "off") return;
       running.set(command.record.id, journal.begin({ ...recordOf(session, command), shell, output: null }));
     },
     ended: (command) => {
       const begun = running.get(command.record.id);
       running.delete(command.record.id);
+      if (settings.history === "off") return;
       const output = settings.history === "output" ? outputOf(session, command) : null;
       journal.append({ ...recordOf(session, command), shell, output }, begun);
     },

@@ -4,7 +4,6 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
-import { useTheme } from "../compositor/theme.ts";
 import { takeWaitingKeys } from "../endpoint/attach/signalled-input.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
@@ -18,12 +17,13 @@ import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { leaveAsCarrier, linkAll } from "../instance/registry/panes.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
-import { changedLooks, loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import { beforeEachRead } from "../pty/turns.ts";
 import { type BuildOptions, type BuiltSession, buildSession } from "./build.ts";
+import { LiveSettings } from "./live-settings.ts";
 import type { SessionHost } from "./session-host.ts";
 
 /** Longest time for the last checkpoint when the process is told to end, in ms: whoever does so kills it soon. */
@@ -93,19 +93,19 @@ async function begin(): Promise<{
   // A session that somebody starts here and now is refused.
   const isTolerant = spec.starter === "server" || spec.restored !== undefined;
   const loaded = loadSettings(instance, { env: process.env, tolerant: isTolerant });
-  const { values: settings, warnings } = loaded;
-  useTheme(changedLooks(loaded.theme));
+  const { warnings } = loaded;
+  let people: SessionHost["session"] | null = null;
+  let told = "";
+  const live = new LiveSettings(instance, loaded, (fault) => {
+    told = fault;
+    people?.notice.show(fault);
+  });
+  const settings = live.values;
   const logger = createLogger({ level: logLevelFor("host", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(
     { clients: settings.max_clients, waiters: settings.max_waiters },
-    {
-      titles: settings.title === "on",
-      clipboard: settings.clipboard === "write",
-      instance,
-      agentAlert: settings.agent_alert,
-      mouse: settings.mouse,
-    },
+    { instance, settings, reload: (input) => live.asked(input) },
     audit,
   );
   beforeEachRead(takeWaitingKeys);
@@ -116,14 +116,21 @@ async function begin(): Promise<{
   const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));
   const { host } = built;
   server.serve(host);
-  watchForPeople(host, settings);
+  people = host.session;
+  watchForPeople(host, live);
+  live.onChanged(() => {
+    host.session.notice.take(told);
+    inForce(host);
+  });
+  host.session.events.on("destroyed", () => live[Symbol.dispose]());
   const { id, name } = host.session;
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
 
 /** People are told what happens in windows, once there is something to say. */
-function watchForPeople(host: SessionHost, settings: Settings): void {
+function watchForPeople(host: SessionHost, live: LiveSettings): void {
   const { session, arrangement } = host;
+  const settings: Settings = live.values;
   let isWatched = false;
   const watch = async (): Promise<void> => {
     const { status, alert, alert_for } = settings;
@@ -134,12 +141,22 @@ function watchForPeople(host: SessionHost, settings: Settings): void {
     isWatched = true;
     const { StatusLine } = await import("../endpoint/status/status-line.ts");
     const line = new StatusLine(session, settings);
+    live.onChanged(() => line.changed());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));
     arrangement.events.on("painted", (pane) => line.painted(pane));
     session.events.on("destroyed", () => line[Symbol.dispose]());
   };
   arrangement.events.on("changed", () => void watch());
+  live.onChanged(() => void watch());
   void watch();
+}
+
+/** Other settings are in force: everything that is drawn is drawn anew, and terminals learn of it. */
+function inForce({ session, arrangement }: SessionHost): void {
+  arrangement.place();
+  void session.resize().catch(() => {});
+  session.events.emit("drawn", undefined);
+  for (const viewer of session.viewers.all) viewer.settingsChanged();
 }
 
 /** Starts the session, and records that a command line did so. */

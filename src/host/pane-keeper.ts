@@ -81,7 +81,12 @@ export class PaneKeeper {
     );
     const { id } = pane;
     const local = new LocalPane({
-      ...{ own, session, mayTakeMouse: settings.mouse !== "off" },
+      ...{ own, session },
+      mouse: {
+        get isAllowed() {
+          return settings.mouse !== "off";
+        },
+      },
       isTypedBeside: () => arrangement.isTypedBeside(id),
       hasOthers: () => arrangement.hasSeveral,
     });

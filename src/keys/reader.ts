@@ -38,8 +38,8 @@ export class KeyReader {
   private helping = false;
 
   constructor(
-    private readonly prefix: Prefix | null,
-    private readonly bindings: Bindings,
+    /** Read at each key: the settings may change. */
+    private readonly person: { readonly key: Prefix | null; readonly bindings: Bindings },
     private readonly actions: KeyActions,
   ) {}
 
@@ -85,7 +85,7 @@ export class KeyReader {
   /** Whether text is passed on as it is. */
   get passesText(): boolean {
     if (!this.isAtRest) return false;
-    const { prefix } = this;
+    const { key: prefix } = this.person;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
     return !typed && performance.now() >= this.pressed.repeatUntil;
   }
@@ -105,7 +105,8 @@ export class KeyReader {
         this.actions.reply(event.raw);
         continue;
       }
-      const { captured, prefix, bindings } = this;
+      const { captured, person } = this;
+      const { key: prefix, bindings } = person;
       const { state, action } = prefixKey(this.pressed, event, { captured, prefix, bindings, now: performance.now() });
       this.pressed = state;
       if (state.pending === null) this.showMap(false);

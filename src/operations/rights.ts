@@ -33,6 +33,7 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
     "host.release",
     "host.give_back",
     "host.colors",
+    "host.settings",
     "host.help",
     "host.look",
     "host.focus",

@@ -74,24 +74,10 @@ const PageSchema = v.object({
   credit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)),
 });
 
-export const AttachSchema = v.object({
-  rows: SideSchema,
-  cols: SideSchema,
-  scrollback: ScrollbackChoiceSchema,
-  /** A viewer only: sends no keys and never decides the size. */
-  read_only: v.boolean(),
-  /** Never receives the program's own bytes: it draws on a screen of its own. */
-  paint_only: v.boolean(),
+/** What the person's settings say of one terminal. */
+const personEntries = {
   /** Whether it may receive the program's own bytes; if false, it is painted on its current screen. */
   relay: v.optional(v.boolean(), true),
-  /** Overlays and panels are shown without colours (NO_COLOR); programs keep their colours. */
-  no_color: v.optional(v.boolean(), false),
-  /** Identifies the terminal for as long as it keeps its scrollback; absent where it has no unique identity. */
-  outer: v.optional(v.pipe(v.string(), v.maxLength(256))),
-  /** Socket of the session that the client runs in; absent outside. */
-  around: v.optional(v.pipe(v.string(), v.maxLength(4096))),
-  /** The client puts what programs copy into the clipboard itself, and is told of it (`copied`). */
-  copies: v.optional(v.boolean(), false),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
   /** The person's changes to the table of bindings; null binds a key to nothing. */
@@ -104,6 +90,29 @@ export const AttachSchema = v.object({
   ),
   /** Whose keys are used for looking back. */
   mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
+};
+
+/** The person's settings have changed, or cannot be read: the old ones stay in force then. */
+export const PersonSettingsSchema = v.union([v.object({ fault: v.string() }), v.object(personEntries)]);
+export type PersonSettings = v.InferInput<typeof PersonSettingsSchema>;
+
+export const AttachSchema = v.object({
+  ...personEntries,
+  rows: SideSchema,
+  cols: SideSchema,
+  scrollback: ScrollbackChoiceSchema,
+  /** A viewer only: sends no keys and never decides the size. */
+  read_only: v.boolean(),
+  /** Never receives the program's own bytes: it draws on a screen of its own. */
+  paint_only: v.boolean(),
+  /** Overlays and panels are shown without colours (NO_COLOR); programs keep their colours. */
+  no_color: v.optional(v.boolean(), false),
+  /** Identifies the terminal for as long as it keeps its scrollback; absent where it has no unique identity. */
+  outer: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  /** Socket of the session that the client runs in; absent outside. */
+  around: v.optional(v.pipe(v.string(), v.maxLength(4096))),
+  /** The client puts what programs copy into the clipboard itself, and is told of it (`copied`). */
+  copies: v.optional(v.boolean(), false),
   /** By a session that has this one as a view, and composes what it gets: sizes are applied at once, keys have been read already. */
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
@@ -175,6 +184,8 @@ export type LastingChange = (typeof lastingChanges)[number];
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal must be in its reset state. */
   v.object({ event: v.literal("relay") }),
+  /** Settings have changed: the client reads its own anew, and sends what is in force now (`host.settings`). */
+  v.object({ event: v.literal("settings") }),
   /** A caller captured or released the keyboard. */
   v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
   /**

@@ -18,7 +18,7 @@ export interface GatewayOptions extends AccessOptions {
   /** Limits, times, the audit log. A value with its own field in these options is read from that field. */
   readonly settings: Settings;
   /** Absent: the defaults. */
-  readonly viewKeys?: () => Promise<ViewKeys>;
+  readonly viewKeys?: (isTolerant: boolean) => Promise<ViewKeys>;
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
   /** Where its credentials for a fleet are, if it has any. */
   readonly fleet: FleetFile;

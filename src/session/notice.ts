@@ -28,6 +28,13 @@ export class Notice implements Disposable {
     this.set(text);
   }
 
+  /** What is shown is no longer so. */
+  take(text: string): void {
+    if (text !== this.current) return;
+    this[Symbol.dispose]();
+    this.changed();
+  }
+
   [Symbol.dispose](): void {
     this.timer?.[Symbol.dispose]();
     this.timer = null;

@@ -6,9 +6,8 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
-import { type Layout, withStatus } from "../compositor/panel-layout.ts";
+import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
-import type { Panel } from "../protocol/drawing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
@@ -22,7 +21,7 @@ import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import { TakenInput } from "./taken-input.ts";
-import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, Typed } from "./types.ts";
 import { Typist } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
@@ -55,8 +54,7 @@ export class Session<P extends PaneRef = PaneRef> {
   private streams = 0;
   /** The pane that gets what is typed now. */
   private typedIn = "";
-  private status: Panel | null = null;
-  private statusTargets: (col: number) => StatusTarget = () => ({ kind: "line" });
+  private line: StatusLine | null = null;
   private keptPrivate: boolean;
 
   /** @param pane what the session shows; it is released with the session */
@@ -69,7 +67,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.clock = clock;
     this.isSized = options.isSized ?? false;
     const { events } = this;
-    this.viewers = new Viewers(options.settings.sizePolicy, () => {
+    this.viewers = new Viewers(options.settings, () => {
       events.emit("listed", undefined);
       this.questions.peopleChanged();
     });
@@ -156,43 +154,25 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  /** Panels that are drawn: the status line's, too. */
-  panels(): Panel[] {
-    const own = this.status;
-    return own === null ? this.elements.panels() : [...this.elements.panels(), own];
-  }
-
-  /**
-   * Shows a line of ours at the edge, beyond all panels; null: none.
-   * @param targetAt what a column of it is a part of
-   */
-  setStatus(status: Panel | null, targetAt?: (col: number) => StatusTarget): void {
-    const before = this.status;
-    this.status = status;
-    if (targetAt !== undefined) this.statusTargets = targetAt;
+  /** Shows a line of ours at the edge, beyond all panels; null: none. */
+  setStatus(status: StatusLine | null): void {
+    const before = this.line;
+    this.line = status;
     if (before?.position !== status?.position) void this.layOut();
     this.events.emit("drawn", undefined);
   }
 
-  /** Whether the status line is shown. */
-  get hasStatus(): boolean {
-    const { status } = this;
-    return status !== null && this.layout.panels.some(({ id, visible }) => visible && id === status.id);
-  }
-
-  /** What of the status line lies at a cell of the outer screen. */
-  statusAt(row: number, col: number, layout = this.layout): StatusTarget | null {
-    const { status } = this;
-    const place = status === null ? undefined : layout.panels.find(({ id }) => id === status.id);
-    return place?.visible === true && place.row === row ? this.statusTargets(col) : null;
+  /** The status line while it is shown. */
+  get status(): StatusLine | null {
+    return statusRow(this.layout) === null ? null : this.line;
   }
 
   /** Where panels lie on an outer screen of that size. */
   layoutAt(outer: Size): Layout {
-    const { status } = this;
-    return status === null
+    const { line } = this;
+    return line === null
       ? this.elements.layout(outer)
-      : withStatus(status, outer, (rest) => this.elements.layout(rest));
+      : withStatus(line.position, outer, (rest) => this.elements.layout(rest));
   }
 
   /** `@s3` */

@@ -5,8 +5,9 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
+import type { ThemedSpan } from "../compositor/compose.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
-import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
+import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
@@ -60,6 +61,24 @@ interface ShownPaneEvents {
 export type StatusTarget =
   | { readonly kind: "session" | "agents" | "line" }
   | { readonly kind: "window"; readonly index: number; readonly active: boolean };
+
+/** The status line, as each terminal has its own: one row at the edge of its screen. */
+export interface StatusLine {
+  readonly position: PanelPosition;
+  /** @param seen the window and pane that a terminal with a focus of its own looks at; null: the session's active ones */
+  text(cols: number, seen: Seen | null): StatusText;
+}
+
+export interface Seen {
+  readonly window: string;
+  readonly pane: string;
+}
+
+/** A line, and what its columns are parts of. */
+export interface StatusText {
+  readonly spans: readonly ThemedSpan[];
+  targetAt(col: number): StatusTarget;
+}
 
 /** Who gets what a person types. */
 export interface Typed {

@@ -45,6 +45,8 @@ export interface Viewer {
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
+  /** Told when the settings have changed: its client reads its own anew. */
+  settingsChanged(): void;
   readonly presence: Presence;
   /** Rings or notifies there. @param text what the terminal is sent */
   alert(text: string): void;
@@ -74,7 +76,7 @@ export class Viewers {
 
   /** @param changed called when a terminal attaches or detaches */
   constructor(
-    private readonly policy: SizePolicy,
+    private readonly settings: { readonly sizePolicy: SizePolicy },
     private readonly changed: () => void = () => {},
   ) {}
 
@@ -163,7 +165,7 @@ export class Viewers {
     const asked = this.deciding;
     const isOwn = ({ shown }: Viewer): boolean => shown.isIndependent === true;
     const shared = asked.filter((viewer) => !isOwn(viewer));
-    const counted = this.policy === "latest" ? shared.slice(-1) : shared;
+    const counted = this.settings.sizePolicy === "latest" ? shared.slice(-1) : shared;
     return smallest([...counted, ...asked.filter(isOwn)].map(({ size }) => size));
   }
 }

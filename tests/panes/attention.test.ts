@@ -90,8 +90,8 @@ describe("news", () => {
   function scene(fakes: readonly Fake[], kinds: readonly NewsKind[] = newsKinds) {
     const viewers = fakes.map(viewer);
     const port = {
-      way: "osc9",
-      kinds: new Set(kinds),
+      way: () => "osc9",
+      isMeant: (kind: NewsKind) => kinds.includes(kind),
       name: () => "dev",
       viewers: () => viewers.map(({ each }) => each),
     };

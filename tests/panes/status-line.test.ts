@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { type StatusFacts, segmentNames, statusText } from "../../src/endpoint/status/segments.ts";
 import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
 import { personAt } from "../support/person.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
 const PREFIX = "\x1c";
@@ -132,4 +133,34 @@ describe("the line", () => {
     expect(shown({})).toBe("1:window1* (2 hidden)");
     expect(shown({ zoomed: true })).toBe("1:window1*Z");
   });
+});
+
+test("each terminal has its own whole line, whoever decides the size, and marks the window that it shows", async () => {
+  await using all = await personAt({ status: "auto", rows: 20, cols: 100 });
+  const { person, wsh } = all;
+  const last = (text: string): string => text.split("\n").at(-1) ?? "";
+  await wsh.ok("window", "new", "dev", "--name", "second");
+  const flags = ["--follow"];
+  await using small = await EmulatorTerminal.attach(wsh, "dev", { rows: 10, cols: 60, flags });
+  await using large = await EmulatorTerminal.attach(wsh, "dev", { rows: 30, cols: 120, flags });
+  for (const terminal of [person, small, large])
+    await terminal.sees((text) => /^ dev {2}0:bash\*? 1:second\*? .* 3 attached $/.test(`${last(text)} `));
+  expect(await large.text()).toContain(" session 100x20");
+  // A click is on the line that is seen.
+  small.type("\x1b[<0;7;10M\x1b[<0;7;10m");
+  await small.sees((text) => last(text).includes(" 0:bash*"));
+  await using own = await EmulatorTerminal.attach(wsh, "dev", { rows: 20, cols: 100, flags: ["--independent"] });
+  own.type("\x1c1");
+  await own.sees((text) => /0:bash 1:second\*/.test(last(text)));
+  await person.sees((text) => /0:bash\* 1:second /.test(last(text)));
+});
+
+test("the command of the line ends with all that it has started once nobody sees the line", async () => {
+  const config = `status_command = 'sleep 987 & sleep 987'\nstatus_segments = ['command']\n`;
+  await using all = await personAt({ config, status: "on" });
+  const { person, wsh } = all;
+  const sleeping = (): number => wsh.processes().filter(({ command }) => command === "sleep 987").length;
+  await until("the command to hang", () => sleeping() === 2);
+  person.type("\x1c\x1c");
+  await until("nothing to be left", () => sleeping() === 0);
 });

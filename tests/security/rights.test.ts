@@ -69,11 +69,12 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "host.ping": "observe", "host.resolve": "observe", "host.attach": "observe", "host.client": "observe" },
   ...{ "host.subscribe": "observe", "host.follow": "observe", "host.raw": "observe", "host.window": "observe" },
   ...{ "host.written": "observe", "host.release": "observe", "host.give_back": "observe", "host.colors": "observe" },
+  ...{ "host.settings": "observe" },
   ...{ "host.help": "observe", "host.look": "observe", "host.focus": "observe", "host.command": "operate" },
 };
 const ownProcesses: readonly string[] = [
   ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "named_pane", "pane"],
-  ...["restart_pane", "shown_in", "watch"],
+  ...["reload", "restart_pane", "shown_in", "watch"],
 ].map((name) => `host.${name}`);
 
 interface Kind {

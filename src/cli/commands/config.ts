@@ -1,11 +1,17 @@
-/** `wsh config`: lists every setting with its value and where the value comes from. */
+/**
+ * `wsh config`: lists every setting with its value, where the value comes from, and in which sessions another one is in
+ * force. `wsh config reload`: has them read the file anew.
+ */
 import type { Command } from "commander";
-import { formatOrigin } from "../../instance/settings/settings.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { formatOrigin, type LoadedSettings } from "../../instance/settings/settings.ts";
 import { settingFacts, settingNames } from "../../instance/settings/table.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
 import { visible } from "../../protocol/visible.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, table } from "../print.ts";
+import { complain, print, printJson, say, table } from "../print.ts";
+import { bindingsOf } from "../session/bindings.ts";
+import { settingsInForce } from "../session/in-force.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;
@@ -13,9 +19,13 @@ interface ConfigOptions {
 }
 
 export function register(program: Command): void {
-  program
+  const config = program
     .command("config")
-    .description("Print every setting with its value, where that comes from, and what it is for.")
+    .description(
+      "Print every setting with its value, where that comes from, and what it is for.\n\n" +
+        "Sessions, their terminals and pages follow the file when it changes; where a file system tells nobody,\n" +
+        "`wsh config reload` has them read it. A mistake changes nothing, and is said.",
+    )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
     .option("--changed", "only settings that are not at their default")
     .option("--json", "print them as JSON")
@@ -40,13 +50,42 @@ export function register(program: Command): void {
         const all = [...rows, ...looks.map(({ doc: _, ...look }) => look)];
         return printJson(all.map(({ origin, ...row }) => ({ ...row, origin: formatOrigin(origin) })));
       }
+      const others = await differing(instance, settings);
       const described = [...rows.map((row) => ({ ...row, ...settingFacts(row.name) })), ...looks];
       const lines = described.map(({ name, value, origin, doc, ...facts }) => {
         const unit = "unit" in facts ? facts.unit : "";
         return [name, `${JSON.stringify(value)} ${unit ?? ""}`.trim(), formatOrigin(origin), doc];
       });
       return print(
-        `${table([["KEY", "VALUE", "FROM", "MEANING"], ...lines])}\nFile: ${visible(instance.configFile)}\n`,
+        `${table([["KEY", "VALUE", "FROM", "MEANING"], ...lines])}\n${others}File: ${visible(instance.configFile)}\n`,
       );
     });
+  config
+    .command("reload")
+    .description("Have sessions, their terminals and pages read the settings anew.")
+    .action(async (_options, command: Command) => {
+      const instance = instanceOf(command);
+      // A mistake is said here, before anybody reads it.
+      await bindingsOf(await settingsOf(instance, {}, false));
+      const sessions = await settingsInForce(instance, true);
+      for (const { session, answer } of sessions) {
+        if (answer?.fault === null) continue;
+        process.exitCode = 1;
+        complain(`session '${session}': ${answer?.fault ?? "it did not answer"}`);
+      }
+      const done = sessions.filter(({ answer }) => answer?.fault === null).length;
+      await say(`The settings are in force in ${done} ${done === 1 ? "session" : "sessions"}.\n`);
+    });
+}
+
+/** What sessions that run have otherwise, one line each; empty where nothing differs. */
+async function differing(instance: Instance, { values }: LoadedSettings): Promise<string> {
+  const lines = (await settingsInForce(instance, false)).flatMap(({ session, answer }) => {
+    const others = settingNames.filter(
+      (name) => answer !== null && JSON.stringify(answer.settings[name]) !== JSON.stringify(values[name]),
+    );
+    const said = others.map((name) => `${name} ${JSON.stringify(answer?.settings[name])}`).join(", ");
+    return said === "" ? [] : [`In force in session '${visible(session)}': ${visible(said)}\n`];
+  });
+  return lines.join("");
 }

@@ -114,19 +114,28 @@ async function serve(
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
     throw new UsageError("TLS needs a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
   }
-  const [{ runServer }, { joinedFile }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] =
+  const [{ runServer }, { joinedFile }, { parseBind }, { createLogger }, { hostname }, { watchConfig }, loading] =
     await Promise.all([
       import("../../server/main.ts"),
       import("../../cluster/fleet/creds-file.ts"),
       import("../../server/http/address.ts"),
       import("../../instance/log/log.ts"),
-      import("../../instance/settings/settings.ts"),
       import("../../instance/hostname.ts"),
+      import("../../instance/settings/watch.ts"),
+      import("../../instance/settings/settings.ts"),
     ]);
+  // What is bound, opened or limited when the server starts stays; a mistake changes nothing.
+  watchConfig(instance.configFile, () => {
+    try {
+      Object.assign(values, loading.loadSettings(instance, { flags: given, env: process.env }).values);
+    } catch (thrown) {
+      warn(loading.settingsFault(thrown));
+    }
+  });
   await runServer({
     instance,
     logger: createLogger({
-      level: logLevelFor("server", settings),
+      level: loading.logLevelFor("server", settings),
       format: values.log_format,
       file: values.log_file || undefined,
     }),
@@ -144,7 +153,7 @@ async function serve(
     force: flags.force === true,
     rateLimit: values.rate_limit,
     settings: values,
-    viewKeys: () => viewKeys(instance),
+    viewKeys: (isTolerant) => viewKeys(instance, isTolerant),
     mcp: {
       maxWaitMs: values.mcp_max_wait_ms,
       progressMs: values.mcp_progress_ms,
@@ -159,14 +168,15 @@ async function serve(
 }
 
 /** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
-async function viewKeys(instance: Instance): Promise<ViewKeys> {
+async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
   const [settings, { bindingsOf }, { parsePrefix }] = await Promise.all([
-    settingsOf(instance),
+    settingsOf(instance, {}, isTolerant),
     import("../session/bindings.ts"),
     import("../../keys/prefix.ts"),
   ]);
   const { prefix_key, mode_keys } = settings.values;
-  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings: await bindingsOf(settings, warn) };
+  const bindings = await bindingsOf(settings, isTolerant ? warn : undefined);
+  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

@@ -1,7 +1,10 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
+import { type Person, PersonHere } from "../../attach/person.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { type LoadedSettings, loadSettings, settingsFault } from "../../instance/settings/settings.ts";
+import { watchConfig } from "../../instance/settings/watch.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
@@ -18,10 +21,7 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<
-    AttachOptions,
-    "far" | "prefix" | "bindings" | "modeKeys" | "colors" | "underlines" | "titles" | "copies" | "around" | "again"
-  > & {
+  options: Omit<AttachOptions, "far" | "person" | "watch" | "titles" | "copies" | "around" | "again"> & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
@@ -38,24 +38,27 @@ export async function attachHere(
     await refuseMirror(instance, around, { ...options, socket });
   }
   const { there } = options;
-  const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
-  const { prefix_key, colours: colors, underlines, title, clipboard_command } = settings.values;
+  const flags = { prefix_key: options.prefixKey };
+  const settings = await settingsOf(instance, flags);
+  const { title, clipboard_command } = settings.values;
   const faults = [...settings.warnings];
-  const prefix =
-    settings.originOf("prefix_key").from === "flag"
-      ? parsePrefix(prefix_key)
-      : prefixOf(prefix_key, (fault) => faults.push(fault));
+  const first = await personOf(settings, (fault) => faults.push(fault));
+  const { prefix } = first;
+  const person = new PersonHere(first, async () => {
+    try {
+      return await personOf(loadSettings(instance, { flags, env: process.env }));
+    } catch (thrown) {
+      return { fault: settingsFault(thrown) };
+    }
+  });
   const { outcome, name, terminalTakes } = await attach({
     ...options,
     ...(there === undefined ? {} : { far: { machine: there.machine, leave: leaveBy(prefix) } }),
     again: (switched) =>
       there === undefined ? servedAt(instance, switched ?? options.session) : there.again(switched),
     around,
-    prefix,
-    modeKeys: settings.values.mode_keys,
-    bindings: await bindingsOf(settings, (fault) => faults.push(fault)),
-    colors,
-    underlines,
+    person,
+    watch: there === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
     titles: title === "on",
     copies: clipboard_command === "auto",
   });
@@ -64,6 +67,18 @@ export async function attachHere(
   if (terminalTakes) faults.forEach(complain);
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
+}
+
+/**
+ * What the settings say of the person's terminal.
+ * @param fault takes what is wrong with keys of the file, which then have no effect
+ * @throws WshError invalid_setting without it
+ */
+async function personOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<Person> {
+  const { prefix_key, mode_keys: modeKeys, colours: colors, underlines } = settings.values;
+  const isFlag = settings.originOf("prefix_key").from === "flag";
+  const prefix = isFlag || fault === undefined ? parsePrefix(prefix_key) : prefixOf(prefix_key, fault);
+  return { prefix, modeKeys, colors, underlines, bindings: await bindingsOf(settings, fault) };
 }
 
 /** Says how to leave while nothing else is shown. */

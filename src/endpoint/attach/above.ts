@@ -49,8 +49,7 @@ export class Above implements AbovePicture {
 
   constructor(
     private readonly port: {
-      readonly prefix: string;
-      readonly bindings: Bindings;
+      readonly person: { readonly prefix: string; readonly bindings: Bindings };
       readonly looking: Looking;
       readonly mouse: { readonly isAllowed: boolean };
       changed(): void;
@@ -126,8 +125,8 @@ export class Above implements AbovePicture {
       return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
     }
     if (!this.map) return frame;
-    const title = `${this.port.prefix} and`;
-    return drawKeyMap(frame, bindingRows(this.port.bindings), { title, more: "? shows all keys", ascii });
+    const title = `${this.port.person.prefix} and`;
+    return drawKeyMap(frame, bindingRows(this.port.person.bindings), { title, more: "? shows all keys", ascii });
   }
 
   close(): void {

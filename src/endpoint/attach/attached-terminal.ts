@@ -7,8 +7,7 @@
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import type { Settings } from "../../instance/settings/table.ts";
-import { type Binding, type Bindings, changedBindings } from "../../keys/bindings.ts";
-import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
+import type { Binding } from "../../keys/bindings.ts";
 import { KeyReader } from "../../keys/reader.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
@@ -16,6 +15,7 @@ import {
   AttachSchema,
   BoundKeySchema,
   HelpSchema,
+  PersonSettingsSchema,
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
@@ -35,24 +35,20 @@ import { OuterSize } from "./outer-size.ts";
 import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
 import { Page } from "./page.ts";
+import { PersonKeys } from "./person-keys.ts";
 import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 import { Typing } from "./typing.ts";
-
-type Asked = v.InferOutput<typeof AttachSchema>;
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
-  /** Whether titles that programs set reach the person's terminal. */
-  readonly titles: boolean;
   readonly instance: Instance;
-  /** Whether programs' clipboard writes reach it. */
-  readonly clipboard: boolean;
-  readonly mouse: Settings["mouse"];
+  /** As they are whenever they are read. */
+  readonly settings: Pick<Settings, "title" | "clipboard" | "mouse">;
 }
 
 export class TerminalStream implements Viewer {
@@ -80,6 +76,7 @@ export class TerminalStream implements Viewer {
   private readonly terminal: PersonTerminal | null;
   readonly presentation: Presentation;
   readonly typing: Typing;
+  private readonly person: PersonKeys;
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
   private over = false;
@@ -106,10 +103,12 @@ export class TerminalStream implements Viewer {
     this.composed = attach.composed;
     this.environment = attach.environment;
     this.outer = attach.outer;
-    this.mouse = new TakenMouse(policy.mouse, this, shown, session);
+    const { settings } = policy;
+    this.mouse = new TakenMouse(settings, this, shown, session);
     this.copies = new Copies(session, peer, {
       ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
-      ...{ programs: policy.clipboard, keeps: !attach.composed && !this.readOnly },
+      keeps: !attach.composed && !this.readOnly,
+      programs: () => settings.clipboard === "write",
       painted: (copied) => this.presentation.painter.copied(copied),
     });
     const isOver = (): boolean => this.over;
@@ -127,25 +126,25 @@ export class TerminalStream implements Viewer {
     };
     this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
-    const bindings = changedBindings(attach.bindings);
-    const prefix = attach.prefix ?? defaultPrefix.label;
-    this.own = this.ownView(bindings, prefix, attach);
+    const person = new PersonKeys(attach);
+    this.person = person;
+    this.own = this.ownView(attach.no_color);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
-      mayRelay: attach.relay && !attach.paint_only,
-      prefix,
-      titles: policy.titles,
+      mayRelay: () => person.mayRelay && !attach.paint_only,
+      prefix: () => person.prefix,
+      titles: () => settings.title === "on",
       scrollback: !attach.paint_only,
       plainElements: attach.no_color,
       ascii: !attach.utf8,
       places: attach.places,
       ahead: attach.ahead && attach.composed ? (bytes) => peer.sendBytes(messageTypes.output, bytes) : null,
       credit: this.inPage?.credit ?? null,
-      mayTakeMouse: this.mouse.isAllowed,
+      ownMouse: this.mouse,
     });
     this.typing = new Typing(session, shown, this, {
       ...{ own: this.own, presence: this.presence, presentation: this.presentation },
     });
-    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), bindings, {
+    this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
       detach: () => this.detach(),
@@ -201,11 +200,11 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.own.press(key);
   }
 
-  private ownView(bindings: Bindings, prefix: string, { mode_keys: modeKeys, no_color: isPlain }: Asked): OwnView {
+  private ownView(isPlain: boolean): OwnView {
     const self = this;
     return new OwnView({
       ...{ viewer: this.id, readOnly: this.readOnly, by: this.by, shown: this.shown },
-      ...{ prefix, bindings, modeKeys, isPlain },
+      ...{ person: this.person, isPlain },
       get size() {
         return self.size;
       },
@@ -218,6 +217,7 @@ export class TerminalStream implements Viewer {
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
       isPage: this.inPage !== null,
       session: this.session,
+      statusAt: (row, col) => this.presentation.painter.statusAt(this.size, row, col),
       copy: (text) => this.copies.byPerson(text),
       operate: (binding, signal) => this.onBound(binding, signal),
       detach: () => this.detach(),
@@ -275,6 +275,23 @@ export class TerminalStream implements Viewer {
   alert(text: string): void {
     // A session that has this as a view has terminals of its own; one that only looks on is nobody's.
     if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
+  }
+
+  settingsChanged(): void {
+    this.peer.send(messageTypes.event, { event: "settings" });
+    this.presentation.reconsider();
+  }
+
+  /** The client has read its settings anew. */
+  use(input: unknown): void {
+    const settings = v.parse(PersonSettingsSchema, input);
+    if ("fault" in settings) {
+      // What is wrong in a file that the session reads, too, is said there.
+      if (settings.fault !== this.session.notice.text) this.say(settings.fault);
+      return;
+    }
+    this.person.use(settings);
+    this.presentation.reconsider();
   }
 
   sizeChanged(): void {

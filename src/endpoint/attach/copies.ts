@@ -20,7 +20,7 @@ export interface CopiesOptions {
   /** The client copies. */
   readonly isWanted: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
-  readonly programs: boolean;
+  programs(): boolean;
   /** The session keeps what the person copies. */
   readonly keeps: boolean;
   /** Goes to the terminal with its next picture. */
@@ -39,7 +39,7 @@ export class Copies {
   /** A program has copied something. */
   byProgram(copied: Copied): void {
     const { viewer, programs, painted } = this.options;
-    if (!programs) return;
+    if (!programs()) return;
     painted(copied);
     if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.give(copied.base64);
   }

@@ -20,7 +20,7 @@ export interface LookingPort {
   say(text: string): void;
   /** Typed for the program after all. */
   typed(bytes: Uint8Array): void;
-  readonly mayTakeMouse: boolean;
+  readonly mouse: { readonly isAllowed: boolean };
   /** The terminal has NO_COLOR. */
   readonly isPlain: boolean;
 }
@@ -81,7 +81,7 @@ export class Looking {
   }
 
   modes(program: FrameModes): FrameModes {
-    return ownModes(program, this.port.mayTakeMouse ? 1002 : 0);
+    return ownModes(program, this.port.mouse.isAllowed ? 1002 : 0);
   }
 
   close(): void {

@@ -4,21 +4,21 @@ import type { FrameModes } from "../../protocol/frame.ts";
 
 /** Whether the mouse of one terminal may be ours, and whether it is while no dialog or look back needs it. */
 export class TakenMouse {
-  readonly isAllowed: boolean;
-
   constructor(
-    private readonly setting: Settings["mouse"],
+    private readonly settings: Pick<Settings, "mouse">,
     private readonly viewer: { readonly readOnly: boolean; readonly composed: boolean },
     private readonly shown: { readonly hasSeveral: boolean },
-    private readonly session: { readonly hasStatus: boolean },
-  ) {
-    this.isAllowed = setting !== "off";
+    private readonly session: { readonly status: object | null },
+  ) {}
+
+  get isAllowed(): boolean {
+    return this.settings.mouse !== "off";
   }
 
   get isTaken(): boolean {
-    const { setting, viewer, shown, session } = this;
-    if (setting === "off" || viewer.readOnly || viewer.composed) return false;
-    return setting === "on" || shown.hasSeveral || session.hasStatus;
+    const { settings, viewer, shown, session } = this;
+    if (!this.isAllowed || viewer.readOnly || viewer.composed) return false;
+    return settings.mouse === "on" || shown.hasSeveral || session.status !== null;
   }
 }
 

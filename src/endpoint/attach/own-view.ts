@@ -5,19 +5,12 @@
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import type { Instance } from "../../instance/paths.ts";
-import {
-  type Binding,
-  type Bindings,
-  bindingRows,
-  isViewOperation,
-  keyLabel,
-  type ViewOperation,
-} from "../../keys/bindings.ts";
+import { type Binding, bindingRows, isViewOperation, keyLabel, type ViewOperation } from "../../keys/bindings.ts";
 import { isUnlimited } from "../../operations/rights.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
-import { type LookInput, LookSchema } from "../../protocol/attach.ts";
+import { LookSchema } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -32,6 +25,7 @@ import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
+import type { PersonKeys } from "./person-keys.ts";
 import { Pointer } from "./pointer.ts";
 import { isOthers, type Shown } from "./shown.ts";
 
@@ -50,16 +44,16 @@ export interface OwnViewPort {
   readonly viewer: number;
   readonly readOnly: boolean;
   readonly by: Acting;
-  readonly prefix: string;
-  readonly bindings: Bindings;
-  readonly modeKeys: LookInput["keys"];
+  readonly person: Pick<PersonKeys, "prefix" | "bindings" | "modeKeys">;
   /** The terminal has NO_COLOR. */
   readonly isPlain: boolean;
   readonly shown: Shown;
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
-  readonly session: Pick<Session, "id" | "buffers" | "isPrivate" | "layout" | "statusAt">;
+  readonly session: Pick<Session, "id" | "buffers" | "isPrivate" | "layout">;
+  /** What of the status line lies at a cell of the terminal. */
+  statusAt(row: number, col: number): StatusTarget | null;
   /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
@@ -99,7 +93,7 @@ export class OwnView {
       say: (text) => this.own.say(text),
       typed: (bytes) => port.typed(bytes),
       mayShare: (pane) => !port.readOnly && !isOthers(port, pane),
-      mayTakeMouse: port.mouse.isAllowed,
+      mouse: port.mouse,
       isPlain: port.isPlain,
     });
     this.pointer = this.pointing();
@@ -193,12 +187,14 @@ export class OwnView {
       get isOn() {
         return port.mouse.isTaken;
       },
-      modeKeys: port.modeKeys,
+      get modeKeys() {
+        return port.person.modeKeys;
+      },
       isOthers: (pane) => isOthers(port, pane),
       get top() {
         return (port.shown.layout ?? port.session.layout).top;
       },
-      statusAt: (row, col) => port.session.statusAt(row, col, port.shown.layout ?? undefined),
+      statusAt: (row, col) => port.statusAt(row, col),
       look: (input, pane) => looking.begin(input, pane),
       status: (target, what) => this.clicked(target, what),
       offer: () => this.offer(paneMenu),
@@ -236,8 +232,8 @@ export class OwnView {
   private async perform(key: string): Promise<void> {
     const { port, own } = this;
     own.hide();
-    const binding = port.bindings.get(key);
-    if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
+    const binding = port.person.bindings.get(key);
+    if (binding === undefined) own.say(`${port.person.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
     else await this.carryOut(binding, new AbortController().signal);
   }
 
@@ -276,7 +272,7 @@ export class OwnView {
     const { port } = this;
     switch (operation) {
       case "view.look_back":
-        return this.look({ keys: port.modeKeys });
+        return this.look({ keys: port.person.modeKeys });
       case "view.paste":
         return this.paste();
       case "view.windows":
@@ -293,7 +289,7 @@ export class OwnView {
         return port.detach();
       case "view.send_prefix": {
         const { encodeKeys } = await import("../../keys/encode.ts");
-        return port.typed(encodeKeys([port.prefix], { ...port.shown.modes }));
+        return port.typed(encodeKeys([port.person.prefix], { ...port.shown.modes }));
       }
     }
   }
@@ -304,6 +300,7 @@ export class OwnView {
     const { openPalette } = await import("../palette/open.ts");
     const palette: OwnDialog = openPalette({
       ...port,
+      bindings: port.person.bindings,
       remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
       run: (line, signal) => this.runLine(line, signal),
       done: (said) => {
@@ -341,13 +338,13 @@ export class OwnView {
 
   private showKeys(): void {
     const { port } = this;
-    const keys = allKeys(port.prefix, bindingRows(port.bindings), (row) => {
+    const keys = allKeys(port.person.prefix, bindingRows(port.person.bindings), (row) => {
       if (row === null) {
         port.detach();
         return;
       }
       // A row of keys that do different things, such as the arrows, says not which.
-      const meant = [...port.bindings].filter(([, { says }]) => says === row.says);
+      const meant = [...port.person.bindings].filter(([, { says }]) => says === row.says);
       const [first] = meant;
       if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
         this.press(first[0]);

@@ -17,6 +17,7 @@ import type { Grid } from "../../protocol/grid.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import type { StatusTarget, StatusText } from "../../session/types.ts";
 import type { AbovePicture } from "./above.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
@@ -25,9 +26,9 @@ import type { Shown, ShownProgram } from "./shown.ts";
 
 export interface PainterOptions {
   /** Label of the key that takes the keyboard back. */
-  readonly prefix: string;
+  prefix(): string;
   /** Whether titles that programs set reach the person's terminal. */
-  readonly titles: boolean;
+  titles(): boolean;
   /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
   /** The person wants what is no program's without colours. */
@@ -37,7 +38,7 @@ export interface PainterOptions {
   /** Pictures say where panes are. */
   readonly places: boolean;
   /** Whether the mouse may be taken from the terminal. */
-  readonly mayTakeMouse: boolean;
+  readonly ownMouse: { readonly isAllowed: boolean };
 }
 
 /** The person looks back: no row is a program's. */
@@ -160,7 +161,7 @@ export class Painter {
     const grid = looked?.grid ?? screen.grid(this.options.ascii);
     const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
     this.offset = offset;
-    const title = this.options.titles && screen.title !== "" ? screen.title : null;
+    const title = this.options.titles() && screen.title !== "" ? screen.title : null;
     const places = this.options.places ? { places: looked === null ? this.places(offset) : noPlaces } : {};
     const modes = looked?.modes(screen.modes) ?? screen.modes;
     const shown = this.colored({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
@@ -189,12 +190,12 @@ export class Painter {
   private asking(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
-    const told = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix);
+    const told = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
     if (dialog === null && told === null) return frame;
     // Echoes are not written ahead of the picture.
     this.kept.forget();
     if (dialog === null) return told === null ? frame : drawNotice(frame, told, this.options.ascii);
-    const modes = ownModes(frame.modes, this.options.mayTakeMouse ? 1000 : 0);
+    const modes = ownModes(frame.modes, this.options.ownMouse.isAllowed ? 1000 : 0);
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }
 
@@ -209,18 +210,34 @@ export class Painter {
     if (next !== null) return next;
     const { plainElements } = this.options;
     const drawn = bare ? [] : elements.overlays();
-    const beside = bare ? [] : this.session.panels();
+    const beside = bare ? [] : elements.panels();
     const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
     const panels = plainElements ? beside.map(plainPanel) : beside;
-    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note, ascii: this.options.ascii });
+    const status = bare ? null : (this.status(outer)?.spans ?? null);
+    const { ascii } = this.options;
+    const frame = composeFrame({ grid, layout, overlays, panels, status, outer, sign, note, ascii });
     if (alone) this.kept.keep(frame, grid, layout);
     else this.kept.forget();
     return frame;
   }
 
+  /** What of the status line lies at a cell of the terminal. */
+  statusAt(size: Size, row: number, col: number): StatusTarget | null {
+    const edge = this.session.status?.position === "top" ? 0 : size.rows - 1;
+    return row === edge ? (this.status(size)?.targetAt(col) ?? null) : null;
+  }
+
+  /** This terminal's status line; null while there is none. */
+  private status({ cols }: Size): StatusText | null {
+    const { screen } = this;
+    const isOwn = screen.isIndependent === true;
+    const seen = isOwn ? { window: screen.framePlaces().window ?? "", pane: screen.pointed.active } : null;
+    return this.session.status?.text(cols, seen) ?? null;
+  }
+
   private sign(above: AbovePicture | null): string | null {
     const { owner } = this.session.keyboard;
-    const sign = above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix));
+    const sign = above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix()));
     return sign !== null && this.options.ascii ? inAscii(sign) : sign;
   }
 }

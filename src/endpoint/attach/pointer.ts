@@ -143,7 +143,7 @@ export class Pointer {
     if (isPress || this.held === 0) this.grabbed = null;
     // It went down somewhere else: in a dialog that it has closed.
     if (isOn && event.release && this.held === 0) return;
-    if (isOn && this.grabbed === null && this.overStatus(event, onScreen)) return;
+    if (isOn && this.grabbed === null && this.overStatus(event)) return;
     const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(at.row, at.col);
     if (event.release) this.held = Math.max(0, this.held - 1);
     else if (isPress) {
@@ -193,8 +193,8 @@ export class Pointer {
     return true;
   }
 
-  private overStatus({ button, motion, release }: ReadMouse, { row, col }: Place): boolean {
-    const target = this.port.statusAt(row, col);
+  private overStatus({ button, motion, release, row, col }: ReadMouse): boolean {
+    const target = this.port.statusAt(row - 1, col - 1);
     if (target === null) return false;
     if (motion || release) return true;
     const what = button === WHEEL ? "up" : button === WHEEL + 1 ? "down" : button === RIGHT ? "right" : "left";

@@ -37,7 +37,7 @@ const NOTE_MS = 4_000;
 
 export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
-  readonly mayRelay: boolean;
+  mayRelay(): boolean;
   /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
   readonly ahead: ((bytes: Uint8Array) => void) | null;
   /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
@@ -242,7 +242,7 @@ export class Presentation {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
     if (program === null || (this.relaying !== null && program !== this.relaying)) return false;
-    if (!this.options.mayRelay || outer.above !== null || outer.mouse.isTaken) return false;
+    if (!this.options.mayRelay() || outer.above !== null || outer.mouse.isTaken) return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;

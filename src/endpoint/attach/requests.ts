@@ -32,6 +32,9 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
     case "host.command":
       stream.bound(input);
       break;
+    case "host.settings":
+      stream.use(input);
+      break;
     case "host.release":
       stream.release();
       break;

@@ -6,8 +6,8 @@ import { type AlertWay, attentionFor, type NewsKind } from "../../protocol/atten
 import type { Viewer } from "../../session/viewers.ts";
 
 export interface AttentionPort {
-  readonly way: AlertWay;
-  readonly kinds: ReadonlySet<NewsKind>;
+  way(): AlertWay;
+  isMeant(kind: NewsKind): boolean;
   name(): string;
   viewers(): readonly Viewer[];
 }
@@ -20,8 +20,9 @@ export class Attention {
 
   /** @param text what has happened, in words */
   happened(kind: NewsKind, pane: string, text: string): void {
-    const { way, kinds, name } = this.port;
-    if (way === "off" || !kinds.has(kind)) return;
+    const { name } = this.port;
+    const way = this.port.way();
+    if (way === "off" || !this.port.isMeant(kind)) return;
     const viewers = this.port.viewers();
     const key = `${kind} ${pane}`;
     this.look();

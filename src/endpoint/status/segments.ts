@@ -1,9 +1,8 @@
 /** The text of the status line: named segments, left and right of a gap. Pure. */
-import type { ThemedSpan } from "../../compositor/compose.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
 import type { ThemeRole } from "../../protocol/theme.ts";
-import type { StatusTarget } from "../../session/types.ts";
+import type { StatusTarget, StatusText } from "../../session/types.ts";
 
 /** In the order of the default line; what stands behind `gap` is on the right. */
 export const segmentNames = [
@@ -42,12 +41,6 @@ interface Piece {
   readonly role: ThemeRole;
   /** What a click on it means; absent: nothing. */
   readonly target?: StatusTarget;
-}
-
-/** The line, and what its columns are parts of. */
-export interface StatusText {
-  readonly spans: ThemedSpan[];
-  targetAt(col: number): StatusTarget;
 }
 
 const plain = (text: string): Piece => ({ text, role: "status" });

@@ -4,31 +4,29 @@
  * There is none while it has nothing to say: under `auto` it needs several windows or panes, and under any setting
  * somebody who is attached.
  *
- * Owns what has happened in windows that nobody looks at, the timer of the next change, and the command of the settings
- * while it runs; all end with `dispose`. Changes are shown at most every UPDATE_MS.
+ * Owns what has happened in windows that nobody looks at, the timer of the next change, and the command of the settings;
+ * all end with `dispose`. Changes are shown at most every UPDATE_MS.
  */
 import type { Settings } from "../../instance/settings/table.ts";
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
-import type { Panel } from "../../protocol/drawing.ts";
 import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
+import type { StatusLine as ShownLine } from "../../session/types.ts";
 import { Attention } from "./attention.ts";
 import {
   defaultSegments,
   type Marks,
   type SegmentName,
-  type StatusText,
+  type StatusFacts,
   segmentNames,
   statusText,
 } from "./segments.ts";
+import { StatusCommand } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
 const UPDATE_MS = 200;
 /** Silence after which output in a window that nobody looks at is news, in ms. */
 const SILENCE_MS = 10_000;
-/** Time after which the command of the settings is given up, in ms, and characters of what it printed. */
-const COMMAND_MS = 5_000;
-const COMMAND_CHARS = 100;
 const MINUTE_MS = 60_000;
 
 export type StatusSettings = Pick<
@@ -54,31 +52,29 @@ export class StatusLine implements Disposable {
   private windows: readonly WindowInfo[] = [];
   private shown = "";
   private timer: Timer | null = null;
-  private commandTimer: Timer | null = null;
-  private command = "";
-  private isRunning = false;
+  private clock: Timer | null = null;
   private over = false;
   private readonly attention: Attention;
-  private readonly segments: readonly SegmentName[];
+  private readonly command: StatusCommand;
   private readonly ends: (() => void)[];
 
   constructor(
     private readonly session: Session,
+    /** As they are whenever they are read. */
     private readonly settings: StatusSettings,
-    /** Whether the session is served here. */
-    private readonly isServed: () => boolean = () => true,
   ) {
-    const named = settings.status_segments.filter(isSegment);
-    this.segments = named.length === 0 ? defaultSegments : named;
     const { events } = session;
-    const kinds = settings.alert_for.filter(isNewsKind);
     this.attention = new Attention({
-      way: settings.alert,
-      kinds: new Set(kinds.length === 0 ? ["bell"] : kinds),
+      way: () => settings.alert,
+      isMeant: (kind) => {
+        const kinds = settings.alert_for.filter(isNewsKind);
+        return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
+      },
       name: () => session.name,
       // Who only looks has seen nothing in the place of those who act.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
+    this.command = new StatusCommand(settings, session, () => this.soon());
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
     this.soon();
@@ -87,8 +83,20 @@ export class StatusLine implements Disposable {
   [Symbol.dispose](): void {
     this.over = true;
     clearTimeout(this.timer ?? undefined);
-    clearTimeout(this.commandTimer ?? undefined);
+    clearTimeout(this.clock ?? undefined);
+    this.command.stop();
     for (const end of this.ends) end();
+  }
+
+  /** Other settings are in force. */
+  changed(): void {
+    this.command.stop();
+    this.update();
+  }
+
+  private get segments(): readonly SegmentName[] {
+    const named = this.settings.status_segments.filter(isSegment);
+    return named.length === 0 ? defaultSegments : named;
   }
 
   /** A pane's bell rang. */
@@ -127,7 +135,7 @@ export class StatusLine implements Disposable {
 
   private update(): void {
     const { session, settings } = this;
-    if (session.lifetime.isOver || !this.isServed()) return;
+    if (session.lifetime.isOver) return;
     const { windows } = session;
     this.windows = windows;
     const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
@@ -140,30 +148,30 @@ export class StatusLine implements Disposable {
     const isMeant = settings.status === "on" || (settings.status === "auto" && panes.length > 1);
     const isShown = isMeant && session.viewers.terminals > 0;
     if (!isShown) {
-      this.put(null);
+      this.command.stop();
+      this.put(null, "");
       return;
     }
+    const { segments } = this;
     const facts = {
       session: session.name,
       windows,
       marks: (window: string) => this.marks.get(window) ?? none,
       people: session.viewers.people,
       devices: session.viewers.all.flatMap(({ page }) => page ?? []),
-      command: this.command,
+      command: segments.includes("command") ? this.command.output : "",
       now: new Date(),
     };
-    const { spans, targetAt } = statusText(facts, this.segments, session.size.cols);
-    const panel: Panel = {
-      id: "status",
-      position: settings.status_position,
-      height: 1,
-      z: 0,
-      visible: true,
-      spans,
-      screen_mode: "both",
-    };
-    this.put(panel, targetAt);
-    this.repeat();
+    const { status_position: position } = settings;
+    this.put({ position, text: textOf(facts, segments) }, `${position} ${gist(facts, segments)}`);
+    if (segments.includes("time"))
+      this.clock ??= setTimeout(
+        () => {
+          this.clock = null;
+          this.soon();
+        },
+        MINUTE_MS - (Date.now() % MINUTE_MS),
+      );
   }
 
   /** Notes when a pane's command began, and that a long one has ended. */
@@ -183,48 +191,49 @@ export class StatusLine implements Disposable {
     this.mark(id, "finished", `'${run.program}' has ended${failed} after ${durationOf(now - run.since)}`);
   }
 
-  private put(panel: Panel | null, targetAt?: StatusText["targetAt"]): void {
-    const text = JSON.stringify(panel);
-    if (text === this.shown) return;
-    this.shown = text;
-    this.session.setStatus(panel, targetAt);
+  /** @param gist what of it is to be seen */
+  private put(line: ShownLine | null, gist: string): void {
+    if (gist === this.shown) return;
+    this.shown = gist;
+    this.session.setStatus(line);
   }
+}
 
-  /** Asks the command again, and looks at the clock, while the line is shown. */
-  private repeat(): void {
-    const { status_command: command, status_seconds: seconds } = this.settings;
-    const hasClock = this.segments.includes("time");
-    const isAsked = command !== "" && this.segments.includes("command");
-    if ((!isAsked && !hasClock) || this.commandTimer !== null || this.isRunning) return;
-    if (isAsked) void this.ask(command);
-    const wait = isAsked ? seconds * 1000 : MINUTE_MS - (Date.now() % MINUTE_MS);
-    this.commandTimer = setTimeout(() => {
-      this.commandTimer = null;
-      this.soon();
-    }, wait);
-  }
+/** The line as each terminal has it; made once for each width and focus. */
+function textOf(facts: StatusFacts, segments: readonly SegmentName[]): ShownLine["text"] {
+  const made = new Map<string, ReturnType<ShownLine["text"]>>();
+  return (cols, seen) => {
+    const key = `${cols} ${seen?.window} ${seen?.pane}`;
+    const text = made.get(key) ?? statusText(seen === null ? facts : seenBy(facts, seen), segments, cols);
+    made.set(key, text);
+    return text;
+  };
+}
 
-  private async ask(command: string): Promise<void> {
-    this.isRunning = true;
-    try {
-      const child = Bun.spawn(["sh", "-c", command], {
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "ignore",
-        timeout: COMMAND_MS,
-        killSignal: "SIGKILL",
-        env: { ...process.env, WSH_SESSION: this.session.name },
-      });
-      child.unref();
-      const text = await new Response(child.stdout).text();
-      this.command = (text.split("\n", 1)[0] ?? "").slice(0, COMMAND_CHARS);
-    } catch {
-      // It cannot be started: nothing is shown of it.
-      this.command = "";
-    }
-    this.isRunning = false;
-    this.soon();
-  }
+/** The facts for a terminal with an active window and pane of its own. */
+function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string; readonly pane: string }): StatusFacts {
+  return {
+    ...facts,
+    marks: (id) => (id === window ? none : facts.marks(id)),
+    windows: facts.windows.map((each) => {
+      const isSeen = each.id === window;
+      const panes = isSeen ? each.panes.map((own) => ({ ...own, active: own.id === pane })) : each.panes;
+      return { ...each, active: isSeen, panes };
+    }),
+  };
+}
+
+/** What differs when any terminal's line does. */
+function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
+  const { windows, marks, now, ...rest } = facts;
+  const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {
+    const states = panes.map(({ active, hidden, state, exit_code, last_exit_code, typed_by, agent }) => {
+      return [active, hidden, state === "exited", exit_code, last_exit_code, typed_by, agent?.name, agent?.state];
+    });
+    return [window, marks(window.id), states];
+  });
+  const time = segments.includes("time") ? now.toTimeString().slice(0, 5) : "";
+  return JSON.stringify([shown, rest, time, segments]);
 }
 
 function isSegment(name: string): name is SegmentName {

@@ -55,7 +55,7 @@ export class Content implements PaneRef {
     /** All panes that run here, those that have left the layout among them. */
     private readonly locals: ReadonlyMap<string, LocalPane>,
     /** Whether the lines above panes say what they are. */
-    private readonly titled: boolean,
+    private readonly isTitled: () => boolean,
   ) {
     arrangement.events.on("over", (exit) => {
       this.exit = exit;
@@ -203,7 +203,7 @@ export class Content implements PaneRef {
 
   /** What the line above a pane says; null: nothing. */
   labelOf(pane: string): PaneLabel | null {
-    return this.titled ? paneLabel(this.paneInfo(pane)) : null;
+    return this.isTitled() ? paneLabel(this.paneInfo(pane)) : null;
   }
 
   private windowInfo(window: WindowEntry, active: boolean): WindowInfo {

@@ -53,7 +53,8 @@ export interface LocalPaneOptions {
   readonly own: PaneSession;
   /** The session that it is in. */
   readonly session: Session;
-  readonly mayTakeMouse: boolean;
+  /** Whether the mouse of terminals may be taken. */
+  readonly mouse: { readonly isAllowed: boolean };
   /** Whether somebody has typed in another pane just now. */
   isTypedBeside(): boolean;
   /** Whether the session has other panes, whose lists are kept up to date. */
@@ -95,7 +96,7 @@ export class LocalPane implements PlacedPane {
     this.shown = shownPane(own);
     this.looking = this.lookingBack();
     this.above = new Above({
-      ...{ prefix: "", bindings: NOTHING, looking: this.looking, mouse: { isAllowed: options.mayTakeMouse } },
+      ...{ person: { prefix: "", bindings: NOTHING }, looking: this.looking, mouse: options.mouse },
       changed: () => this.changedPicture(),
     });
     this.pointer = this.pointing();
@@ -348,7 +349,13 @@ export class LocalPane implements PlacedPane {
     const { sign } = this.above;
     if (sign === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
-      ...{ grid, layout: own.layout, overlays: own.elements.overlays(), panels: own.panels(), outer: own.size },
+      ...{
+        grid,
+        layout: own.layout,
+        overlays: own.elements.overlays(),
+        panels: own.elements.panels(),
+        outer: own.size,
+      },
       ...{ sign, note: false, ascii: false },
     });
     return { ...frame, ...more };
@@ -376,7 +383,7 @@ export class LocalPane implements PlacedPane {
       say: (text) => this.above.say(text),
       typed: (bytes) => this.give(bytes),
       mayShare: () => true,
-      mayTakeMouse: this.options.mayTakeMouse,
+      mouse: this.options.mouse,
       isPlain: false,
     });
   }

@@ -130,6 +130,12 @@ export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<The
   return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
 }
 
+/** What is wrong with the settings, for people whose old ones stay in force: one line, with the file's name alone. */
+export function settingsFault(thrown: unknown): string {
+  const { message } = WshError.from(thrown);
+  return `the old settings stay: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
+}
+
 /** The level that a role logs at: the setting when it was set, else info for a server or host, warn for a client. */
 export function logLevelFor(role: "server" | "host" | "client", settings: LoadedSettings): LogLevel {
   const isDefault = settings.originOf("log_level").from === "default";

@@ -5,7 +5,13 @@
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
-import { type Attach, type AttachEvent, AttachEventSchema, type TerminalColors } from "../../protocol/attach.ts";
+import {
+  type Attach,
+  type AttachEvent,
+  AttachEventSchema,
+  type PersonSettings,
+  type TerminalColors,
+} from "../../protocol/attach.ts";
 import { AGAIN_MS, AGAIN_POLL_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
@@ -18,6 +24,8 @@ export interface ViewFeedEvents {
   frame(json: string): void;
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
+  /** The settings have changed. */
+  settings(): void;
   alert(text: string): void;
   /** Input up to this number has been taken. @param record the session's name for these numbers; null: it has none */
   took(n: number, record: string | null): void;
@@ -92,6 +100,12 @@ export class ViewFeed {
   shown(n: number): void {
     const pictures = Math.min(n - this.before, this.pictures);
     if (pictures > 0) this.tell("host.written", { bytes: 0, pictures });
+  }
+
+  /** What the person's settings say now, or what is wrong with them. */
+  use(settings: PersonSettings): void {
+    if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
+    this.tell("host.settings", settings);
   }
 
   focus(on: boolean): void {
@@ -184,6 +198,7 @@ export class ViewFeed {
     if (event.event === "took") this.took(event.n, event.record ?? null);
     else if (event.event === "keyboard") events.keyboard(event.captured);
     else if (event.event === "wanted") events.wanted(event.operation);
+    else if (event.event === "settings") events.settings();
     else if (event.event === "alert") events.alert(event.text);
     else if (event.event === "moved") {
       this.connection = null;

@@ -38,7 +38,7 @@ export interface WebSocketRoutesOptions {
     readonly max_waiters: number;
   };
   /** Keys of the person at terminals in pages. */
-  readonly viewKeys: () => Promise<ViewKeys>;
+  readonly viewKeys: (isTolerant: boolean) => Promise<ViewKeys>;
   /** A server-level connection opened or closed. */
   readonly changed: () => void;
 }

@@ -3,6 +3,7 @@
  * like an attached terminal; pictures and input pass through unread. What it may do is decided by the session process.
  */
 import type * as v from "valibot";
+import { settingsFault } from "../../instance/settings/settings.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -32,7 +33,7 @@ export interface ViewSocketOptions {
   readonly viewer: string;
   /** It takes no part in the session's size, whatever it asks for. */
   readonly follows: boolean;
-  readonly keys: () => Promise<ViewKeys>;
+  readonly keys: (isTolerant: boolean) => Promise<ViewKeys>;
   /** Records at the end what was typed; null: nothing does. */
   readonly record: TypedRecord | null;
 }
@@ -90,11 +91,8 @@ export class ViewSocket implements WebSocketEndpoint {
   }
 
   private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
-    const { hosts, host, context, viewer, keys, follows } = this.options;
+    const { hosts, host, context, viewer, follows } = this.options;
     const { info } = host;
-    const { bindings, ...bound } = await keys();
-    // What the person here has bound says more than one session's caller is to know.
-    const own = context.caller.only === undefined && bindings !== undefined ? { bindings } : {};
     let isOpened = false;
     const feed = await ViewFeed.open(
       hosts,
@@ -110,9 +108,7 @@ export class ViewSocket implements WebSocketEndpoint {
           places: true,
         },
         read_only: !accessCovers(context.access, "operate"),
-        ...bound,
-        ...own,
-        ...(prefix ? {} : { prefix: null }),
+        ...(await this.keys(prefix, true)),
         page: { client, name: name === undefined || name === "" ? viewer : `${viewer} (${name})`, credit: VIEW_CREDIT },
       },
       context,
@@ -120,6 +116,7 @@ export class ViewSocket implements WebSocketEndpoint {
         frame: (json) => this.frame(json),
         keyboard: (captured) => this.tell({ type: "keyboard", captured }),
         wanted: (operation) => this.tell({ type: "wanted", operation }),
+        settings: () => void this.reread(prefix),
         alert: (text) => this.tell({ type: "alert", text }),
         took: (n, record) => {
           if (isOpened) this.tell({ type: "took", n });
@@ -141,6 +138,20 @@ export class ViewSocket implements WebSocketEndpoint {
     this.feed = feed;
     this.typed = 0;
     for (const data of this.early.splice(0)) this.message(data);
+  }
+
+  /** @throws WshError invalid_setting unless it is tolerant */
+  private async keys(prefix: boolean, isTolerant: boolean): Promise<ViewKeys> {
+    const { keys, context } = this.options;
+    const { bindings, ...bound } = await keys(isTolerant);
+    // What the person here has bound says more than one session's caller is to know.
+    const own = context.caller.only === undefined && bindings !== undefined ? { bindings } : {};
+    return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
+  }
+
+  private async reread(prefix: boolean): Promise<void> {
+    const now = await this.keys(prefix, false).catch((thrown) => ({ fault: settingsFault(thrown) }));
+    this.feed?.use("fault" in now ? now : { relay: false, ...now });
   }
 
   private receive(feed: ViewFeed, data: string | Uint8Array): void {

@@ -115,14 +115,17 @@ describe("bytes to a terminal that takes few at a time", () => {
 describe("keys", () => {
   function reader(setting = "Ctrl+\\") {
     const seen: string[] = [];
-    const keys = new KeyReader(parsePrefix(setting), defaultBindings, {
-      forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
-      reply: () => seen.push("<reply>"),
-      detach: () => seen.push("<detach>"),
-      help: (shown) => seen.push(`<help ${shown}>`),
-      bound: (key) => seen.push(`<bound ${key}>`),
-      release: () => seen.push("<release>"),
-    });
+    const keys = new KeyReader(
+      { key: parsePrefix(setting), bindings: defaultBindings },
+      {
+        forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
+        reply: () => seen.push("<reply>"),
+        detach: () => seen.push("<detach>"),
+        help: (shown) => seen.push(`<help ${shown}>`),
+        bound: (key) => seen.push(`<bound ${key}>`),
+        release: () => seen.push("<release>"),
+      },
+    );
     return { seen, keys, push: (text: string) => keys.push(new TextEncoder().encode(text)) };
   }
 

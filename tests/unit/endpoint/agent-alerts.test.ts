@@ -22,7 +22,7 @@ function viewer(looksAt: readonly string[] = []) {
 test("each change is told once, to those who do not look at that pane; rest that nobody explained is not told", () => {
   const [here, elsewhere] = [viewer(["@1"]), viewer()];
   const viewers = () => [here.viewer, elsewhere.viewer];
-  const alerts = new AgentAlerts({ alert: "notify", name: () => "dev", viewers });
+  const alerts = new AgentAlerts({ alert: () => "notify", name: () => "dev", viewers });
   alerts.changed("@1", agent("needs_input", { message: "may\x1b I?" }));
   alerts.changed("@1", agent("needs_input", { message: "still" }));
   alerts.changed("@1", agent("working"));
@@ -41,7 +41,7 @@ test("each change is told once, to those who do not look at that pane; rest that
 test("nothing is told unless the setting says how", () => {
   const { rung, viewer: one } = viewer();
   for (const alert of ["off", "bell"] as const) {
-    new AgentAlerts({ alert, name: () => "dev", viewers: () => [one] }).changed("@1", agent("done"));
+    new AgentAlerts({ alert: () => alert, name: () => "dev", viewers: () => [one] }).changed("@1", agent("done"));
   }
   expect(rung).toEqual(["\x07"]);
 });

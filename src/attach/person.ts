@@ -1,0 +1,64 @@
+/** The person's settings at this terminal, which are read anew when they change: keys, colours and underlines. */
+import { type Binding, type Bindings, changedBindings } from "../keys/bindings.ts";
+import type { Prefix } from "../keys/prefix.ts";
+import type { LookInput, PersonSettings } from "../protocol/attach.ts";
+import { capsFor, type OuterCaps, type StyleSettings } from "./paint/modes.ts";
+
+export interface Person extends StyleSettings {
+  readonly prefix: Prefix | null;
+  /** Changes to the table of bindings; null binds a key to nothing. */
+  readonly bindings: Readonly<Record<string, Binding | null>>;
+  /** Whose keys are used for looking back. */
+  readonly modeKeys: LookInput["keys"];
+}
+
+export class PersonHere {
+  bindings: Bindings;
+  /** Colours that the terminal has reported. */
+  private depth: OuterCaps["colors"] | undefined;
+
+  constructor(
+    private current: Person,
+    /** The settings as they are now, or what is wrong with them: those in force stay then. */
+    private readonly read: () => Promise<Person | { readonly fault: string }>,
+  ) {
+    this.bindings = changedBindings(current.bindings);
+  }
+
+  get key(): Prefix | null {
+    return this.current.prefix;
+  }
+
+  /** What the terminal can show, before it has reported anything. */
+  get caps(): OuterCaps {
+    return capsFor(process.env, this.current);
+  }
+
+  /** How it is painted now. @param depth colours that it has reported */
+  styles(depth = this.depth): Pick<OuterCaps, "colors" | "underlineStyles"> {
+    this.depth = depth;
+    const { colors, underlineStyles } = this.caps;
+    return { colors: this.current.colors === "auto" ? (depth ?? colors) : colors, underlineStyles };
+  }
+
+  /** For the session's process. */
+  get settings() {
+    const { prefix, bindings, modeKeys, colors, underlines } = this.current;
+    return {
+      // A program's own bytes may use any colour and any underline.
+      relay: (colors === "auto" || colors === "truecolor") && underlines !== "plain",
+      prefix: prefix?.label ?? null,
+      bindings: { ...bindings },
+      mode_keys: modeKeys,
+    } satisfies PersonSettings;
+  }
+
+  /** They may have changed. @returns what to tell the session's process */
+  async reread(): Promise<PersonSettings> {
+    const read = await this.read();
+    if ("fault" in read) return read;
+    this.current = read;
+    this.bindings = changedBindings(read.bindings);
+    return this.settings;
+  }
+}

@@ -1,0 +1,41 @@
+/** The settings that are in force in the sessions that run: asked of each session process, or read anew there. */
+import * as v from "valibot";
+import { orUntil } from "../../base/deadline.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import { paneId, sessionId } from "../../protocol/names.ts";
+import { Connection } from "../../wire/connection.ts";
+import { cliCaller } from "./client.ts";
+
+/** Longest wait for a session process, in ms: one that hangs holds nobody up. */
+const ANSWER_MS = 2_000;
+const AnswerSchema = v.object({ fault: v.nullable(v.string()), settings: v.record(v.string(), v.unknown()) });
+
+export interface InForce {
+  readonly session: string;
+  /** Null: it did not answer, or is of another version. */
+  readonly answer: v.InferOutput<typeof AnswerSchema> | null;
+}
+
+/** @param reload the settings are read anew first */
+export function settingsInForce(instance: Instance, reload: boolean): Promise<InForce[]> {
+  const ask = async (socket: string): Promise<InForce["answer"]> => {
+    const { connection } = await Connection.open(socket, "cli");
+    try {
+      const context = { caller: cliCaller, access: "admin" } as const;
+      return v.parse(AnswerSchema, await connection.request("host.reload", { ask: !reload }, context));
+    } finally {
+      connection.close();
+    }
+  };
+  return Promise.all(
+    listSessions(instance).map(async ({ id, name, session, socket }) => {
+      const answer = await orUntil<InForce["answer"]>(
+        ask(socket).catch(() => null),
+        { ms: ANSWER_MS },
+        () => null,
+      );
+      return { session: name ?? (session === null ? paneId(id) : sessionId(session)), answer };
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+/**
+ * The settings of this session process: one object that everything here reads when it acts, so that what the file says
+ * is in force as soon as it is read. What must stay true: a file with a mistake changes nothing.
+ */
+import * as v from "valibot";
+import { useTheme } from "../compositor/theme.ts";
+import type { Instance } from "../instance/paths.ts";
+import { changedLooks, type LoadedSettings, loadSettings, settingsFault } from "../instance/settings/settings.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { watchConfig } from "../instance/settings/watch.ts";
+
+/** `ask`: nothing is read. */
+const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
+
+export class LiveSettings implements Disposable {
+  /** Changed in place. */
+  readonly values: Settings;
+  private readonly watcher: Disposable;
+  private readonly listeners: (() => void)[] = [];
+
+  /** @param refused takes what is wrong with the file */
+  constructor(
+    private readonly instance: Instance,
+    loaded: LoadedSettings,
+    private readonly refused: (fault: string) => void,
+  ) {
+    this.values = { ...loaded.values };
+    useTheme(changedLooks(loaded.theme));
+    this.watcher = watchConfig(instance.configFile, () => {
+      const fault = this.reload();
+      if (fault !== null) this.refused(fault);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.watcher[Symbol.dispose]();
+  }
+
+  /** @param listener runs when other settings are in force */
+  onChanged(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** The answer to `host.reload`, of `wsh config`: which settings are in force, and what is wrong with the file. */
+  asked(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
+    const { ask } = v.parse(ReloadSchema, input);
+    return { fault: ask ? null : this.reload(), settings: this.values };
+  }
+
+  /** Reads the file anew. @returns what is wrong with it: nothing has changed then; null: it is in force */
+  private reload(): string | null {
+    try {
+      const { values, theme } = loadSettings(this.instance, { env: process.env });
+      Object.assign(this.values, values);
+      useTheme(changedLooks(theme));
+    } catch (thrown) {
+      return settingsFault(thrown);
+    }
+    for (const listener of this.listeners) listener();
+    return null;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Watches config.toml: its directory and, where it is a link, that of the file it leads to, since editors replace files.
+ * Where there is no directory yet, the one above it. Nothing else wakes the process; what cannot be watched is read anew
+ * by `wsh config reload`.
+ */
+import fs from "node:fs";
+import { basename, dirname } from "node:path";
+import { watchFile } from "../../platform/watch.ts";
+
+/** Silence after which a change is complete, in ms: editors empty a file before they write it. */
+const SETTLE_MS = 100;
+
+/** Calls `changed` when the file's content may be another one. Keeps no process alive. */
+export function watchConfig(path: string, changed: () => void): Disposable {
+  let watchers: { readonly place: string; close(): void }[] = [];
+  let timer: Timer | null = null;
+  let seen = fingerprint(path);
+
+  function soon(): void {
+    clearTimeout(timer ?? undefined);
+    timer = setTimeout(look, SETTLE_MS);
+    timer.unref();
+  }
+
+  function look(): void {
+    timer = null;
+    follow();
+    const now = fingerprint(path);
+    if (now === seen) return;
+    seen = now;
+    changed();
+  }
+
+  /** Watches what is there now. */
+  function follow(): void {
+    const wanted = placesOf(path);
+    const places = new Set(wanted.map(({ place }) => place));
+    for (const watcher of watchers) if (!places.has(watcher.place)) watcher.close();
+    watchers = watchers.filter(({ place }) => places.has(place));
+    for (const { place, directory, name } of wanted) {
+      if (watchers.some((known) => known.place === place)) continue;
+      try {
+        const watcher = watchFile(directory, (file) => (file === null || file === name ? soon() : undefined), soon);
+        watchers.push({ place, close: () => watcher.close() });
+      } catch {
+        // The system's watches are used up, or it may not be read.
+      }
+    }
+  }
+
+  follow();
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer ?? undefined);
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}
+
+/** The directories to watch, and of which entry in each a change counts; `place` is another one once it is made anew. */
+function placesOf(path: string): { readonly place: string; readonly directory: string; readonly name: string }[] {
+  const paths = new Set([path]);
+  try {
+    paths.add(fs.realpathSync(path));
+  } catch {
+    // There is no such file.
+  }
+  return [...paths].flatMap((each) => {
+    const own = dirname(each);
+    return [[own, basename(each)] as const, [dirname(own), basename(own)] as const]
+      .flatMap(([directory, name]) => {
+        const inode = fs.statSync(directory, { throwIfNoEntry: false })?.ino;
+        return inode === undefined ? [] : [{ place: `${directory} ${inode}`, directory, name }];
+      })
+      .slice(0, 1);
+  });
+}
+
+/** What changes with a file's content. */
+function fingerprint(path: string): string {
+  try {
+    const { ino, size, mtimeNs } = fs.statSync(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch {
+    return "";
+  }
+}
