@@ -11,7 +11,7 @@ import { WshError } from "../protocol/errors.ts";
 /** Longest time until a request that was sent is begun, in ms: a busy machine, or a way that is noticed to be lost. */
 export const BEGIN_MS = 20_000;
 /** Time in which a lost way is made again, in ms: a login by ssh and a server's start, or a network that comes back. */
-const AGAIN_MS = 15_000;
+export const AGAIN_MS = 15_000;
 /** Interval between two attempts, in ms. */
 export const RETRY_MS = 500;
 

@@ -7,6 +7,7 @@ export class CutProxy implements AsyncDisposable {
   private isDown = false;
   private delayMs = 0;
   private readonly held: (() => void)[] = [];
+  private armed: { left: number; readonly act: () => void } | null = null;
   /** Gets what comes from the far end. */
   heard: ((bytes: Buffer) => void) | null = null;
 
@@ -48,6 +49,16 @@ export class CutProxy implements AsyncDisposable {
     for (const pass of this.held.splice(0)) pass();
   }
 
+  /** Acts when so many more pieces of data have passed, in either direction, before the next one does. */
+  after(pieces: number, act: () => void): void {
+    this.armed = { left: pieces, act };
+  }
+
+  /** Whether it has acted. */
+  get hasActed(): boolean {
+    return this.armed === null;
+  }
+
   slow(ms: number): void {
     this.delayMs = ms;
   }
@@ -63,12 +74,13 @@ export class CutProxy implements AsyncDisposable {
       [far, near],
     ] as const) {
       this.sockets.add(from);
-      from.on("data", (bytes) =>
+      from.on("data", (bytes) => {
+        this.count();
         this.pass(() => {
           if (!to.destroyed) to.write(bytes);
           if (from === far) this.heard?.(Buffer.from(bytes));
-        }),
-      );
+        });
+      });
       from.on("end", () => this.pass(() => void to.end()));
       from.on("error", () => to.destroy());
       from.on("close", () => {
@@ -76,6 +88,13 @@ export class CutProxy implements AsyncDisposable {
         this.pass(() => void to.destroy());
       });
     }
+  }
+
+  private count(): void {
+    const { armed } = this;
+    if (armed === null || armed.left-- > 0) return;
+    this.armed = null;
+    armed.act();
   }
 
   private pass(act: () => void): void {

@@ -7,6 +7,9 @@ import { prepareStateDir } from "../../src/instance/paths.ts";
 import { type FleetUser, NatsServer, type NatsServerOptions, writeCredentials } from "./nats-server.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 
+/** Another address of a NATS server for this user; null: its own. */
+export type FleetWay = (user: string, url: string) => Promise<string | null>;
+
 export class TestFleet implements AsyncDisposable {
   private constructor(
     /** The NATS servers; more than one are a cluster. */
@@ -19,18 +22,18 @@ export class TestFleet implements AsyncDisposable {
   /** Starts the machines' servers and those of the others, each with a role. */
   static async start(
     users: readonly FleetUser[],
-    options: NatsServerOptions & { wsh?: WshOptions; servers?: number } = {},
+    options: NatsServerOptions & { wsh?: WshOptions; servers?: number; way?: FleetWay } = {},
   ): Promise<TestFleet> {
     const all = new Map(users.map((user) => [user.name, new Wsh(options.wsh)]));
     const [first] = [...all.values()];
     if (first === undefined) throw new Error("a fleet of nobody");
     const cluster = await NatsServer.cluster(options.servers ?? 1, first.dir, users, options);
-    const urls = cluster.map(({ url }) => url);
     for (const user of users) {
       const wsh = all.get(user.name);
       if (wsh === undefined) continue;
       prepareStateDir(wsh.instance);
-      writeCredentials(joinedFile(wsh.instance), user, urls);
+      const urls = cluster.map(async ({ url }) => (await options.way?.(user.name, url)) ?? url);
+      writeCredentials(joinedFile(wsh.instance), user, await Promise.all(urls));
       await wsh.server();
     }
     const of = (isMachine: boolean) =>

@@ -134,7 +134,7 @@ async function execResumed(instance: Instance, words: readonly string[], options
   using session = await SessionClient.open(instance, name);
   try {
     using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-    await watch(session, stream, id, options);
+    await watch(instance, session, stream, id, options);
   } catch (thrown) {
     await unknownEnd({ name, id, command: "" }, options, thrown);
   }
@@ -204,7 +204,7 @@ async function execAtPrompt(
     using _gone = whenReaderGoes(async () => {
       if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
     });
-    return await watch(session, stream, id, options, started.warnings);
+    return await watch(instance, session, stream, id, options, started.warnings);
   }
   // The shell rejected the text (a syntax error) and has printed why.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
@@ -345,10 +345,11 @@ async function followFresh(
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   // As in a pipe: a program whose reader is gone is ended.
   using _gone = whenReaderGoes(end);
-  await watch(session, stream, record.id, options);
+  await watch(instance, session, stream, record.id, options);
 }
 
 async function watch(
+  instance: Instance,
   session: SessionClient,
   stream: ExecStream | null,
   id: number,
@@ -368,7 +369,11 @@ async function watch(
   );
   const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
   const seen = await end
-    .catch((thrown) => endedAfterLoss(session, id, left.signal, thrown))
+    .catch((thrown) =>
+      endedAfterLoss(session, thrown, left.signal, () =>
+        stream === null ? untilFinished(session, id, left.signal) : stream.followAgain(instance, id, left.signal),
+      ),
+    )
     .catch((thrown) => endedUnderIt(session, thrown));
   if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {

@@ -113,7 +113,7 @@ function isGone(thrown: unknown): never {
 
 /** The end of a command is the same whenever it is asked for. */
 function endsAlike(operation: OperationName): boolean {
-  return operation === "commands.get" || operation === "commands.output";
+  return operation === "commands.get" || operation === "commands.output" || operation === "commands.result";
 }
 
 async function waitOverStream(

@@ -15,7 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { Asked } from "../../protocol/requests.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
-import { Connection, type ConnectionEvents, type Dial } from "../../wire/connection.ts";
+import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 
 /** How the command line introduces itself to a session process. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
@@ -55,7 +55,7 @@ export class SessionClient implements Disposable {
   }
 
   private static async connect(where: Where, target: string, events: ConnectionEvents): Promise<SessionClient> {
-    const { connection, hello } = await Connection.open(where.first, "cli", events);
+    const { connection, hello } = await where.first(events);
     const info = hello.info ?? null;
     const name = info?.name ?? where.called;
     const isMany = info !== null && panesOf(info).length > 1;
@@ -81,7 +81,7 @@ export class SessionClient implements Disposable {
       const own = { ...info, pane_id: pane };
       if (where.isHere(resolved)) return new SessionClient(name, whole, whole, own, target, pane);
       whole.listen({});
-      const { connection } = await Connection.open(where.pane(resolved), "cli", events);
+      const { connection } = await where.pane(resolved, events);
       return new SessionClient(name, connection, whole, own, target, pane);
     } catch (error) {
       whole.close();
@@ -181,14 +181,16 @@ function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
 }
 
+type Opened = ReturnType<typeof Connection.open>;
+
 /** Where the processes of a session and its views are, here or on another machine. */
 interface Where {
   /** What messages call the session until its process says its name. */
   readonly called: string;
-  readonly first: string | Dial;
+  first(events: ConnectionEvents): Opened;
   /** Whether the pane is of the same process. */
   isHere(resolved: v.InferOutput<typeof ResolvedSchema>): boolean;
-  pane(resolved: v.InferOutput<typeof ResolvedSchema>): string | Dial;
+  pane(resolved: v.InferOutput<typeof ResolvedSchema>, events: ConnectionEvents): Opened;
   /** Why it could not be reached. */
   failure(thrown: unknown): WshError;
 }
@@ -198,9 +200,9 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
   const called = entry.name ?? paneId(entry.id);
   return {
     called,
-    first: entry.socket,
+    first: (events) => Connection.open(entry.socket, "cli", events),
     isHere: ({ socket }) => socket === entry.socket,
-    pane: ({ socket }) => socket,
+    pane: ({ socket }, events) => Connection.open(socket, "cli", events),
     failure(thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") return error;
@@ -218,13 +220,17 @@ async function linkTo(instance: Instance, machine: string): Promise<Link> {
   return linkOf(instance, machine);
 }
 
-function atLink(link: { dial(target: string): Dial }, target: string): Where {
+function atLink(link: Link, target: string): Where {
+  const open = async (there: string, events: ConnectionEvents): Opened => {
+    const { openThere } = await import("../../cluster/open-there.ts");
+    return openThere(link, link.dial(there), events);
+  };
   return {
     called: target,
-    first: link.dial(target),
+    first: (events) => open(target, events),
     // Its path is the other machine's: whose pane it is, is found there.
     isHere: () => false,
-    pane: ({ pane }) => link.dial(pane),
+    pane: ({ pane }, events) => open(pane, events),
     failure: (thrown) => WshError.from(thrown),
   };
 }

@@ -30,7 +30,10 @@ export class ExecStream implements Disposable {
   private isOurs = false;
   private record: CommandRecord | null = null;
   private lost = false;
-  private readonly over = Promise.withResolvers<void>();
+  /** Bytes that were printed, and those that come again and are not. */
+  private printed = 0;
+  private skipped = 0;
+  private over = Promise.withResolvers<void>();
 
   private constructor(
     private readonly session: SessionClient,
@@ -47,20 +50,34 @@ export class ExecStream implements Disposable {
     print: (bytes: Uint8Array) => Promise<void>,
   ): Promise<ExecStream> {
     const stream = new ExecStream(session, print);
-    stream.client = await SessionClient.open(instance, session.info?.pane_id ?? session.name, {
-      message: (message) => stream.receive(message),
+    for (let isAgain = false; ; isAgain = true) {
+      const client = await stream.connect(instance);
+      try {
+        await stream.ask(null);
+        return stream;
+      } catch (thrown) {
+        const isLost = (): boolean => client.connection.isClosed;
+        if (session.machine === null) throw thrown;
+        if (isLost() && !isAgain) continue;
+        const { throwLost } = await import("./asked-there.ts");
+        throwLost(session.machine, thrown, { isLost });
+      }
+    }
+  }
+
+  private async connect(instance: Instance): Promise<SessionClient> {
+    this.lost = false;
+    const client = await SessionClient.open(instance, this.session.info?.pane_id ?? this.session.name, {
+      message: (message) => this.receive(message),
       close: () => {
-        stream.lost = true;
-        stream.settle();
+        if (this.client !== client) return;
+        this.lost = true;
+        this.settle();
       },
     });
-    await stream.ask(null).catch(async (thrown) => {
-      const { client } = stream;
-      if (session.machine === null || client === null) throw thrown;
-      const { throwLost } = await import("./asked-there.ts");
-      throwLost(session.machine, thrown, { isLost: () => client.connection.isClosed });
-    });
-    return stream;
+    this.client?.[Symbol.dispose]();
+    this.client = client;
+    return client;
   }
 
   /**
@@ -77,6 +94,16 @@ export class ExecStream implements Disposable {
     if (this.record !== null && this.queued === 0) return this.record;
     if (!signal.aborted) throw new WshError("host_unavailable", `${this.session.whatEnds} is gone`);
     return this.session.call("commands.get", { id });
+  }
+
+  /** Goes on behind what was printed, over another connection. @throws as `open` and `follow` */
+  async followAgain(instance: Instance, id: number, signal: AbortSignal): Promise<CommandRecord> {
+    this.isOurs = false;
+    this.record = null;
+    this.skipped = this.printed;
+    this.over = Promise.withResolvers<void>();
+    await this.connect(instance);
+    return this.follow(id, signal);
   }
 
   [Symbol.dispose](): void {
@@ -121,7 +148,10 @@ export class ExecStream implements Disposable {
     while (this.queued > 0) {
       const bytes = Buffer.concat(this.queue);
       this.queue = [];
-      await this.print(bytes);
+      const fresh = bytes.subarray(this.skipped);
+      this.skipped -= bytes.length - fresh.length;
+      if (fresh.length > 0) await this.print(fresh);
+      this.printed += fresh.length;
       this.queued -= bytes.length;
       if (this.queued <= ENOUGH_BYTES) this.client?.connection.resume();
     }

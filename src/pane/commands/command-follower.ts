@@ -54,8 +54,13 @@ export class CommandFollower {
     }
     const running = log.soFar(id);
     this.tell(running?.kept ?? kept);
-    if (running === null) this.end(record);
-    else this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
+    if (running === null) {
+      this.end(record);
+      return;
+    }
+    this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
+    // Behind that end a prompt may stand already.
+    if (running.told !== null) this.output.freeze(running.told);
   }
 
   /** The command being followed; null until one starts. */

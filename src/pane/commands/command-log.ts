@@ -189,10 +189,11 @@ export class CommandLog {
     this.shells.chunk(hidesInput);
   }
 
-  /** The running command's complete lines, and the place after them; null when it does not run. */
-  soFar(id: number): { readonly kept: KeptLines; readonly end: TextPosition } | null {
+  /** The running command's complete lines, the place after them, and where it ends if that was told; null: it does not run. */
+  soFar(id: number): (ReturnType<RunningOutput["completeLines"]> & { readonly told: TextPosition | null }) | null {
     const output = this.records.get(id)?.output;
-    return output instanceof RunningOutput ? output.completeLines(this.port.text.position()) : null;
+    if (!(output instanceof RunningOutput)) return null;
+    return { ...output.completeLines(this.port.text.position()), told: output.frozenAt };
   }
 
   /** Listens until disposed. */

@@ -122,9 +122,15 @@ export class RunningOutput {
     this.frozen = { end, rest: this.rest(end) };
   }
 
-  /** The complete lines above the cursor, and the place after them. */
-  completeLines({ line }: TextPosition): { readonly kept: KeptLines; readonly end: TextPosition } {
+  /** Where it ends, unless it goes on. */
+  get frozenAt(): TextPosition | null {
+    return this.frozen?.end ?? null;
+  }
+
+  /** The complete lines above the cursor, or above the end that was told, and the place after them. */
+  completeLines(cursor: TextPosition): { readonly kept: KeptLines; readonly end: TextPosition } {
     const { begin } = this;
+    const { line } = this.frozenAt ?? cursor;
     if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
     const end = { line, index: 0 };
     return { kept: this.collect(end), end };

@@ -116,7 +116,7 @@ export class SessionRelay implements WebSocketEndpoint {
       const wire = await this.options.connect({
         data: (bytes) => this.fromSession(bytes),
         drain: () => this.taken(),
-        close: () => this.ended(),
+        close: (isCut) => this.ended(isCut),
       });
       this.wire = wire;
       if (this.isOver) wire.end();
@@ -128,10 +128,11 @@ export class SessionRelay implements WebSocketEndpoint {
     }
   }
 
-  /** The session process has ended the connection: what it sent last goes first. */
-  private ended(): void {
+  /** The session process has ended the connection: what it sent last goes first. A way that was lost is no such end. */
+  private ended(isCut = false): void {
     this.wire = null;
-    if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, STREAM_ENDED);
+    if (isCut) this.socket?.close(closeCodes.trouble, "machine_unreachable");
+    else if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, STREAM_ENDED);
   }
 
   private refuse(error: WshError): void {

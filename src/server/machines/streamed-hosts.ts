@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
+import { openThere } from "../../cluster/open-there.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
-import { Connection } from "../../wire/connection.ts";
 import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { StreamedHost, StreamedHosts, StreamedPane } from "../hosts/streamed-host.ts";
@@ -48,7 +48,7 @@ export class HostsEverywhere implements StreamedHosts {
     requireAllSessions({ caller: only === undefined ? {} : { only } }, "a stream of another machine");
     parseTarget(target);
     const link = this.machines.link(machine);
-    const { connection, hello } = await Connection.open(link.dial(target), "cli");
+    const { connection, hello } = await openThere(link, link.dial(target));
     try {
       const { info } = hello;
       if (info === undefined) throw new WshError("host_unavailable", `session '${target}' is being started`);

@@ -1,6 +1,7 @@
 /** What is remembered of commands: only what the shell said, all of it within its limits. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
+import { CommandFollower } from "../../../src/pane/commands/command-follower.ts";
 import { CommandLog } from "../../../src/pane/commands/command-log.ts";
 import type { CommandLogLimits } from "../../../src/pane/commands/command-records.ts";
 import { signalOfExitCode } from "../../../src/pane/commands/exit-signal.ts";
@@ -62,6 +63,30 @@ function retired(lines: readonly (readonly [id: number, text: string])[], begins
 }
 
 describe("a command record", () => {
+  test("who follows a command whose end was told, and not yet its prompt's, gets its output and not the prompt", () => {
+    const { text, log, mark, begin } = recording();
+    begin("make");
+    text.print("one\ntwo\n");
+    mark("D", { exitCode: 7 });
+    mark("A");
+    text.print("first of two\n$ ");
+    let got = "";
+    let state = "";
+    const sink = {
+      text: (part: string) => {
+        got += part;
+      },
+      omitted: () => {},
+      ended: (record: { state: string }) => {
+        state = record.state;
+      },
+    };
+    new CommandFollower({ log, text, id: log.last()?.id ?? 0, sink, ended: () => {} });
+    expect(state).toBe("");
+    mark("B");
+    expect([got, state]).toEqual(["one\ntwo\n", "finished"]);
+  });
+
   test("lasts from C to D and holds what was printed between them", () => {
     const { text, log, mark, begin, lines, prompt } = recording();
     begin("make all");

@@ -1,0 +1,42 @@
+/**
+ * A connection to a session's process on another machine. A way that is lost, or falls silent, before that process has
+ * answered is made again: nothing was asked over it yet. Whether it is the way or the process that is silent, the machine
+ * is asked.
+ */
+import { pause } from "../base/deadline.ts";
+import { WshError } from "../protocol/errors.ts";
+import { Connection, type ConnectionEvents, type Dial } from "../wire/connection.ts";
+import { AGAIN_MS, RETRY_MS } from "./ask-again.ts";
+import type { Link } from "./link.ts";
+
+/** @throws WshError as Connection.open; machine_unreachable: nothing was sent */
+export async function openThere(
+  link: Pick<Link, "hello">,
+  { called, open }: Dial,
+  events: ConnectionEvents = {},
+): Promise<Awaited<ReturnType<typeof Connection.open>>> {
+  let isReached = false;
+  const dial: Dial = {
+    called,
+    async open(wire) {
+      const carrier = await open(wire);
+      isReached = true;
+      return carrier;
+    },
+  };
+  let isSilent = false;
+  for (const until = performance.now() + AGAIN_MS; ; await pause(RETRY_MS)) {
+    try {
+      return await Connection.open(dial, "cli", events);
+    } catch (thrown) {
+      const { code } = WshError.from(thrown);
+      // One that was never reached is not waited for.
+      if (!isReached || (code !== "machine_unreachable" && code !== "host_unavailable")) throw thrown;
+      const lost = code === "machine_unreachable" ? thrown : await link.hello().then(() => null, WshError.from);
+      // The machine answers, and the process does not, again.
+      if (lost === null && isSilent) throw thrown;
+      isSilent ||= lost === null;
+      if (performance.now() > until) throw lost ?? thrown;
+    }
+  }
+}

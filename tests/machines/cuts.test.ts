@@ -1,0 +1,232 @@
+/**
+ * Commands on another machine whose way is lost at each message of the exchange, in turn. Whatever is said of one is true:
+ * done with its result, not done, or unknown with what goes on with it, which then says the result. None runs twice.
+ */
+import { describe, expect, setDefaultTimeout } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { CutProxy } from "../support/cut-proxy.ts";
+import { TestFleet } from "../support/nats-fleet.ts";
+import { testWith } from "../support/programs.ts";
+import { TwoMachines } from "../support/two-machines.ts";
+import { until } from "../support/until.ts";
+import type { Wsh } from "../support/wsh.ts";
+
+const isFull = process.env.WSH_TEST_FULL !== undefined;
+setDefaultTimeout(isFull ? 1_800_000 : 120_000);
+
+/** What a caller knows of its command. */
+type Outcome =
+  | { readonly kind: "done"; readonly exit: number | null; readonly output: string }
+  | { readonly kind: "not_done" }
+  | { readonly kind: "unknown"; readonly again: () => Promise<Outcome> }
+  | { readonly kind: "unclear"; readonly text: string };
+type Interface = (near: Wsh, place: string, command: string) => Promise<Outcome>;
+
+const unclear = (what: unknown): Outcome => ({ kind: "unclear", text: JSON.stringify(what) });
+
+function byCommandLine(flags: readonly string[]): Interface {
+  const ended = async (near: Wsh, place: string, args: readonly string[]): Promise<Outcome> => {
+    const { code, stdout, stderr } = await near.run("exec", place, ...flags, ...args);
+    const [, id] = /--resume (\S+)/.exec(stderr) ?? [];
+    const command = args.slice(args.indexOf("--"));
+    if (code === 125 && id !== undefined) {
+      const again = /^\d+$/.test(id) ? [] : command;
+      return { kind: "unknown", again: () => ended(near, place, ["--resume", id, ...again]) };
+    }
+    if (code === 1 && /Nothing was (?:sent|done)|does not answer|was lost/.test(stderr)) return { kind: "not_done" };
+    if (code !== 7) return unclear({ code, stdout, stderr });
+    const output: string = flags.includes("--json") ? JSON.parse(stdout).output : stdout;
+    return { kind: "done", exit: code, output: output.trim() };
+  };
+  return (near, place, command) => ended(near, place, ["--", command]);
+}
+
+interface Answer {
+  readonly error?: { readonly code?: string; readonly request?: string };
+  readonly code?: string;
+  readonly state?: string;
+  readonly exit_code?: number | null;
+  readonly output?: string;
+}
+
+function answered(answer: Answer, again: (request: string | undefined) => Promise<Outcome>): Outcome {
+  const { code = answer.code, request } = answer.error ?? {};
+  if (code === "outcome_unknown") return { kind: "unknown", again: () => again(request) };
+  if (code === "machine_unreachable" || code === "deadline_passed") return { kind: "not_done" };
+  if (code !== undefined || answer.state !== "finished") return unclear(answer);
+  return { kind: "done", exit: answer.exit_code ?? null, output: answer.output ?? "" };
+}
+
+const json = { "Content-Type": "application/json" };
+
+const byHttp: Interface = (near, place, command) => {
+  const ask = async (request?: string): Promise<Outcome> => {
+    const headers = request === undefined ? json : { ...json, "Wsh-Request": request };
+    const path = `/sessions/${encodeURIComponent(place)}/exec`;
+    const response = await near.fetch(path, { method: "POST", headers, body: JSON.stringify({ command }) });
+    return answered((await response.json()) as Answer, ask);
+  };
+  return ask();
+};
+
+const byMcp: Interface = async (near, session, command) => {
+  const post = (body: object, headers: Readonly<Record<string, string>>): Promise<Response> =>
+    near.fetch("/mcp", {
+      method: "POST",
+      headers: { ...json, Accept: "application/json", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+    });
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const begun = await post({ id: 0, method: "initialize", params }, {});
+  const own = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
+  let id = 0;
+  // A tool has no place for an id: the same call is the same request.
+  const call = async (): Promise<Outcome> => {
+    const called = { name: "wsh_exec", arguments: { session, command } };
+    const response = await post({ id: ++id, method: "tools/call", params: called }, own);
+    const { result } = (await response.json()) as { result?: { content: { text: string }[] } };
+    return answered(JSON.parse(result?.content[0]?.text ?? "{}"), call);
+  };
+  return call();
+};
+
+const interfaces: Readonly<Record<string, Interface>> = {
+  cli: byCommandLine([]),
+  json: byCommandLine(["--json"]),
+  http: byHttp,
+  mcp: byMcp,
+};
+
+interface Machines extends AsyncDisposable {
+  readonly near: Wsh;
+  readonly far: Wsh;
+  readonly proxy: CutProxy;
+}
+
+async function bySsh(): Promise<Machines> {
+  const two = await TwoMachines.start();
+  const file = two.sshd.clientConfig("m1");
+  const text = fs.readFileSync(file, "utf8");
+  const proxy = await CutProxy.to(Number(/Port (\d+)/.exec(text)?.[1]));
+  fs.writeFileSync(file, text.replace(/Port \d+/, `Port ${proxy.port}`));
+  await two.near.server();
+  await two.add();
+  return {
+    ...{ near: two.near, far: two.far, proxy },
+    async [Symbol.asyncDispose]() {
+      await two[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** @param cut whose way to the NATS server can be cut */
+async function byNats(cut: "m1" | "me"): Promise<Machines> {
+  let proxy: CutProxy | null = null;
+  const users = [{ name: "m1", role: "machine" } as const, { name: "me", role: "operate" } as const];
+  const fleet = await TestFleet.start(users, {
+    async way(user, url) {
+      if (user !== cut) return null;
+      proxy = await CutProxy.to(Number(new URL(url).port));
+      return `nats://127.0.0.1:${proxy.port}`;
+    },
+  });
+  if (proxy === null) throw new Error("no way to cut");
+  const made: CutProxy = proxy;
+  return {
+    ...{ near: fleet.hub("me"), far: fleet.machine("m1"), proxy: made },
+    async [Symbol.asyncDispose]() {
+      await fleet[Symbol.asyncDispose]();
+      await made[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Loss = "snap" | "cut" | "hold";
+
+/** What was said of a command, and what is true. */
+class Trial {
+  private count = 0;
+
+  constructor(private readonly machines: Machines) {}
+
+  /** @returns whether the way was lost before the end */
+  async run(name: string, loss: Loss, pieces: number): Promise<boolean> {
+    const { near, far, proxy } = this.machines;
+    const log = join(far.dir, `${name}-${loss}-${this.count++}-${pieces}`);
+    const command = `echo run >>${log}; echo out-$((40+2)); sh -c 'exit 7'`;
+    const session = `s-${name}`;
+    proxy.after(pieces, () => {
+      if (loss === "snap") proxy.snap();
+      else if (loss === "cut") proxy.cut();
+      else proxy.hold();
+    });
+    let said = await interfaces[name]?.(near, `m1/${session}`, command);
+    const { hasActed } = proxy;
+    const first = said?.kind;
+    proxy.after(Number.POSITIVE_INFINITY, () => {});
+    proxy.heal();
+    const place = { name, loss, pieces, first };
+    await until("the machine to be there", async () => (await near.fetch(`/sessions/m1%2F${session}/screen`)).ok);
+    // What was held on the way has arrived.
+    if (said?.kind === "not_done") await until("the shell to be at rest", () => this.isAtRest(far, session));
+    const runs = (): number => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").split("run\n").length - 1 : 0);
+    if (said?.kind === "not_done") expect({ ...place, runs: runs() }).toEqual({ ...place, runs: 0 });
+    else {
+      if (said?.kind === "unknown") said = await said.again();
+      expect({ ...place, said, runs: runs() }).toEqual({
+        ...place,
+        said: { kind: "done", exit: 7, output: "out-42" },
+        runs: 1,
+      });
+    }
+    await until("the shell to be at rest", () => this.isAtRest(far, session));
+    if (process.env.WSH_TEST_SAY !== undefined) console.log(JSON.stringify({ ...place, hasActed }));
+    return hasActed;
+  }
+
+  private async isAtRest(far: Wsh, session: string): Promise<boolean> {
+    const body = JSON.stringify({ any_of: ["prompt"], max_wait_ms: 5_000 });
+    const response = await far.fetch(`/sessions/${session}/wait`, { method: "POST", headers: json, body });
+    return ((await response.json()) as { decided_by?: string }).decided_by === "prompt";
+  }
+}
+
+/** The way is lost at each message until a command is over before that. */
+async function everyCut(machines: Machines, name: string, loss: Loss, step: number): Promise<void> {
+  await machines.far.session(`s-${name}`);
+  await machines.far.ok("wait", `s-${name}`, "prompt");
+  const trial = new Trial(machines);
+  for (let pieces = 0; await trial.run(name, loss, pieces); pieces += step);
+}
+
+const ways: Readonly<Record<string, { readonly open: () => Promise<Machines>; readonly needs: readonly string[] }>> = {
+  ssh: { open: bySsh, needs: ["sshd", "ssh", "ssh-keygen"] },
+  "NATS, cut here": { open: () => byNats("me"), needs: ["nats-server"] },
+  "NATS, cut there": { open: () => byNats("m1"), needs: ["nats-server"] },
+};
+
+if (!isFull) {
+  testWith("nats-server")("over NATS, cut for a moment", async () => {
+    await using machines = await byNats("me");
+    for (const [name, step] of [["cli", 5] as const, ["http", 1] as const, ["mcp", 1] as const]) {
+      await everyCut(machines, name, "snap", step);
+    }
+  });
+} else {
+  for (const [way, { open, needs }] of Object.entries(ways)) {
+    describe(`over ${way}`, () => {
+      for (const loss of ["snap", "cut", "hold"] as const) {
+        testWith(...needs)(loss, async () => {
+          const each = Object.keys(interfaces).map(async (name) => {
+            await using machines = await open();
+            // A way that stays lost is waited for.
+            await everyCut(machines, name, loss, loss === "snap" ? 1 : 3);
+          });
+          await Promise.all(each);
+        });
+      }
+    });
+  }
+}
