@@ -14,8 +14,8 @@ export type AgentState = v.InferOutput<typeof AgentStateSchema>;
 export const AgentSourceSchema = v.pipe(
   v.picklist(["hook", "notification", "progress", "program"]),
   v.description(
-    "what the state rests on: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
-      "printed; or only whether it prints or waits for a key, and then needs_input does not say what for",
+    "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
+      "printed; or only whether it prints or waits for a key: needs_input then does not say what it needs",
   ),
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
@@ -37,9 +37,9 @@ export const AgentInfoSchema = v.object({
   pid: v.number(),
   state: AgentStateSchema,
   source: AgentSourceSchema,
-  why: v.pipe(v.string(), v.description("what was seen, in words")),
+  why: v.pipe(v.string(), v.description("the evidence, in words")),
   since: v.pipe(v.number(), v.description("when the state began, Unix time in ms")),
-  message: v.optional(v.pipe(v.string(), v.description("the agent's own words: data, of whatever it read"))),
+  message: v.optional(v.pipe(v.string(), v.description("the agent's own words: untrusted data"))),
 });
 export type AgentInfo = v.InferOutput<typeof AgentInfoSchema>;
 

@@ -19,7 +19,7 @@ export type AskEnd = v.InferOutput<typeof AskEndSchema>;
 
 export const AskResultSchema = v.object({
   session: v.nullable(v.string()),
-  ask_id: v.optional(v.pipe(v.string(), v.description("names the question"))),
+  ask_id: v.optional(v.pipe(v.string(), v.description("id of the question"))),
   state: v.picklist(["answered", "pending", "closed"]),
   decided_by: v.optional(AskEndSchema),
   answer: v.optional(
@@ -28,12 +28,12 @@ export const AskResultSchema = v.object({
   answered_by: v.optional(
     v.pipe(
       v.picklist(["terminal", "mcp_client", "call"]),
-      v.description("mcp_client may answer by itself; call: a program answered (answered_as)"),
+      v.description("mcp_client may answer without a person; call: a program answered (answered_as)"),
     ),
   ),
   answered_as: v.optional(v.pipe(v.string(), v.description("with call: who called"))),
   program_state: v.optional(
-    v.pipe(SessionStateSchema, v.description("with hand_over: what the program does when the person is done")),
+    v.pipe(SessionStateSchema, v.description("with hand_over: state of the program when the person has finished")),
   ),
   /** Why it ended so, where that is no plain answer. */
   reason: v.optional(v.string()),

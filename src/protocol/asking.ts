@@ -32,17 +32,17 @@ export const AnswerToSchema = v.object({
 });
 
 export const AskSchema = v.object({
-  question: v.pipe(LineSchema, v.description("what to ask")),
-  detail: v.optional(v.pipe(v.string(), v.maxLength(MAX_DETAIL), v.description("more to know, below the question"))),
+  question: v.pipe(LineSchema, v.description("the question")),
+  detail: v.optional(v.pipe(v.string(), v.maxLength(MAX_DETAIL), v.description("details, shown below the question"))),
   kind: v.optional(v.pipe(v.picklist(questionKinds), v.description("default: choice with choices, else text"))),
   choices: v.optional(
-    v.pipe(v.array(LineSchema), v.minLength(1), v.maxLength(MAX_CHOICES), v.description("to choose from")),
+    v.pipe(v.array(LineSchema), v.minLength(1), v.maxLength(MAX_CHOICES), v.description("the choices")),
   ),
-  multiple: v.optional(v.pipe(v.boolean(), v.description("several may be chosen")), false),
+  multiple: v.optional(v.pipe(v.boolean(), v.description("whether several choices may be selected")), false),
   default: v.optional(
     v.pipe(
       v.union([v.pipe(v.string(), v.maxLength(MAX_QUESTION)), v.array(LineSchema), v.boolean()]),
-      v.description("what is prepared as the answer"),
+      v.description("the preselected answer"),
     ),
   ),
   timeout_ms: v.optional(
@@ -51,31 +51,31 @@ export const AskSchema = v.object({
       v.integer(),
       v.minValue(1),
       v.transform(clampLife),
-      v.description("life of the question, at most a day"),
+      v.description("lifetime of the question, at most a day"),
     ),
     DEFAULT_LIFE_MS,
   ),
   max_wait_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("longest wait of this call; then pending")),
+    v.pipe(WaitMsSchema, v.description("longest wait of this call; afterwards the result is pending")),
     DEFAULT_WAIT_MS,
   ),
-  wait_for_person: v.optional(v.pipe(v.boolean(), v.description("ask even if nobody is attached yet")), false),
+  wait_for_person: v.optional(v.pipe(v.boolean(), v.description("ask even if no terminal is attached yet")), false),
 });
 export type Ask = v.InferOutput<typeof AskSchema>;
 
 export const PendingQuestionSchema = v.object({
-  ask_id: v.pipe(v.string(), v.description("names the question")),
-  kind: v.pipe(v.picklist(questionKinds), v.description("how it is answered")),
-  question: v.pipe(v.string(), v.description("what is asked")),
-  asked_by: v.pipe(v.string(), v.description("who asks")),
-  detail: v.optional(v.pipe(v.string(), v.description("more to know"))),
-  choices: v.optional(v.pipe(v.array(v.string()), v.description("what can be chosen"))),
-  multiple: v.optional(v.pipe(v.boolean(), v.description("several may be chosen"))),
-  default: v.optional(v.pipe(AnswerSchema, v.description("what is prepared as the answer"))),
-  pane_id: v.pipe(v.string(), v.description("the pane that it is about")),
+  ask_id: v.pipe(v.string(), v.description("id of the question")),
+  kind: v.pipe(v.picklist(questionKinds), v.description("kind of answer")),
+  question: v.pipe(v.string(), v.description("the question")),
+  asked_by: v.pipe(v.string(), v.description("the caller that asks")),
+  detail: v.optional(v.pipe(v.string(), v.description("details"))),
+  choices: v.optional(v.pipe(v.array(v.string()), v.description("the choices"))),
+  multiple: v.optional(v.pipe(v.boolean(), v.description("whether several choices may be selected"))),
+  default: v.optional(v.pipe(AnswerSchema, v.description("the preselected answer"))),
+  pane_id: v.pipe(v.string(), v.description("the pane that the question concerns")),
   /** queued: another is shown, or nobody is attached. open: shown. handed_over: the person works at the program. */
   state: v.picklist(["queued", "open", "handed_over"]),
-  remaining_ms: v.pipe(v.nullable(v.number()), v.description("rest of its life; null without an end")),
+  remaining_ms: v.pipe(v.nullable(v.number()), v.description("remaining lifetime; null: unlimited")),
 });
 export type PendingQuestion = v.InferOutput<typeof PendingQuestionSchema>;
 
@@ -104,17 +104,18 @@ export function questionOf(ask: Ask): Question {
   if (kind !== "choice" && multiple) throw misfit("multiple", `cannot be used with kind '${kind}'`);
   switch (kind) {
     case "choice": {
-      if (choices === undefined) throw misfit("choices", "is missing: a choice needs something to choose from");
-      if (new Set(choices).size < choices.length) throw misfit("choices", "has the same choice twice");
+      if (choices === undefined) throw misfit("choices", "is missing: a choice needs at least one option");
+      if (new Set(choices).size < choices.length) throw misfit("choices", "contains the same choice twice");
       const chosen = prepared === undefined ? [] : [prepared].flat();
       const unknown = chosen.find((each) => typeof each !== "string" || !choices.includes(each));
       if (unknown !== undefined) throw misfit("default", `is not one of the choices: ${JSON.stringify(unknown)}`);
-      if (!multiple && chosen.length > 1) throw misfit("default", "names several choices, where one may be chosen");
+      if (!multiple && chosen.length > 1)
+        throw misfit("default", "names several choices, but only one may be selected");
       return { ...common, kind, choices, multiple, chosen: chosen.map(String) };
     }
     case "text":
       if (prepared !== undefined && typeof prepared !== "string")
-        throw misfit("default", "must be a text for kind 'text'");
+        throw misfit("default", "must be text for kind 'text'");
       return { ...common, kind, prepared: prepared ?? "" };
     case "confirm":
       if (prepared !== undefined && typeof prepared !== "boolean")
@@ -155,7 +156,7 @@ export function fittingAnswer(question: Question, given: unknown): Answer {
       throw misfit("answer", "must be true or false");
     case "text":
       if (typeof given === "string" && given.length <= MAX_QUESTION) return given;
-      throw misfit("answer", `must be a text of at most ${MAX_QUESTION} characters`);
+      throw misfit("answer", `must be text of at most ${MAX_QUESTION} characters`);
     case "choice": {
       const { choices, multiple } = question;
       if (multiple !== Array.isArray(given)) {
@@ -167,7 +168,7 @@ export function fittingAnswer(question: Question, given: unknown): Answer {
       return String(given);
     }
     default:
-      throw misfit("answer", `cannot be given to kind '${question.kind}'`);
+      throw misfit("answer", `cannot be used with kind '${question.kind}'`);
   }
 }
 

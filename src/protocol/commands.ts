@@ -150,7 +150,7 @@ export function isPartial({
 
 export const StepSchema = v.object({
   command: v.pipe(v.string(), v.description("shell text; may have several lines")),
-  name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),
+  name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("name of this step in the result"))),
   ...stepFilterFields,
 });
 export type Step = v.InferOutput<typeof StepSchema>;

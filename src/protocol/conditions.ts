@@ -60,7 +60,9 @@ const options = [
   v.object({
     type: v.literal("port"),
     port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
-    any_owner: v.optional(v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own"))),
+    any_owner: v.optional(
+      v.pipe(v.boolean(), v.description("accept any listener, such as docker's; otherwise only the command's own")),
+    ),
   }),
 ] as const;
 const faults = `a condition is one of ${simpleConditions.join(", ")}, idle, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;
@@ -72,7 +74,7 @@ export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
 /** The answer to a question, which the session keeps: not a condition on the program. */
 const AnswerConditionSchema = v.object({
   type: v.literal("answer"),
-  ask_id: v.pipe(v.string(), v.description("of a question that is pending")),
+  ask_id: v.pipe(v.string(), v.description("id of a pending question")),
 });
 const WaitConditionSchema = v.union([...options, AnswerConditionSchema], faults);
 /** What a wait may name besides the conditions on a program. */
@@ -127,7 +129,7 @@ export const AnyOfSchema = v.pipe(
   v.array(ConditionSchema),
   v.minLength(1),
   v.maxLength(MAX_CONDITIONS),
-  v.description("the wait ends with the first that holds"),
+  v.description("the wait ends as soon as one of them holds"),
 );
 
 export const WaitSchema = v.object({
@@ -135,13 +137,13 @@ export const WaitSchema = v.object({
     v.array(WaitConditionSchema),
     v.minLength(1),
     v.maxLength(MAX_CONDITIONS),
-    v.description("the wait ends with the first that holds"),
+    v.description("the wait ends as soon as one of them holds"),
   ),
   command_id: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("the command to wait for"))),
   since: v.optional(
     v.pipe(
       v.union([OutputCursorSchema, v.record(v.string(), OutputCursorSchema)]),
-      v.description("an output_cursor, or one for each session: only what came after it counts (default: now)"),
+      v.description("an output_cursor, or one for each session: only later output counts (default: now)"),
     ),
   ),
   max_wait_ms: v.optional(
@@ -187,7 +189,7 @@ export const WaitResultSchema = v.object({
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
-  ask: v.optional(v.pipe(AskResultSchema, v.description("the question that is over, when that ended the wait"))),
+  ask: v.optional(v.pipe(AskResultSchema, v.description("the closed question, if that ended the wait"))),
   /** What the wait could not see. */
   warnings: v.optional(v.array(v.string())),
 });

@@ -21,9 +21,9 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   machines: { http: "GET /servers", cli: "`wsh servers list`", mcp: "wsh_list_servers" },
   limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },
   commands: {
-    http: "GET …/commands lists those that are kept",
-    cli: "`wsh commands` lists those that are kept",
-    mcp: "A command_id comes from wsh_exec or wsh_run_command; wsh_get_status names the last",
+    http: "GET …/commands lists the recorded commands",
+    cli: "`wsh commands` lists the recorded commands",
+    mcp: "wsh_exec and wsh_run_command return command ids; wsh_get_status names the last one",
   },
   overlays: {
     http: "GET …/overlays shows",

@@ -169,7 +169,7 @@ const drawnEntries = {
   screen_mode: v.nullish(
     v.pipe(
       ElementScreenModeSchema,
-      v.description("screen on which it is shown: that of a full-screen program is 'alt'"),
+      v.description("screen on which it is shown; 'alt' is the screen of full-screen programs"),
     ),
   ),
   z: v.nullish(I32Schema),
@@ -177,10 +177,7 @@ const drawnEntries = {
   focusable: v.nullish(v.boolean()),
   ttl_ms: v.nullish(TtlSchema),
   persist: v.nullish(
-    v.pipe(
-      v.boolean(),
-      v.description("kept in the session's checkpoint, and there again when the session is restored"),
-    ),
+    v.pipe(v.boolean(), v.description("saved in the session's checkpoint and restored with the session")),
   ),
 };
 

@@ -49,7 +49,7 @@ export const SubscriptionSchema = v.object({
     DEFAULT_INTERVAL_MS,
   ),
   idle_timeout_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("silence that is reported as idle, in ms; 0: it is not reported")),
+    v.pipe(WaitMsSchema, v.description("silence that is reported as idle, in ms; 0: never")),
     0,
   ),
 });
@@ -76,7 +76,9 @@ export const MachinesSubscriptionSchema = v.object({
     v.pipe(
       v.array(v.string()),
       v.maxLength(256),
-      v.description("machines whose sessions' events are told; absent: all that are added; an empty list ends it"),
+      v.description(
+        "machines whose session events are sent; absent: all added machines; an empty list stops the events",
+      ),
     ),
   ),
 });
@@ -106,12 +108,12 @@ export const SessionEventSchema = v.variant("event", [
     event: v.literal("mode"),
     seq: v.optional(seq),
     alternate_active: v.optional(v.pipe(v.boolean(), v.description("the program uses the alternate screen"))),
-    mode: v.optional(v.pipe(v.picklist(["passthrough", "capture"]), v.description("who gets a person's keys"))),
+    mode: v.optional(v.pipe(v.picklist(["passthrough", "capture"]), v.description("receiver of a person's keys"))),
   }),
   v.object({
     event: v.literal("reset"),
     seq,
-    reason: v.pipe(v.string(), v.description("why rows must be read anew: resize, clear_screen …")),
+    reason: v.pipe(v.string(), v.description("why all rows must be read again: resize, clear_screen …")),
   }),
   v.object({
     event: v.literal("diff"),
@@ -141,7 +143,7 @@ export const SessionEventSchema = v.variant("event", [
     event: v.literal("agent_state"),
     seq,
     pane_id: v.string(),
-    agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: none is in the foreground any more")),
+    agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: no agent is in the foreground now")),
   }),
   v.object({
     event: v.literal("exited"),
@@ -183,7 +185,7 @@ export const LifecycleEventSchema = v.variant("event", [
     params: v.object({
       name: v.string(),
       pane_id: v.string(),
-      agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: none is in the foreground any more")),
+      agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: no agent is in the foreground now")),
       session: SessionInfoSchema,
     }),
   }),
@@ -191,7 +193,7 @@ export const LifecycleEventSchema = v.variant("event", [
     event: v.literal("questions_changed"),
     params: v.object({
       name: v.string(),
-      waiting: v.pipe(v.number(), v.description("questions of the session that wait for its person: see `list_asks`")),
+      waiting: v.pipe(v.number(), v.description("the session's open questions: see `list_asks`")),
       session: SessionInfoSchema,
     }),
   }),

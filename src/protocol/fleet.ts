@@ -34,7 +34,7 @@ export const FleetSettingsSchema = v.object({
   v: v.literal(1),
   servers: v.pipe(
     v.array(v.pipe(v.string(), v.check(isFleetServer))),
-    v.minLength(1, "it names no server"),
+    v.minLength(1, "no server is named"),
     v.maxLength(MAX_SERVERS),
   ),
   /** PEM certificates that sign the servers', instead of the system's. */
@@ -43,7 +43,7 @@ export const FleetSettingsSchema = v.object({
   fleet: v.optional(v.pipe(v.string(), v.maxLength(64))),
   role: v.picklist(fleetRoles),
   /** For a cluster without JWTs: the user's name there, and its password. */
-  user: v.optional(v.pipe(v.string(), v.check(isMachineName, "its user has no possible name"))),
+  user: v.optional(v.pipe(v.string(), v.check(isMachineName, "the user's name is not valid"))),
   password: v.optional(v.pipe(v.string(), v.maxLength(1_024))),
   tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(MAX_TAGS)), []),
 });
@@ -76,25 +76,25 @@ const ClaimsSchema = v.object({
 
 /** @throws WshError invalid_credentials */
 export function parseCredentials(text: string): Credentials {
-  if (text.length > MAX_CREDS_CHARS) throw bad(`they have over ${MAX_CREDS_CHARS} characters`);
+  if (text.length > MAX_CREDS_CHARS) throw bad(`the text has more than ${MAX_CREDS_CHARS} characters`);
   const blocks = blocksOf(text);
   const settings = settingsOf(blocks.get("WSH FLEET"));
   const jwt = blocks.get("NATS USER JWT")?.replace(/\s+/g, "");
   if (jwt === undefined) return withoutJwt(settings);
   const seed = blocks.get("USER NKEY SEED")?.replace(/\s+/g, "");
-  if (!jwtPattern.test(jwt)) throw bad("their JWT is none");
-  if (seed === undefined || !seedPattern.test(seed)) throw bad("there is no seed of a user");
+  if (!jwtPattern.test(jwt)) throw bad("the JWT is not valid");
+  if (seed === undefined || !seedPattern.test(seed)) throw bad("the user's seed is missing");
   const claims = v.safeParse(v.pipe(v.string(), v.parseJson(), ClaimsSchema), payloadOf(jwt));
-  if (!claims.success) throw bad("the JWT is not a user's");
+  if (!claims.success) throw bad("the JWT does not belong to a user");
   const { name, exp } = claims.output;
   const user = settings.user ?? name;
-  if (!isMachineName(user)) throw bad(`their user is named ${JSON.stringify(user.slice(0, 80))}`);
+  if (!isMachineName(user)) throw bad(`the user's name is ${JSON.stringify(user.slice(0, 80))}`);
   return { login: { jwt, seed }, user, expiresAt: exp === undefined ? null : exp * 1_000, settings };
 }
 
 function withoutJwt(settings: FleetSettings): Credentials {
   const { user, password } = settings;
-  if (user === undefined) throw bad("there is neither a block NATS USER JWT nor a 'user' in the block WSH FLEET");
+  if (user === undefined) throw bad("both the block NATS USER JWT and 'user' in the block WSH FLEET are missing");
   return { login: password === undefined ? null : { user, password }, user, expiresAt: null, settings };
 }
 
@@ -103,7 +103,7 @@ export function formatCredentials(jwt: string, seed: string, settings: FleetSett
   const json = JSON.stringify(settings);
   return [
     ["-----BEGIN NATS USER JWT-----", jwt, "------END NATS USER JWT------"].join("\n"),
-    "Whoever has this file acts as its user. Keep it to yourself.",
+    "This file gives full access as its user. Keep it private.",
     ["-----BEGIN USER NKEY SEED-----", seed, "------END USER NKEY SEED------"].join("\n"),
     ["-----BEGIN WSH FLEET-----", json, "------END WSH FLEET------"].join("\n"),
     "",
@@ -134,13 +134,11 @@ function blocksOf(text: string): ReadonlyMap<string, string> {
 
 function settingsOf(block: string | undefined): FleetSettings {
   if (block === undefined) {
-    throw bad(
-      "there is no block WSH FLEET, which says where the servers are (docs/machines.md, A cluster of your own)",
-    );
+    throw bad("the block WSH FLEET with the servers' addresses is missing (docs/machines.md, A cluster of your own)");
   }
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FleetSettingsSchema), block);
   if (parsed.success) return parsed.output;
-  throw bad(`what they say of the fleet cannot be read (${parsed.issues[0].message})`);
+  throw bad(`the block WSH FLEET cannot be read (${parsed.issues[0].message})`);
 }
 
 /** Claims of a JWT, whose signature the NATS servers check; empty when they cannot be read. */
@@ -149,5 +147,5 @@ function payloadOf(jwt: string): string {
 }
 
 function bad(why: string): WshError {
-  return new WshError("invalid_credentials", `these are no credentials of a fleet: ${why}`);
+  return new WshError("invalid_credentials", `invalid fleet credentials: ${why}`);
 }

@@ -266,7 +266,7 @@ export function applyFrame(
 ): { readonly view: Frame; readonly events: FrameEvents } {
   const { rows, cols, full, cursor } = update;
   const fits = prev !== null && prev.rows === rows && prev.cols === cols;
-  if (!full && !fits) throw new Error("a partial frame came without the one before it");
+  if (!full && !fits) throw new Error("a partial frame arrived without its predecessor");
   const places = update.places ?? prev?.places;
   const styles = [plainStyle, ...update.styles.map(toStyle)];
   const lines = full || prev === null ? Array.from({ length: rows }, () => blankLine(cols)) : [...prev.lines];

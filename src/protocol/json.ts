@@ -5,7 +5,7 @@ const MAX_DEPTH = 128;
 
 /** @throws Error when the text is not JSON, or nested too deep */
 export function parseJson(text: string): unknown {
-  if (isDeep(text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`);
+  if (isDeep(text)) throw new Error(`nested deeper than ${MAX_DEPTH} levels`);
   return JSON.parse(text);
 }
 

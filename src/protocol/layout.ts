@@ -16,7 +16,9 @@ export const ProgramFields = {
     v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell; never typed"))),
   ),
   cwd: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("an existing directory (default: that of the pane it comes from)"))),
+    v.nullable(
+      v.pipe(v.string(), v.description("an existing directory (default: that of the pane it is created from)")),
+    ),
   ),
   env: v.optional(
     v.nullable(v.pipe(v.record(v.string(), v.string()), v.description("environment variables over the session's"))),
@@ -25,7 +27,7 @@ export const ProgramFields = {
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
   title: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(256), v.description("shown instead of the program's")))),
   keep_after_exit: v.optional(
-    v.nullable(v.pipe(v.boolean(), v.description("the pane stays when its program has ended (default: the setting)"))),
+    v.nullable(v.pipe(v.boolean(), v.description("keep the pane after its program has exited (default: the setting)"))),
   ),
   view: v.optional(
     v.nullable(v.pipe(v.string(), v.description("show this session or pane instead of starting a program"))),
@@ -65,7 +67,7 @@ const LeafSchema = v.object({
   pane: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^@\d{1,9}$/, "not the id of a pane, such as @7"),
+      v.regex(/^@\d{1,9}$/, "not a pane id such as @7"),
       v.description("a pane of the session: it is moved"),
     ),
   ),
@@ -73,8 +75,8 @@ const LeafSchema = v.object({
   weight: WeightField,
 });
 const AnyNodeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([RowSchema, ColumnSchema, LeafSchema]);
-const NoNodeSchema = v.custom<never>(() => false, "a node has one of row and column, or says what its pane is");
-const TwoPanesSchema = v.custom<never>(() => false, "a node has a pane that exists, or says what a new one shows");
+const NoNodeSchema = v.custom<never>(() => false, "a node has 'row' or 'column', or describes its pane");
+const TwoPanesSchema = v.custom<never>(() => false, "a node names an existing pane, or describes a new one");
 /** What a new pane shows. */
 const CONTENTS = ["command", "shell", "stdin", "view"];
 
@@ -143,7 +145,9 @@ export const WindowLayoutSchema = v.object({
   id: v.string(),
   index: v.number(),
   name: v.string(),
-  named: v.optional(v.pipe(v.literal(true), v.description("the name was given, and follows no program"))),
+  named: v.optional(
+    v.pipe(v.literal(true), v.description("the name was set explicitly and does not follow the program")),
+  ),
   tree: v.unknown(),
   tmux: v.string(),
 });

@@ -40,8 +40,8 @@ const sshPattern = /^ssh:\/\/(?:([^@/?#]*)@)?(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5
 export function parseAddress(text: string): Address {
   if (text.startsWith("ssh://")) return sshAddress(text);
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) throw bad(text, "is no address");
-  if (url.username !== "" || url.password !== "") throw bad(text, "has a password in it", "Give the token beside it.");
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) throw bad(text, "is not an address");
+  if (url.username !== "" || url.password !== "") throw bad(text, "contains a password", "Pass the token separately.");
   if (url.search !== "" || url.hash !== "") throw bad(text, "has more than a host, a port and a path");
   const isOwn = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
   if (url.protocol === "http:" && !isOwn) throw bad(text, "is not encrypted", "Use https://, or ssh://.");
@@ -51,9 +51,9 @@ export function parseAddress(text: string): Address {
 function sshAddress(text: string): SshAddress {
   const [all, user, host = "", port, instance] = sshPattern.exec(text) ?? [];
   if (all === undefined) throw bad(text, "is not ssh://[user@]host[:port]");
-  if (user !== undefined && !userPattern.test(user)) throw bad(text, "has a user that ssh could misread");
+  if (user !== undefined && !userPattern.test(user)) throw bad(text, "has a user name that ssh could misread");
   if (!hostPattern.test(host) && !ipv6Pattern.test(host)) throw bad(text, "has a host that ssh could misread");
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) throw bad(text, "has no possible port");
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) throw bad(text, "has an invalid port");
   return {
     kind: "ssh",
     user: user ?? null,
@@ -102,24 +102,18 @@ export type MachineHealth = (typeof machineHealths)[number];
 /** A server as `/servers` lists it: the one that is asked, and those that it reaches. */
 export const ServerEntrySchema = v.object({
   hostname: v.pipe(v.string(), v.description("its name in machine/target")),
-  address: v.pipe(
-    v.string(),
-    v.description("'local': the server that answers; 'fleet': by NATS; else where it is reached"),
-  ),
-  health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not asked yet")),
+  address: v.pipe(v.string(), v.description("'local': the answering server; 'fleet': over NATS; else its address")),
+  health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not contacted yet")),
   role: v.pipe(v.picklist(["member", "remote"]), v.description("remote: another machine")),
-  sessions: v.pipe(v.number(), v.description("running ones, as last known")),
+  sessions: v.pipe(v.number(), v.description("number of running sessions, as last known")),
   needs_input: v.optional(
-    v.pipe(
-      v.number(),
-      v.description("of those, how many wait for input, or have an agent that does; absent: not known"),
-    ),
+    v.pipe(v.number(), v.description("how many of those, or agents in them, wait for input; absent: unknown")),
   ),
-  server_id: v.pipe(v.string(), v.description("new at each start; empty while not known")),
+  server_id: v.pipe(v.string(), v.description("changes at each start; empty while unknown")),
   version: v.optional(v.string()),
   error: v.optional(v.pipe(v.string(), v.description("why it does not answer"))),
   as_of: v.optional(v.pipe(v.number(), v.description("Unix time in ms of its last answer"))),
-  tags: v.optional(v.pipe(v.array(v.string()), v.description("of a machine of the fleet, by its credentials"))),
+  tags: v.optional(v.pipe(v.array(v.string()), v.description("for a machine of the fleet: from its credentials"))),
 });
 export type ServerEntry = v.InferOutput<typeof ServerEntrySchema>;
 

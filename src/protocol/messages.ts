@@ -64,7 +64,7 @@ export function messageJson(message: Message): unknown {
   } catch {
     throw new WshError(
       "invalid_request",
-      `message type ${message.type} carries ${message.payload.length} bytes that are not JSON`,
+      `the payload of message type ${message.type} (${message.payload.length} bytes) is not JSON`,
     );
   }
 }
@@ -105,7 +105,7 @@ export class MessageDecoder {
     const length = view.getUint32(1);
     if (!isMessageType(type)) throw new WshError("invalid_request", `unknown message type ${type}`);
     if (length > MAX_MESSAGE_BYTES) {
-      throw new WshError("invalid_request", `a message of ${length} bytes is over the limit of ${MAX_MESSAGE_BYTES}`);
+      throw new WshError("invalid_request", `a message of ${length} bytes exceeds the limit of ${MAX_MESSAGE_BYTES}`);
     }
     return { type, length };
   }

@@ -29,7 +29,7 @@ export function momentOf(given: string | number, now: number, what: string): num
   if (/^\d{10,16}$/.test(given)) return Number(given);
   const date = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given.length === 10 ? `${given}T00:00` : given) : Number.NaN;
   if (!Number.isNaN(date)) return date;
-  throw new WshError("invalid_request", `'${what}': '${given}' is no moment`, {
+  throw new WshError("invalid_request", `'${what}': '${given}' is not a time`, {
     hint: "Give a duration before now (90m, 12h, 2d, 1w), a date (2026-01-31, 2026-01-31T18:00), or Unix time in ms.",
   });
 }

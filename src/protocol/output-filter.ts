@@ -68,7 +68,7 @@ export interface OutputQuery {
 export async function outputQuery(filter: OutputFilter, numbered: boolean): Promise<OutputQuery> {
   const { grep, context, head = null, tail = null, range } = filter;
   if (context !== undefined && grep === undefined) {
-    throw new WshError("invalid_request", "'context' is for the matches of 'grep'");
+    throw new WshError("invalid_request", "'context' needs 'grep'");
   }
   return {
     lines: range === undefined ? null : lineRange(range),
@@ -85,7 +85,7 @@ function lineRange(text: string): { from: number; to: number } {
   const from = Number(first);
   const to = last === undefined ? from : last === "" ? Number.MAX_SAFE_INTEGER : Number(last);
   if (from >= 1 && to >= from) return { from, to };
-  throw new WshError("invalid_request", `the range '${text}' is none: lines count from 1, as in 20-80`);
+  throw new WshError("invalid_request", `invalid range '${text}': lines are numbered from 1, as in 20-80`);
 }
 
 /** What a caller wants of the output of one step. */

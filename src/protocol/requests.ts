@@ -73,7 +73,7 @@ export function askedBy(
   const until = deadline === undefined ? {} : { deadline };
   if (id === undefined) return until;
   if (!idPattern.test(id)) {
-    throw new WshError("invalid_request", `'${REQUEST_HEADER}: ${id.slice(0, 140)}' is no id of a request`, {
+    throw new WshError("invalid_request", `'${REQUEST_HEADER}: ${id.slice(0, 140)}' is not a request id`, {
       hint: "An id is 1 to 128 of the characters A-Z a-z 0-9 . _ : -",
     });
   }
@@ -122,7 +122,7 @@ export function ownedBy(once: Once, owner: string): Once {
 /** @throws WshError deadline_passed: nothing was done */
 export function requireInTime(deadline: number | undefined, now = Date.now()): void {
   if (deadline === undefined || now <= deadline) return;
-  throw new WshError("deadline_passed", `the request came ${Math.ceil(now - deadline)} ms after its deadline`);
+  throw new WshError("deadline_passed", `the request arrived ${Math.ceil(now - deadline)} ms after its deadline`);
 }
 
 /** @throws WshError invalid_request */
@@ -131,7 +131,7 @@ function numberIn(header: (name: string) => string | undefined, name: string, mo
   if (text === undefined) return undefined;
   const value = /^\d{1,16}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (value <= most) return value;
-  throw new WshError("invalid_request", `'${name}: ${text.slice(0, 60)}' is no time in ms`);
+  throw new WshError("invalid_request", `'${name}: ${text.slice(0, 60)}' is not a time in ms`);
 }
 
 /** 128 bits: nobody finds two requests with the same. */

@@ -25,7 +25,7 @@ export const PaneInfoSchema = v.object({
   active: v.boolean(),
   pid: v.nullable(v.number()),
   command: v.string(),
-  program: v.optional(v.pipe(v.string(), v.description("name of the program in the foreground; absent: not known"))),
+  program: v.optional(v.pipe(v.string(), v.description("name of the program in the foreground; absent: unknown"))),
   rows: v.number(),
   cols: v.number(),
   cwd: v.nullable(v.string()),
@@ -40,9 +40,9 @@ export const PaneInfoSchema = v.object({
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
-  last_exit_code: v.optional(v.pipe(v.number(), v.description("of the last command at the prompt; absent: not known"))),
-  typed_by: v.optional(v.pipe(v.string(), v.description("the caller that types there now; absent: none"))),
-  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
+  last_exit_code: v.optional(v.pipe(v.number(), v.description("of the last command at the prompt; absent: unknown"))),
+  typed_by: v.optional(v.pipe(v.string(), v.description("the caller that is typing there now; absent: none"))),
+  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none"))),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
@@ -87,14 +87,14 @@ export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 /** Of a session whose process is gone: what came back of it. */
 export const LostInfoSchema = v.object({
-  saved_at: v.pipe(v.number(), v.description("Unix time in ms of its last checkpoint: what is newer is gone")),
-  why: v.pipe(v.string(), v.description("what is known of how its process ended")),
+  saved_at: v.pipe(v.number(), v.description("Unix time in ms of its last checkpoint; anything newer is lost")),
+  why: v.pipe(v.string(), v.description("how its process ended, as far as known")),
 });
 export type LostInfo = v.InferOutput<typeof LostInfoSchema>;
 
 /** A page that shows a session. */
 export const ViewerInfoSchema = v.object({
-  name: v.pipe(v.string(), v.description("its browser or link, and what the page says of who is there")),
+  name: v.pipe(v.string(), v.description("the browser or link, and the name that the page reports")),
   access: v.pipe(v.picklist(["observe", "operate"]), v.description("whether it may type")),
   since: v.pipe(v.number(), v.description("Unix time in ms")),
 });
@@ -108,7 +108,7 @@ export const SessionInfoSchema = v.object({
   /** Host name of the machine, or the name of another one. */
   server: v.string(),
   as_of: v.optional(
-    v.pipe(v.number(), v.description("Unix time in ms: its machine does not answer, and this is what was last known")),
+    v.pipe(v.number(), v.description("Unix time in ms: its machine does not answer, and this is its last known state")),
   ),
   pid: v.nullable(v.number()),
   command: v.string(),
@@ -124,7 +124,7 @@ export const SessionInfoSchema = v.object({
   idle_ms: v.number(),
   running: v.boolean(),
   state: SessionStateSchema,
-  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
+  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none"))),
   cwd: v.nullable(v.string()),
   title: v.string(),
   exit_code: v.nullable(v.number()),
@@ -133,10 +133,10 @@ export const SessionInfoSchema = v.object({
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
   lost: v.optional(
-    v.pipe(LostInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is there")),
+    v.pipe(LostInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
   ),
   viewers: v.optional(
-    v.pipe(v.array(ViewerInfoSchema), v.description("pages that show it, besides terminals; absent: none does")),
+    v.pipe(v.array(ViewerInfoSchema), v.description("web pages that show it, besides terminals; absent: none")),
   ),
   private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
 });
@@ -196,7 +196,7 @@ export const PlaceSchema = v.strictObject({
     [],
   ),
   strategy: v.optional(
-    v.pipe(v.picklist(["least_loaded"]), v.description("of two that suit, the less loaded")),
+    v.pipe(v.picklist(["least_loaded"]), v.description("the less loaded of two suitable machines")),
     "least_loaded",
   ),
 });
@@ -228,17 +228,19 @@ export const CreateSessionSchema = v.object({
     "error",
   ),
   server: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("the machine to start it on; default: the one that is asked"))),
+    v.nullable(
+      v.pipe(v.string(), v.description("the machine to start it on (default: the one that receives the request)")),
+    ),
   ),
   place: v.optional(
-    v.nullable(v.pipe(PlaceSchema, v.description("start it on any other machine that suits, in place of server"))),
+    v.nullable(v.pipe(PlaceSchema, v.description("start it on any other suitable machine, instead of server"))),
   ),
   private: v.optional(
-    v.pipe(v.boolean(), v.description("keep nothing of the session on disk: its commands enter no history")),
+    v.pipe(v.boolean(), v.description("keep nothing of the session on disk, and its commands out of the history")),
   ),
   /** Prefix of the session's number where no name is given. */
   name_prefix: v.optional(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("begins the automatic name")),
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("prefix of the automatic name")),
   ),
   /** Standard input of the command, if there is one. */
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),

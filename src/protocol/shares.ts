@@ -51,7 +51,7 @@ export function requireRoom(limit: number, share: Share, taken: Iterable<Share>,
   const whose = part === full ? "of this token" : "of tokens";
   throw new WshError(
     "resource_limit_reached",
-    `${part} ${what} already ${whose}: the rest is kept for the account itself`,
+    `${part} ${what} already ${whose}: the rest is reserved for the account itself`,
   );
 }
 

@@ -13,21 +13,21 @@ import type { Color } from "./screen.ts";
  */
 export const themeRoles = {
   border: ["244", "lines between panes"],
-  border_active: ["29", "the same around the pane that has the focus"],
-  border_synchronized: ["196", "the same while what is typed goes to every pane"],
+  border_active: ["29", "the same around the active pane"],
+  border_synchronized: ["196", "the same while input goes to every pane"],
   title: ["default", "titles in these lines"],
   status: ["16 on 34", "the status line"],
-  status_current: ["bold", "the window that is shown, in it"],
-  status_alert: ["bold underline", "what needs you, in it"],
+  status_current: ["bold", "the current window in the status line"],
+  status_alert: ["bold underline", "windows that need you, in the status line"],
   dialog: ["default", "dialogs and lists"],
   dialog_bar: ["inverse", "their titles and hints"],
-  dialog_choice: ["inverse", "what is chosen"],
-  dialog_strong: ["bold", "keys, questions and what is typed"],
-  dialog_hint: ["faint", "what is said beside"],
+  dialog_choice: ["inverse", "the selected entry"],
+  dialog_strong: ["bold", "keys, questions and typed text"],
+  dialog_hint: ["faint", "secondary text"],
   message: ["inverse", "messages"],
-  selection: ["inverse", "what is selected while looking back"],
-  match: ["bold underline", "what a search has found"],
-  match_current: ["bold underline inverse", "the one that is shown"],
+  selection: ["inverse", "the selection in copy mode"],
+  match: ["bold underline", "search matches"],
+  match_current: ["bold underline inverse", "the current match"],
 } as const satisfies Readonly<Record<string, readonly [look: string, of: string]>>;
 export type ThemeRole = keyof typeof themeRoles;
 

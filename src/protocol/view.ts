@@ -19,21 +19,21 @@ export const viewSizes = ["fit", "follow"] as const;
 export const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
 
 const number = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_INPUT_NUMBER));
-const size = v.pipe(v.picklist(viewSizes), v.description("whether the page takes part in the session's size"));
+const size = v.pipe(v.picklist(viewSizes), v.description("whether the page's size counts for the session's size"));
 
 export const ViewRequestSchema = v.variant("type", [
   /** The first message. */
   v.object({
     type: v.literal("open"),
-    client: v.pipe(ClientIdSchema, v.description("random name of this terminal of the page, kept when it reconnects")),
+    client: v.pipe(ClientIdSchema, v.description("random name of this page's terminal, the same after a reconnect")),
     rows: SideSchema,
     cols: SideSchema,
     size,
     prefix: v.optional(
-      v.pipe(v.boolean(), v.description("whether the prefix key is read by the session; false: the page does it")),
+      v.pipe(v.boolean(), v.description("whether the session reads the prefix key; false: the page does")),
       true,
     ),
-    name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("shown in lists of who looks on"))),
+    name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("shown in lists of viewers"))),
   }),
   v.object({ type: v.literal("size"), rows: SideSchema, cols: SideSchema, size }),
   v.object({ type: v.literal("shown"), n: v.pipe(v.number(), v.integer(), v.minValue(0)) }),
@@ -50,32 +50,30 @@ export const ViewMessageSchema = v.variant("type", [
     session: v.pipe(v.string(), v.description("id of the session")),
     name: v.string(),
     access: v.picklist(["observe", "operate", "admin"]),
-    took: v.pipe(number, v.description("newest piece of input that the session has of this client; 0: none")),
+    took: v.pipe(number, v.description("newest input that the session has received from this client; 0: none")),
     record: v.optional(
       v.pipe(
         v.string(),
-        v.description(
-          "name of the session's record of input; under another one, what was sent before is not sent again",
-        ),
+        v.description("name of the session's input record; when it changes, earlier input is not sent again"),
       ),
     ),
   }),
   v.object({
     type: v.literal("frame"),
-    n: v.pipe(v.number(), v.description("counts the pictures of this connection from 1")),
+    n: v.pipe(v.number(), v.description("numbers the frames of this connection from 1")),
     ...FrameUpdateSchema.entries,
   }),
   v.object({ type: v.literal("took"), n: number }),
   v.object({ type: v.literal("pong") }),
   v.object({
     type: v.literal("lost"),
-    n: v.pipe(number, v.description("input up to this number that was not taken may have been typed, or not")),
+    n: v.pipe(number, v.description("unacknowledged input up to this number may or may not have been typed")),
     record: v.string(),
   }),
   v.object({ type: v.literal("keyboard"), captured: v.boolean() }),
   v.object({
     type: v.literal("wanted"),
-    operation: v.pipe(v.string(), v.description("what a key asks of the page: view.sessions, view.keys …")),
+    operation: v.pipe(v.string(), v.description("action that a key requests of the page: view.sessions, view.keys …")),
   }),
   v.object({ type: v.literal("alert"), text: v.string() }),
   v.object({

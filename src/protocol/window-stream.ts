@@ -14,9 +14,7 @@ export const WindowSubscriptionSchema = v.object({
   events: v.optional(
     v.pipe(
       v.array(v.picklist(windowEventNames)),
-      v.description(
-        "layout (what happens to windows and panes), frames (the window as it is shown); an empty list stops",
-      ),
+      v.description("layout (changes of windows and panes), frames (the window as shown); an empty list stops"),
     ),
     [...windowEventNames],
   ),
@@ -27,7 +25,7 @@ export const WindowSubscriptionSchema = v.object({
   elements: v.optional(
     v.pipe(
       v.boolean(),
-      v.description("with what is drawn over and beside the window: overlays, panels, the status line, a dialog"),
+      v.description("with everything drawn over and beside the window: overlays, panels, the status line, a dialog"),
     ),
     true,
   ),
@@ -74,10 +72,10 @@ export const WindowEventSchema = v.variant("event", [
   v.object({
     event: v.literal("frame"),
     seq,
-    window: v.pipe(v.string(), v.description("id of the window that is shown")),
+    window: v.pipe(v.string(), v.description("id of the window shown")),
     rows: v.number(),
     cols: v.number(),
-    whole: v.pipe(v.boolean(), v.description("all rows are sent; otherwise those that changed since the last frame")),
+    whole: v.pipe(v.boolean(), v.description("all rows are sent; otherwise the rows changed since the last frame")),
     lines: v.array(v.object({ index: v.number(), line: LineSchema })),
     cursor: CursorSchema,
     title: v.pipe(v.string(), v.description("title of the active pane")),

@@ -106,7 +106,7 @@ describe("what runs", () => {
     await using wsh = new Wsh();
     expect(await wsh.run("history", "--since", "yesterday")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("'yesterday' is no moment"),
+      stderr: expect.stringContaining("'yesterday' is not a time"),
     });
     expect(await wsh.run("history", "--longer", "soon")).toMatchObject({
       code: 1,

@@ -28,17 +28,17 @@ test("a cluster without JWTs takes a name and a password", () => {
   const { login, user } = parseCredentials(block({ ...settings, user: "m1", password: "secret" }));
   expect({ login, user }).toEqual({ login: { user: "m1", password: "secret" }, user: "m1" });
   expect(parseCredentials(block({ ...settings, user: "m1" })).login).toBeNull();
-  expect(() => parseCredentials(block(settings))).toThrow("neither a block NATS USER JWT nor a 'user'");
+  expect(() => parseCredentials(block(settings))).toThrow("both the block NATS USER JWT and 'user'");
 });
 
 test.each([
-  ["nothing", "", "no block WSH FLEET"],
-  ["another program's file", file().replace(/-+BEGIN WSH[\s\S]*/, ""), "no block WSH FLEET"],
-  ["no seed", file().replace(seed, "SAAB"), "no seed of a user"],
-  ["an account's JWT", file({}, { name: "m1", nats: { type: "account" } }), "not a user's"],
-  ["a name that is no token of a subject", file({}, { name: "m1.>", nats: { type: "user" } }), 'named "m1.>"'],
+  ["nothing", "", "the block WSH FLEET with"],
+  ["another program's file", file().replace(/-+BEGIN WSH[\s\S]*/, ""), "the block WSH FLEET with"],
+  ["no seed", file().replace(seed, "SAAB"), "seed is missing"],
+  ["an account's JWT", file({}, { name: "m1", nats: { type: "account" } }), "does not belong to a user"],
+  ["a name that is no token of a subject", file({}, { name: "m1.>", nats: { type: "user" } }), 'name is "m1.>"'],
   ["a server in the clear", file({ servers: ["nats://n1.example.org:4222"] }), "cannot be read"],
-  ["no server", file({ servers: [] }), "names no server"],
+  ["no server", file({ servers: [] }), "no server is named"],
   ["a role that there is not", file({ role: "root" as never }), "cannot be read"],
 ])("%s is refused", (_what, text, reason) => {
   expect(() => parseCredentials(text)).toThrow(reason);

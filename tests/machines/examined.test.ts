@@ -192,7 +192,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     const own = fs.readFileSync(file);
     fs.chmodSync(file, 0o644);
     expect(await steps()).toMatchObject([
-      { subject: "fleet credentials", state: "wrong", advice: expect.stringContaining("closed to others") },
+      { subject: "fleet credentials", state: "wrong", advice: expect.stringContaining("inaccessible to others") },
     ]);
     fs.chmodSync(file, 0o600);
     fs.writeFileSync(file, unpackInvitation(await fleet.invite("operate", "brief", "--expires", "1s")));

@@ -28,7 +28,7 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
     expect(await no.exited).toBe(1);
   }
   // Where nobody can be asked, and where the answer is known, it is an error.
-  expect((await wsh.run("attach", "dev")).stderr).toContain("`wsh restore` makes it run again");
+  expect((await wsh.run("attach", "dev")).stderr).toContain("`wsh restore` restores it");
   await using again = EmulatorTerminal.run(wsh, ["attach", "dev"]);
   await again.sees("session 'dev' is lost");
   expect(await again.exited).toBe(1);

@@ -38,7 +38,7 @@ test("a length over the limit is refused before its payload is waited for", () =
   const header = new Uint8Array(5);
   header[0] = messageTypes.output;
   new DataView(header.buffer).setUint32(1, MAX_MESSAGE_BYTES + 1);
-  expect(() => new MessageDecoder().push(header)).toThrow("over the limit");
+  expect(() => new MessageDecoder().push(header)).toThrow("exceeds the limit");
 });
 
 test("a control frame that is not JSON is an error with a code", () => {
