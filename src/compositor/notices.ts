@@ -41,7 +41,7 @@ function cut(text: string, cells: number): string {
  */
 export function keyboardHeldSign(holder: string, prefix: string): string {
   const name = cut(holder, LONGEST_HOLDER);
-  return ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
+  return ` keyboard captured by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
 }
 
 /** A line that says something for a moment. */
@@ -56,7 +56,7 @@ export function message(text: string): string {
  */
 export function handedOverNotice(task: string, prefix: string): string {
   const words = cut(task, LONGEST_TASK);
-  return ` ${prefix} gives back${words === "" ? "" : `: ${words}`} `;
+  return ` ${prefix} hands back${words === "" ? "" : `: ${words}`} `;
 }
 
 /** Shown when a line that was to come with the next prompt did not. */

@@ -27,7 +27,7 @@ export class CallerShares {
   openStream(session: Session, request: PeerRequest, peer: Peer): void {
     const { clients } = this.limits;
     if (session.streamCount >= clients) {
-      throw new WshError("resource_limit_reached", `session '${session.name}' has ${clients} clients already`);
+      throw new WshError("resource_limit_reached", `session '${session.name}' already has ${clients} clients`);
     }
     const share = shareOf(request);
     if (share === null) return;

@@ -24,7 +24,7 @@ export async function goWith(
 ): Promise<void> {
   const viewer = viewers.all.find((each) => each.id === id);
   if (viewer === undefined)
-    throw new WshError("nested_session", "the terminal at which this was started is not attached any more", {
+    throw new WshError("nested_session", "the terminal that started this is no longer attached", {
       hint: "Attach from a terminal, or start with --nested.",
     });
   await viewer.go(place);

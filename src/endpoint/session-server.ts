@@ -292,7 +292,7 @@ export class SessionServer implements PeerHandler {
       case "host.attach":
         return this.attach(request, peer, code);
       case "host.window": {
-        if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
+        if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
         const { session } = this.serving;
         this.shares.openStream(session, request, peer);
         this.streams.set(
@@ -312,7 +312,7 @@ export class SessionServer implements PeerHandler {
     }
     const stream = this.streams.get(peer);
     if (!(stream instanceof code.TerminalStream)) {
-      throw new WshError("invalid_request", "this connection carries no terminal");
+      throw new WshError("invalid_request", "this connection does not carry a terminal");
     }
     return code.askTerminal(stream, request, peer);
   }
@@ -357,7 +357,7 @@ export class SessionServer implements PeerHandler {
 
   private async attach(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     const { serving } = this;
-    if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
+    if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
     this.shares.openStream(serving.session, request, peer);
     const policy = { ...this.policy, known: code.known };
     const { shown, session } = serving.shown(request, peer);

@@ -24,13 +24,13 @@ export type Bindings = ReadonlyMap<string, Binding>;
 /** What the terminal itself does, by operation. */
 export const viewOperations = {
   "view.detach": "detach",
-  "view.look_back": "look back, search, copy",
+  "view.look_back": "copy mode",
   "view.windows": "sessions, windows, panes",
   "view.sessions": "sessions",
   "view.agents": "agents that need you",
-  "view.paste": "paste what was copied",
+  "view.paste": "paste the newest copy",
   "view.keys": "all keys",
-  "view.send_prefix": "type the prefix itself",
+  "view.send_prefix": "send the prefix key",
   "view.command": "command palette",
   "view.go": "go to a session, window or pane",
 } as const;
@@ -51,7 +51,7 @@ export function viewBinding(operation: ViewOperation, parameters: Readonly<Recor
   const [stray] = Object.keys(rest);
   if (stray !== undefined) throw new WshError("invalid_request", `'${operation}' takes no '${stray}'`);
   if (typeof target !== "string" || target === "")
-    throw new WshError("invalid_request", `${operation} takes ${TARGET_PARAMETER}=NAME: where to go`);
+    throw new WshError("invalid_request", `${operation} needs ${TARGET_PARAMETER}=NAME`);
   return { ...own, target, says: `go to ${target}` };
 }
 
@@ -92,23 +92,23 @@ export const defaultBindings: Bindings = new Map([
     arrows.map((to) => [arrowKey(to), { to }]),
   ),
   ...bind("next pane", "pane.select", [["o", { to: "next" }]]),
-  ...bind("pane used before", "pane.select", [[";", { to: "last" }]]),
+  ...bind("last pane (toggle)", "pane.select", [[";", { to: "last" }]]),
   ...bind(
-    "move a border",
+    "resize pane",
     "pane.resize",
     arrows.map((direction) => [`ctrl+${arrowKey(direction)}`, { direction, by: 1 }]),
     true,
   ),
   ...bind(
-    "move a border by 5",
+    "resize pane by 5",
     "pane.resize",
     arrows.map((direction) => [`alt+${arrowKey(direction)}`, { direction, by: FAR }]),
     true,
   ),
-  ...bind("whole window, or not", "pane.zoom", [["z", {}]]),
+  ...bind("zoom", "pane.zoom", [["z", {}]]),
   ...bind("close the pane", "pane.close", [["x", {}]]),
-  ...bind("pane to a new window", "pane.move", [["!", { focus: true }]]),
-  ...bind("swap with a neighbour", "pane.swap", [
+  ...bind("break pane into a window", "pane.move", [["!", { focus: true }]]),
+  ...bind("swap panes", "pane.swap", [
     ["{", { with: "previous" }],
     ["}", { with: "next" }],
   ]),
@@ -119,20 +119,20 @@ export const defaultBindings: Bindings = new Map([
   ...bind("equal shares", "layout.equalise", [["E", {}]]),
   ...bind("next layout", "layout.preset", [[" ", { preset: "next" }]]),
   ...bind(
-    "one of five layouts",
+    "choose a layout",
     "layout.preset",
     presets.map((preset, index) => [`alt+${index + 1}`, { preset }]),
   ),
   ...bind("new window", "window.create", [["c", { focus: true }]]),
   ...bind("next window", "window.select", [["n", { to: "next" }]]),
-  ...bind("window before", "window.select", [["p", { to: "previous" }]]),
-  ...bind("window used before", "window.select", [["l", { to: "last" }]]),
+  ...bind("previous window", "window.select", [["p", { to: "previous" }]]),
+  ...bind("last window (toggle)", "window.select", [["l", { to: "last" }]]),
   ...bind(
-    "window by its number",
+    "go to window N",
     "window.select",
     Array.from({ length: 10 }, (_, index) => [String(index), { index }]),
   ),
-  ...bind("name the window", "window.update", [[",", {}]]),
+  ...bind("rename the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
   ...bind(viewOperations["view.windows"], "view.windows", [["w", {}]]),
   ...bind(viewOperations["view.sessions"], "view.sessions", [["s", {}]]),

@@ -44,19 +44,20 @@ export function configuredBindings(
   for (const { key, value, path, line } of entries) {
     try {
       const name = nameOf(key);
-      if (name === reader.prefix) throw new WshError("invalid_setting", "is the prefix key, which twice detaches");
+      if (name === reader.prefix)
+        throw new WshError("invalid_setting", "is the prefix key; pressed twice, it detaches");
       const before = lines.get(name);
-      if (before !== undefined) throw new WshError("invalid_setting", `is the key of line ${before}`);
+      if (before !== undefined) throw new WshError("invalid_setting", `is already bound in line ${before}`);
       lines.set(name, line);
       changes[name] = bindingOf(value, reader);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const message = `${path}:${line}: [keys] ${JSON.stringify(key)}: ${error.message}`;
       if (reader.fault !== undefined) {
-        reader.fault(`${message}: it has no effect`);
+        reader.fault(`${message}: ignored`);
         continue;
       }
-      const hint = "`wsh keys` shows what keys do; docs/keys.md what can be bound.";
+      const hint = "`wsh keys` lists the bindings; docs/keys.md describes what can be bound.";
       throw new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
     }
   }
@@ -87,16 +88,16 @@ export function bindingOfLine(text: string, reader: Pick<OperationReader, "line"
 }
 
 function fromTable(value: unknown, reader: OperationReader): Binding {
-  if (!isRecord(value)) throw new WshError("invalid_setting", "is neither text nor a table");
+  if (!isRecord(value)) throw new WshError("invalid_setting", "must be text or a table");
   const { operation, input = {}, repeat = false, says, [TARGET_PARAMETER]: target, ...rest } = value;
   const [stray] = Object.keys(rest);
-  if (stray !== undefined) throw new WshError("invalid_setting", `there is no field '${stray}'`);
-  if (typeof operation !== "string") throw new WshError("invalid_setting", "has no 'operation'");
-  if (!isRecord(input)) throw new WshError("invalid_setting", "'input' is no table");
-  if (typeof repeat !== "boolean") throw new WshError("invalid_setting", "'repeat' is neither true nor false");
-  if (says !== undefined && typeof says !== "string") throw new WshError("invalid_setting", "'says' is no text");
+  if (stray !== undefined) throw new WshError("invalid_setting", `unknown field '${stray}'`);
+  if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");
+  if (!isRecord(input)) throw new WshError("invalid_setting", "'input' must be a table");
+  if (typeof repeat !== "boolean") throw new WshError("invalid_setting", "'repeat' must be true or false");
+  if (says !== undefined && typeof says !== "string") throw new WshError("invalid_setting", "'says' must be text");
   if (target !== undefined && typeof target !== "string")
-    throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' is no text`);
+    throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' must be text`);
   const about = target === undefined ? {} : { target };
   const again = repeat ? { repeat } : {};
   if (isViewOperation(operation)) {

@@ -55,9 +55,9 @@ export interface CommandLine {
 /** @throws WshError invalid_request */
 export function parseCommandLine(line: string): CommandLine {
   const { words, open } = wordsOf(line);
-  if (open !== "") throw new WshError("invalid_request", `a quotation mark ${open} is not closed`);
+  if (open !== "") throw new WshError("invalid_request", `unterminated quotation mark ${open}`);
   const [operation, ...rest] = words;
-  if (operation === undefined) throw new WshError("invalid_request", "names no operation");
+  if (operation === undefined) throw new WshError("invalid_request", "the operation is missing");
   const parameters: Record<string, string> = {};
   for (const { text } of rest) {
     const at = text.indexOf("=");

@@ -65,9 +65,13 @@ export function parsePrefix(setting: string): Prefix | null {
   const named = "named" in key.key ? key.key.named : null;
   const functionKey = named !== null && /^F\d+$/.test(named);
   if (held === 0 && !functionKey) {
-    throw new WshError("invalid_setting", `prefix_key ${JSON.stringify(setting)} would take a key needed for typing`, {
-      hint: "Use a key with Ctrl or Alt, such as Ctrl+\\ or C-a, a function key, or none.",
-    });
+    throw new WshError(
+      "invalid_setting",
+      `prefix_key ${JSON.stringify(setting)} uses a key that is needed for typing`,
+      {
+        hint: "Use a key with Ctrl or Alt, such as Ctrl+\\ or C-a, a function key, or none.",
+      },
+    );
   }
   const modifiers = [
     ...((key.modifiers & CTRL) !== 0 ? (["ctrl"] as const) : []),

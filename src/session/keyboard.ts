@@ -97,7 +97,9 @@ export class Keyboard {
   capture(owner: KeyboardOwner, leaseMs: number): void {
     const held = this.holding;
     if (held !== null && held.owner.id !== owner.id && !(held.lost && held.owner.label === owner.label)) {
-      throw new WshError("input_captured", `'${held.owner.label}' holds the keyboard`, { owner: held.owner.label });
+      throw new WshError("input_captured", `'${held.owner.label}' has captured the keyboard`, {
+        owner: held.owner.label,
+      });
     }
     held?.end?.[Symbol.dispose]();
     this.holding = { owner, end: null, until: null, lost: false };

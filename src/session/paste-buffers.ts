@@ -21,6 +21,13 @@ interface Kept {
   readonly at: number;
 }
 
+/** The notice after a copy: characters of a single line, else lines. */
+export function describeCopy(text: string): string {
+  const lines = text.replace(/\n$/, "").split("\n").length;
+  const [count, unit] = lines === 1 ? [Array.from(text).length, "character"] : [lines, "line"];
+  return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
 export class PasteBuffers {
   private kept: Kept[] = [];
   private lastId = 0;
@@ -36,7 +43,7 @@ export class PasteBuffers {
     if (bytes > MAX_PASTE_BYTES) {
       throw new WshError(
         "payload_too_large",
-        `the text has ${bytes} bytes; a paste buffer has at most ${MAX_PASTE_BYTES}`,
+        `the text has ${bytes} bytes; a paste buffer holds at most ${MAX_PASTE_BYTES}`,
       );
     }
     const [first] = this.kept;
@@ -77,10 +84,7 @@ export class PasteBuffers {
   private find(id?: number): Kept {
     const found = id === undefined ? this.kept[0] : this.kept.find((each) => each.id === id);
     if (found !== undefined) return found;
-    throw new WshError(
-      "buffer_not_found",
-      id === undefined ? "nothing was copied yet" : `there is no paste buffer ${id}`,
-    );
+    throw new WshError("buffer_not_found", id === undefined ? "nothing has been copied yet" : `no paste buffer ${id}`);
   }
 }
 

@@ -297,7 +297,7 @@ describe("a hand-over", () => {
     const asked = the.ask({ question: "Please log in", kind: "hand_over", timeout_ms: 20_000 });
     await terminal.sees(/Enter takes over/);
     terminal.type("\r");
-    await terminal.sees("Ctrl+\\ gives back: Please log in");
+    await terminal.sees("Ctrl+\\ hands back: Please log in");
     terminal.type("cat\r");
     const state = async () => (await the.http.get("/sessions/s/status")).body as { state?: string };
     await until("cat", async () => (await state()).state === "waiting_for_input");
@@ -308,7 +308,7 @@ describe("a hand-over", () => {
       program_state: "waiting_for_input",
     });
     terminal.type("typed\r");
-    expect(await terminal.sees(/^typed$/m)).not.toContain("gives back");
+    expect(await terminal.sees(/^typed$/m)).not.toContain("hands back");
   });
 });
 

@@ -69,7 +69,10 @@ describe("in a session of several panes", () => {
     // A session's name means its oldest pane, as everywhere.
     const refused = await the.http.post("/sessions/s/ask", { question: "Key?", kind: "secret" });
     expect(refused.body).toMatchObject({
-      error: { code: "no_password_prompt", hint: `One in pane '${pane}' does: name that pane instead of the session.` },
+      error: {
+        code: "no_password_prompt",
+        hint: `The program in pane '${pane}' is: name that pane instead of the session.`,
+      },
     });
     const asked = the.ask({ question: "Key?", kind: "secret" }, pane);
     const shown = await terminal.sees(/Enter types it there/);
@@ -103,7 +106,7 @@ describe("in a session of several panes", () => {
     const asked = the.ask({ question: "Please sign", kind: "hand_over" }, pane);
     await terminal.sees(/Enter takes over/);
     terminal.type("\r");
-    await terminal.sees("gives back: Please sign");
+    await terminal.sees("hands back: Please sign");
     terminal.type("cat\r");
     await until("cat in that pane", async () => (await the.state(pane)) === "waiting_for_input");
     expect(await the.state("s")).toBe("prompt");
@@ -112,7 +115,7 @@ describe("in a session of several panes", () => {
     const closing = the.ask({ question: "Close it", kind: "hand_over" }, pane);
     await terminal.sees(/Enter takes over/);
     terminal.type("\r");
-    await terminal.sees("gives back: Close it");
+    await terminal.sees("hands back: Close it");
     terminal.type("\x04");
     terminal.type("exit\r");
     await until(
@@ -154,9 +157,9 @@ describe("when a session is split", () => {
     const asked = the.ask({ question: "Log in", kind: "hand_over" });
     await terminal.sees(/Enter takes over/);
     terminal.type("\r");
-    await terminal.sees("gives back: Log in");
+    await terminal.sees("hands back: Log in");
     await the.http.expect(201, the.http.post("/sessions/s/panes", { direction: "right" }));
-    await terminal.sees(/[│┃][\s\S]*gives back: Log in/);
+    await terminal.sees(/[│┃][\s\S]*hands back: Log in/);
     terminal.type("read -rs A; echo got $(printf %s $A | wc -c)\r");
     await until("the password prompt", async () => (await the.state("s")) === "password");
     const secret = the.ask({ question: "Key?", kind: "secret" });

@@ -270,7 +270,7 @@ withTmux("what lives on", () => {
 });
 
 withTmux("keys", () => {
-  test("the prefix key is not lost on programs; a key that is bound to nothing goes nowhere, and a line says so", async () => {
+  test("the prefix key is not lost on programs; a key that is not bound goes nowhere, and a line says so", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.run("wsh");
@@ -278,10 +278,10 @@ withTmux("keys", () => {
     await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=2 2>/dev/null | od -An -tx1");
     await person.sees(/^raw$/m);
     await person.keys("C-\\", "y");
-    await person.sees("Ctrl+\\ y is bound to nothing");
+    await person.sees("Ctrl+\\ y is not bound");
     await person.keys("C-\\", "\\", "q");
     await person.sees("1c 71");
-    await until("the line to go", async () => !(await person.screen()).includes("bound to nothing"));
+    await until("the line to go", async () => !(await person.screen()).includes("not bound"));
   });
 
   test("prefix ? shows all keys until the next key, which is not lost", async () => {
@@ -324,7 +324,7 @@ withTmux("keys", () => {
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev", { flags: ["--prefix", "C-a"] });
     person.type("\x01z");
-    await person.sees("Ctrl+A z is bound to nothing");
+    await person.sees("Ctrl+A z is not bound");
     person.type("\x01g");
     await person.sees(/│/);
     person.type("\x01\x1bv");
@@ -341,11 +341,11 @@ withTmux("keys", () => {
       ['"gg" = "pane.zoom"', 'unknown key "gg"'],
       ['"g" = "pane.split direction=sideways"', "direction"],
       ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],
-      ['"g" = 3', "is neither text nor a table"],
+      ['"g" = 3', "must be text or a table"],
       ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
       ['"g" = "view.go"', "view.go takes session=NAME"],
       ['"g" = "pane.zoom on=true on=false"', "'on' is given twice"],
-      ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is the key of line 4"],
+      ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is already bound in line 4"],
     ] as const) {
       const lines = entry.split("\n").length;
       await Bun.write(join(wsh.dir, "keys.toml"), `# mine\n\n[keys]\n${entry}\n`);

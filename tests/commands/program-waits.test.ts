@@ -78,7 +78,11 @@ describe.if(isLinux)("run returns", () => {
     expect(late).toMatchObject({
       status: 408,
       body: {
-        error: { code: "idle_timeout", message: expect.any(String), hint: expect.stringMatching(/[Dd]o not send it again/) },
+        error: {
+          code: "idle_timeout",
+          message: expect.any(String),
+          hint: expect.stringMatching(/[Dd]o not send it again/),
+        },
         screen: { rows: 24 },
         generation: expect.any(Number),
         output_cursor: expect.any(Number),

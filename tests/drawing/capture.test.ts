@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { Wsh, type WshOptions } from "../support/wsh.ts";
 
 const PREFIX = "\x1c";
-const HELD = /keyboard held by .* takes it back/;
+const HELD = /keyboard captured by .* takes it back/;
 
 async function scene(options: WshOptions = {}, flags: string[] = []) {
   const wsh = new Wsh(options);

@@ -88,7 +88,7 @@ describe("looking back", () => {
     person.type(`${LOOK}[oy`);
     await copies(person, "100\n101\n102\n103\n");
     person.type(`${LOOK}[[o`);
-    await person.sees("that command printed nothing");
+    await person.sees("the command printed nothing");
     person.type("[oy");
     await copies(person, `first\n${Array.from({ length: 40 }, (_, index) => index + 1).join("\n")}\n`);
   });
@@ -177,7 +177,7 @@ describe("looking back", () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type(`${PREFIX}]`);
-    await person.sees("nothing was copied yet");
+    await person.sees("nothing has been copied yet");
     person.type("echo one; echo two\r");
     await person.sees(/^two$/m);
     person.type(`${LOOK}?one\rVy`);
@@ -200,6 +200,6 @@ describe("looking back", () => {
       { begins: "two" },
       { begins: "one\n" },
     ]);
-    expect((await wsh.run("paste", "dev", "--id", "99")).stderr).toContain("there is no paste buffer 99");
+    expect((await wsh.run("paste", "dev", "--id", "99")).stderr).toContain("no paste buffer 99");
   });
 });

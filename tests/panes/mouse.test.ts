@@ -104,8 +104,8 @@ describe("the status line", () => {
     person.type(wheelDown(row, 60));
     await person.sees(/ 0:\S+ 1:\S+\*/);
     person.type(rightClick(row, col + 1));
-    const menu = await person.sees(/Window[\s\S]*name the window[\s\S]*close the window/);
-    const name = cellOf(menu, "name the window");
+    const menu = await person.sees(/Window[\s\S]*rename the window[\s\S]*close the window/);
+    const name = cellOf(menu, "rename the window");
     person.type(click(name.row, name.col));
     await person.sees("Name of the window");
     person.type("\x15logs\r");

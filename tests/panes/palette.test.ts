@@ -57,7 +57,7 @@ describe("the palette", () => {
       ["pane.split direction=sideways", "direction"],
       ["pane.split directon=right", "takes no 'directon'"],
       ["pane.split right", "'right' is not NAME=VALUE"],
-      ['pane.split command="x', 'a quotation mark " is not closed'],
+      ['pane.split command="x', 'unterminated quotation mark "'],
       ["view.keys x=1", "view.keys takes no parameters"],
       ["status.get session=nowhere", "no session 'nowhere'"],
       ["view.go session=nowhere", "no session 'nowhere'"],
@@ -142,7 +142,7 @@ describe("the palette", () => {
     person.type("for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done\r");
     await person.sees(/^tick \d+$/m);
     person.type(`${PREFIX}:idle.await timeout_ms=60000 max_wait_ms=60000\r`);
-    await person.sees("Esc gives it up");
+    await person.sees("Esc cancels");
     const ticks = async () =>
       Math.max(0, ...[...(await person.text()).matchAll(/^tick (\d+)$/gm)].map(([, n]) => Number(n)));
     const before = await ticks();

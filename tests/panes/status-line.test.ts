@@ -66,7 +66,7 @@ describe("under auto", () => {
     person.type(`${PREFIX}%`);
     await until("the line", async () => /^ dev /.test(lastRow(await person.text())));
     person.type(`${PREFIX}~`);
-    await until("a message", async () => lastRow(await person.text()).includes("~ is bound to nothing"));
+    await until("a message", async () => lastRow(await person.text()).includes("~ is not bound"));
     await until("the line again", async () => /^ dev /.test(lastRow(await person.text())));
   });
 });

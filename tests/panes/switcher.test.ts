@@ -156,7 +156,7 @@ describe("the switcher", () => {
       expect(await person.text()).toContain(asked);
       expect(await person.text()).not.toMatch(/^>alpha/m);
       person.type(key === "\x18" ? "y" : "new\r");
-      await person.sees(`session '${name}' is not there any more`);
+      await person.sees(`session '${name}' no longer exists`);
       await person.sees(/^>alpha/m);
     }
     expect((await wsh.list()).map(({ name }) => name)).toEqual(["alpha"]);
@@ -169,7 +169,7 @@ describe("the switcher", () => {
     person.type(`${PREFIX}a`);
     await person.sees("no agent is running");
     person.type("x");
-    await person.sees("nothing of that name");
+    await person.sees("no match");
   });
 
   test("no session is shown in itself", async () => {
@@ -183,7 +183,7 @@ describe("the switcher", () => {
       async () => (await wsh.list()).find(({ name }) => name === "inner")?.attached === 1,
     );
     person.type("\x07souter\r");
-    await person.sees("this terminal is in session 'outer' already");
+    await person.sees("this terminal is already in session 'outer'");
   });
 });
 

@@ -280,7 +280,7 @@ test("what is typed at a view of another session's pane goes there for nobody wh
   const { pane } = JSON.parse(await gateway.ok("split", "pub", "--view", "hidden", "--focus", "--json"));
   using terminal = await FarTerminal.attach("one-operate", "pub");
   terminal.type("echo by''-guest\r\x1b[200~echo pasted\r\x1b[201~");
-  await terminal.sees("this pane is another session's");
+  await terminal.sees("this pane belongs to another session");
   await terminal.ask("host.look", { keys: "vi" });
   const api = await gateway.tcp(`/sessions/${encodeURIComponent(pane)}/input`, {
     ...{ method: "POST", body: "echo by-guest\r", token: tokens["one-operate"] ?? "" },

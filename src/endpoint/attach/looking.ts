@@ -52,7 +52,8 @@ export class Looking {
     const how = port.isPlain ? { ...input, plain: true } : input;
     const { look } = shown;
     if (typeof look === "function") {
-      if (!port.mayShare(pane)) throw new WshError("access_denied", "this terminal looks back in no pane of others");
+      if (!port.mayShare(pane))
+        throw new WshError("access_denied", "this terminal cannot enter copy mode in another session's pane");
       await look({ keys, ...how }, pane);
       return;
     }

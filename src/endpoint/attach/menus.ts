@@ -19,7 +19,7 @@ const session: Menu = {
 const window: Menu = {
   title: "Window",
   items: [
-    { says: "name the window", line: "window.update" },
+    { says: "rename the window", line: "window.update" },
     newWindow,
     { says: "next layout", line: "layout.preset preset=next" },
     { says: "equal shares", line: "layout.equalise" },
@@ -34,8 +34,8 @@ export const paneMenu: Menu = {
     view("view.paste"),
     { says: "split to the right", line: "pane.split direction=right focus=true" },
     { says: "split below", line: "pane.split direction=down focus=true" },
-    { says: "whole window, or not", line: "pane.zoom" },
-    { says: "pane to a new window", line: "pane.move focus=true" },
+    { says: "zoom", line: "pane.zoom" },
+    { says: "break pane into a window", line: "pane.move focus=true" },
     { says: "close the pane", line: "pane.close" },
   ],
 };

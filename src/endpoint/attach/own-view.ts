@@ -14,6 +14,7 @@ import { LookSchema } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
+import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
@@ -233,7 +234,7 @@ export class OwnView {
     const { port, own } = this;
     own.hide();
     const binding = port.person.bindings.get(key);
-    if (binding === undefined) own.say(`${port.person.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
+    if (binding === undefined) own.say(`${port.person.prefix} ${keyLabel(key)} is not bound; ? shows all keys`);
     else await this.carryOut(binding, new AbortController().signal);
   }
 
@@ -262,7 +263,8 @@ export class OwnView {
       return null;
     }
     if (target === undefined && !isForServer(operation)) return port.operate(binding, signal);
-    if (port.isPage) throw new WshError("access_denied", `'${operation}' is called from a terminal, or by the page`);
+    if (port.isPage)
+      throw new WshError("access_denied", `'${operation}' can only be called from a terminal or the web page`);
     const { callElsewhere } = await loadCalls();
     return callElsewhere(binding, signal, { ...port, ask: (question, act) => this.ask(question, "wsh", act) });
   }
@@ -371,7 +373,7 @@ export class OwnView {
   private paste(): void {
     const { port } = this;
     const text = port.session.buffers.newest;
-    if (text === null) this.own.say("nothing was copied yet");
+    if (text === null) this.own.say("nothing has been copied yet");
     else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }
 
@@ -384,8 +386,7 @@ export class OwnView {
 
   private copied(text: string): void {
     this.port.copy(text);
-    const lines = text.replace(/\n$/, "").split("\n").length;
-    this.own.say(`copied ${lines === 1 ? `${Array.from(text).length} characters` : `${lines} lines`}`);
+    this.own.say(describeCopy(text));
   }
 }
 

@@ -46,7 +46,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       if (!stream.readOnly) stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
       break;
     default:
-      throw new WshError("invalid_request", `'${op}' is not asked of a terminal`);
+      throw new WshError("invalid_request", `a terminal cannot handle '${op}'`);
   }
   return {};
 }

@@ -59,7 +59,7 @@ export class Typing {
     }
     if (viewer.readOnly) return;
     if (isOthers({ by: viewer.by, shown })) {
-      own.say("this pane is another session's, and the token covers one session");
+      own.say("this pane belongs to another session, and the token covers one session");
       return;
     }
     presentation.typed();

@@ -46,7 +46,7 @@ export async function callElsewhere(
   { instance, by, ask }: CallPort,
 ): Promise<unknown> {
   const operation = findOperation(name);
-  if (operation === undefined) throw new WshError("unknown_method", `there is no operation '${name}'`);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
   if (target !== undefined) findOwn(instance, by, target);
   requireMay(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
   const call = (within: AbortSignal): Promise<unknown> =>

@@ -20,7 +20,7 @@ function rank(name: string): number {
 
 const aboutParameter: Parameter = {
   ...{ name: TARGET_PARAMETER, required: false, values: [], isPlain: false },
-  says: "what it is about: a session, window or pane; else the one with the focus",
+  says: "a session, window or pane (default: the active one)",
 };
 
 /** Null for an operation that does not exist. */

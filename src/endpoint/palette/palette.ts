@@ -302,14 +302,14 @@ export class Palette implements OwnDialog {
   }
 
   private hints(cols: number): string {
-    if (this.answer !== null) return "Up and Down scroll · Esc goes back";
+    if (this.answer !== null) return "Up and Down scroll · Esc back";
     if (cols < 60) return "Tab · Enter · Up Down · Esc";
-    return "Command palette · Tab completes · Enter runs · Up and Down choose · Esc";
+    return "Command palette · Tab completes · Enter runs · Up and Down select · Esc";
   }
 
   /** Lines below the list: what went wrong, or what the line is about. */
   private said(offer: Offer, cells: number, most: number): string[] {
-    if (this.running !== null) return ["running…  Esc gives it up"].slice(0, most);
+    if (this.running !== null) return ["running…  Esc cancels"].slice(0, most);
     if (this.error !== null)
       return wrap(cleanText(this.error).replaceAll("\n", " "), Math.max(1, cells)).slice(0, most);
     if (this.answer !== null || offer.note === "") return [];

@@ -76,7 +76,7 @@ export function suggest(line: string, caret: number, known: Known): Offer {
   if (parameters === null) {
     // Words that say what is wanted: `close window`.
     if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, known);
-    return { items: [], from, to, meansFirst: false, note: `there is no operation '${first.text}'` };
+    return { items: [], from, to, meansFirst: false, note: `no operation '${first.text}'` };
   }
   const at = word.text.indexOf("=");
   if (at > 0) return values(word, at, parameters, known);
@@ -109,7 +109,7 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
   const recent = query === "" ? known.recent.slice(0, MOST_RECENT) : [];
   const past = recent.map((each): Suggestion => ({ text: each, label: each, says: "", keys: "", kind: "recent" }));
   const items = [...past, ...operations];
-  const note = items.length === 0 ? "nothing does that" : "";
+  const note = items.length === 0 ? `no operation matches '${query}'` : "";
   return { items, from, to, meansFirst: query !== "", note };
 }
 
@@ -118,7 +118,7 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
   const typed = word.text.slice(at + 1);
   const { from, to } = word;
   const parameter = parameters.find((each) => each.name === name);
-  if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `it takes no '${name}'` };
+  if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `unknown parameter '${name}'` };
   const { front, last, all } = valuesOf(parameter, typed, known);
   const items = ranked(
     all,

@@ -188,7 +188,7 @@ export class StatusLine implements Disposable {
     if (run === undefined || now - run.since < this.settings.long_command_seconds * 1000) return;
     const code = state === "exited" ? pane.exit_code : pane.last_exit_code;
     const failed = code === undefined || code === null || code === 0 ? "" : ` with exit code ${code}`;
-    this.mark(id, "finished", `'${run.program}' has ended${failed} after ${durationOf(now - run.since)}`);
+    this.mark(id, "finished", `'${run.program}' exited${failed} after ${durationOf(now - run.since)}`);
   }
 
   /** @param gist what of it is to be seen */

@@ -40,7 +40,7 @@ export async function refuseMirror(
   const wanted = known(target.socket);
   const own = known(around);
   if (own === wanted) {
-    throw new WshError("nested_session", `this terminal is in session '${target.name}' already`, {
+    throw new WshError("nested_session", `this terminal is already in session '${target.name}'`, {
       hint: "Detach first, or attach from another terminal.",
     });
   }

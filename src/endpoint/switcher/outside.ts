@@ -14,7 +14,7 @@ export function requireOutside(
   { around, page }: { readonly around: string | undefined; readonly page: string | null },
   { number, session }: SessionPlace,
 ): Promise<void> | null {
-  if (page !== null) throw new WshError("nested_session", "a page shows other sessions by its own list");
+  if (page !== null) throw new WshError("nested_session", "the web page shows other sessions in its own list");
   if (around === undefined) return null;
   const { socket } = findSession(instance, { kind: "session_id", id: number });
   // Loaded for terminals within sessions.

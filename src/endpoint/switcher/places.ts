@@ -110,7 +110,7 @@ export async function placeOf(instance: Instance, target: string, by: Acting): P
   requirePane(info, parsed);
   const wanted = parsed.kind === "session" ? idIn(info, parsed) : formatTarget(parsed);
   const place = placesOf(info, socket).find((each) => each.target === wanted);
-  if (place === undefined) throw new WshError("session_not_found", `'${target}' is not there any more`);
+  if (place === undefined) throw new WshError("session_not_found", `'${target}' no longer exists`);
   return place;
 }
 
@@ -156,7 +156,7 @@ async function act(by: Acting, { target, socket, session }: Place, op: string, i
     await ask(by, socket, op, input, target);
   } catch (thrown) {
     if (processState(socket) === "alive") throw thrown;
-    throw new WshError("session_not_found", `session '${session}' is not there any more`);
+    throw new WshError("session_not_found", `session '${session}' no longer exists`);
   }
 }
 
@@ -174,7 +174,7 @@ export async function create(instance: Instance, name: string, by: Acting): Prom
     );
   const all = await places(instance, "sessions", by);
   const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
-  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has ended already`);
+  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has already ended`);
   return made;
 }
 

@@ -38,7 +38,7 @@ const titles: Readonly<Record<PlaceKind, string>> = {
   sessions: "Sessions",
   agents: "Agents, those that need you first",
 };
-const HINTS = "Enter goes there · Ctrl+R renames · Ctrl+X closes · Ctrl+T makes a session · Esc";
+const HINTS = "Enter selects · Ctrl+R renames · Ctrl+X closes · Ctrl+T new session · Esc";
 /** For terminals that the others do not fit. */
 const SHORT_HINTS = "Enter · ^R name · ^X close · ^T new";
 
@@ -191,8 +191,8 @@ export class Switcher implements OwnDialog {
   }
 
   private hints(cols: number): string {
-    if (this.mode === "close") return "y ends it · any other key does not";
-    if (this.mode !== "filter") return "Enter does it · Esc does not";
+    if (this.mode === "close") return "y confirms · any other key cancels";
+    if (this.mode !== "filter") return "Enter confirms · Esc cancels";
     return HINTS.length < cols ? HINTS : SHORT_HINTS;
   }
 
@@ -213,7 +213,7 @@ export class Switcher implements OwnDialog {
   }
 
   private command(key: string): void {
-    if (this.port.readOnly) this.port.say("this terminal only watches");
+    if (this.port.readOnly) this.port.say("this terminal is read-only");
     else if (key === "r" && this.place() !== undefined) this.enter("rename");
     else if (key === "x" && this.place() !== undefined) this.enter("close");
     else if (key === "t") this.enter("create", this.typed);
@@ -241,7 +241,7 @@ export class Switcher implements OwnDialog {
 
   /** What an empty list says. */
   private nothing(): string {
-    return this.kind === "agents" && this.typed === "" ? "no agent is running" : "nothing of that name";
+    return this.kind === "agents" && this.typed === "" ? "no agent is running" : "no match";
   }
 
   private shown(): Place[] {

@@ -21,6 +21,7 @@ import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
+import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
@@ -377,8 +378,7 @@ export class LocalPane implements PlacedPane {
       changed: () => this.changedPicture(),
       copied: (text) => {
         this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });
-        const lines = text.replace(/\n$/, "").split("\n").length;
-        this.above.say(`copied ${lines === 1 ? `${Array.from(text).length} characters` : `${lines} lines`}`);
+        this.above.say(describeCopy(text));
       },
       say: (text) => this.above.say(text),
       typed: (bytes) => this.give(bytes),

@@ -74,7 +74,7 @@ export class ElementStore {
   }
 
   enterAlt(): void {
-    if (this.#agentAlt) throw new WshError("already_in_alt_screen", "the session is in alt screen mode already");
+    if (this.#agentAlt) throw new WshError("already_in_alt_screen", "the session is already in alt screen mode");
     this.#switchMode(() => {
       this.#agentAlt = true;
     });
@@ -244,7 +244,7 @@ export class ElementStore {
   focus(id: string): void {
     const element = this.#overlays.get(id) ?? this.#panels.get(id);
     if (element === undefined) {
-      throw new WshError("invalid_request", `no overlay or panel has the id ${JSON.stringify(id)}`, {
+      throw new WshError("invalid_request", `no overlay or panel with id ${JSON.stringify(id)}`, {
         hint: "List the overlays and panels to see which exist.",
       });
     }
@@ -416,5 +416,5 @@ export class ElementStore {
 }
 
 function missing(kind: ElementKind, id: string): never {
-  throw new WshError(`${kind}_not_found`, `no ${kind} has the id ${JSON.stringify(id)}`);
+  throw new WshError(`${kind}_not_found`, `no ${kind} with id ${JSON.stringify(id)}`);
 }

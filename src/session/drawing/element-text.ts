@@ -22,14 +22,14 @@ export function checkPieces(
 ): void {
   const code = doing === "create" ? "resource_limit_reached" : "invalid_overlay";
   if (pieces.length > limits.pieces) {
-    throw new WshError(code, `${pieces.length} ${what}, where an element may have ${limits.pieces}`, {
+    throw new WshError(code, `${pieces.length} ${what}; an element may have ${limits.pieces}`, {
       hint: "Use fewer and longer pieces, or several elements.",
     });
   }
   for (const [index, { text }] of pieces.entries()) {
     const bytes = Buffer.byteLength(text);
     if (bytes > limits.pieceBytes) {
-      throw new WshError(code, `the text of ${what}[${index}] has ${bytes} bytes, the limit is ${limits.pieceBytes}`);
+      throw new WshError(code, `the text of ${what}[${index}] has ${bytes} bytes; the limit is ${limits.pieceBytes}`);
     }
   }
 }

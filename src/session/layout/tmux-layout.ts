@@ -64,7 +64,7 @@ export function readTmuxLayout(text: string): TmuxLayout {
   let at = 0;
   let panes = 0;
   const cell = (depth: number): { node: LayoutNode; box: Box } => {
-    if (depth > MAX_DEPTH) throw wrong(`it is nested deeper than ${MAX_DEPTH}`, at);
+    if (depth > MAX_DEPTH) throw wrong(`nested deeper than ${MAX_DEPTH}`, at);
     const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(at, at + 24));
     if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", at);
     const [all, cols = 0, rows = 0, col = 0, row = 0] = [match[0], ...match.slice(1).map(Number)];
@@ -74,7 +74,7 @@ export function readTmuxLayout(text: string): TmuxLayout {
     const bracket = brackets[body[at] ?? ""];
     if (bracket === undefined) {
       at += /^,\d{1,10}(?!\d*x)/.exec(body.slice(at))?.[0].length ?? 0;
-      if (++panes > MAX_PANES) throw wrong(`it has more than ${MAX_PANES} panes`, at);
+      if (++panes > MAX_PANES) throw wrong(`more than ${MAX_PANES} panes`, at);
       return { node: { pane: String(panes - 1), weight: 1 }, box };
     }
     at++;
@@ -93,7 +93,7 @@ export function readTmuxLayout(text: string): TmuxLayout {
     return { node: { axis: bracket.axis, weight: 1, children }, box };
   };
   const { node, box } = cell(0);
-  if (at !== body.length) throw wrong(`'${body.slice(at, at + 20)}' follows the end`, at);
+  if (at !== body.length) throw wrong(`unexpected '${body.slice(at, at + 20)}' after the end`, at);
   const size = { rows: box.rows, cols: box.cols };
   const cells = (child: LayoutNode): number => (isLeaf(child) ? 0 : extent(child));
   return { tree: tidy(node, cells), size, panes };
@@ -118,7 +118,7 @@ function addsUp(axis: Axis, box: Box, children: readonly Box[]): boolean {
 }
 
 function wrong(reason: string, at: number): WshError {
-  return new WshError("invalid_layout", `no tmux layout: ${reason} (at character ${at + 1})`, {
+  return new WshError("invalid_layout", `invalid tmux layout: ${reason} (at character ${at + 1})`, {
     hint: "Send the whole text, as `tmux display -p '#{window_layout}'` prints it.",
   });
 }

@@ -72,7 +72,7 @@ export function nodeAt(node: LayoutNode, path: Path): LayoutNode {
   const [first, ...rest] = path;
   if (first === undefined) return node;
   const child = isLeaf(node) ? undefined : node.children[first];
-  if (child === undefined) throw new RangeError(`a layout has no node at ${path.join(".")}`);
+  if (child === undefined) throw new RangeError(`the layout has no node at ${path.join(".")}`);
   return nodeAt(child, rest);
 }
 

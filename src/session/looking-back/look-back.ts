@@ -295,7 +295,7 @@ export class LookBack {
         break;
       }
       case "copy":
-        if (this.selection === null) this.port.say("nothing is selected: v selects from here, V lines");
+        if (this.selection === null) this.port.say("no selection: v starts one, V selects lines");
         else if (this.copy()) this.port.left();
         break;
       case "copy-line":
@@ -341,7 +341,7 @@ export class LookBack {
     const commands = text.source.commands();
     const found = commands.findLast(({ first }) => first - 1 <= cursor.line && first <= text.last) ?? commands.at(0);
     if (found === undefined || found.isEmpty || found.last < text.first) {
-      this.port.say(found?.isEmpty === true ? "that command printed nothing" : "no command's output is known here");
+      this.port.say(found?.isEmpty === true ? "the command printed nothing" : "no recorded command output here");
       return;
     }
     const anchor = { line: Math.max(text.first, found.first), col: 0 };
@@ -351,7 +351,7 @@ export class LookBack {
   private toMatch(forth: boolean): void {
     const { search, text } = this;
     if (search === null) {
-      this.port.say("nothing was searched for: / searches");
+      this.port.say("no search yet: / searches");
       return;
     }
     const found = search.next(text, this.cursor, forth);

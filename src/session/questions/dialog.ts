@@ -86,7 +86,7 @@ export function dialogContent(
     case "hand_over":
       return {
         ...content,
-        facts: ["You work at the program yourself, then give it back."],
+        facts: ["You take over the program, then hand it back."],
         buttons: ["Take over", "Dismiss"],
         hint: hint("Enter takes over · Esc dismisses"),
       };

@@ -39,7 +39,7 @@ export class PendingQuestions implements Answers {
   /** @throws WshError resource_limit_reached */
   requireRoom(): void {
     if (this.entries.length < MAX_PENDING) return;
-    throw new WshError("resource_limit_reached", `${MAX_PENDING} questions wait for the person already`);
+    throw new WshError("resource_limit_reached", `${MAX_PENDING} questions are already pending`);
   }
 
   /** It ends when its time is up. */
@@ -80,7 +80,7 @@ export class PendingQuestions implements Answers {
     const entry = this.entries.find((each) => each.id === id);
     if (entry !== undefined) return entry;
     const ended = this.results.get(id)?.decided_by;
-    const what = ended === undefined ? "is none of this session's questions" : `is over already (${ended})`;
+    const what = ended === undefined ? "is not a question of this session" : `is already closed (${ended})`;
     throw new WshError("question_not_found", `'${id}' ${what}`);
   }
 
@@ -93,7 +93,10 @@ export class PendingQuestions implements Answers {
     const pending: QuestionResult = { ask_id: entry.id, state: "pending" };
     if (ms === 0) return Promise.resolve(pending);
     if (this.waiting >= MAX_WAITS) {
-      throw new WshError("resource_limit_reached", `${MAX_WAITS} calls wait for answers in this session`);
+      throw new WshError(
+        "resource_limit_reached",
+        `${MAX_WAITS} calls are already waiting for answers in this session`,
+      );
     }
     this.waiting++;
     const wait = new Wait<QuestionResult>({ clock: this.clock, ms, signal }, () => pending);

@@ -93,11 +93,11 @@ export class Questions implements Answers {
     const entry = this.pending.find(id);
     const { question, asker } = entry;
     if (by.id !== null && by.id === asker.id) {
-      throw new WshError("access_denied", "who asks a question does not answer it");
+      throw new WshError("access_denied", "the caller that asked cannot answer");
     }
     if (question.kind === "secret" || question.kind === "hand_over") {
-      const why = question.kind === "secret" ? "a secret is typed" : "a program is taken over";
-      throw new WshError("invalid_request", `${why} at a terminal, and by no call`, { field: "ask_id" });
+      const why = question.kind === "secret" ? "secrets are typed" : "hand-overs happen";
+      throw new WshError("invalid_request", `${why} only at a terminal, not by a call`, { field: "ask_id" });
     }
     const answer = fittingAnswer(question, given);
     const told = { answered_by: "call", answered_as: by.label } as const;
@@ -212,9 +212,10 @@ export class Questions implements Answers {
   private async noPrompt(pane: string): Promise<WshError> {
     const others = ((await this.port.secrets.readers?.()) ?? []).filter((each) => each !== pane);
     const [first] = others;
-    if (first === undefined) return new WshError("no_password_prompt", "no program in the session reads a password");
-    return new WshError("no_password_prompt", `no program in pane '${pane}' reads a password`, {
-      hint: `One in pane '${first}' does: name that pane instead of the session.`,
+    if (first === undefined)
+      return new WshError("no_password_prompt", "no program in the session is reading a password");
+    return new WshError("no_password_prompt", `no program in pane '${pane}' is reading a password`, {
+      hint: `The program in pane '${first}' is: name that pane instead of the session.`,
     });
   }
 
@@ -263,11 +264,7 @@ export class Questions implements Answers {
     if (looking.signal.aborted) return;
     if (!this.pending.has(entry)) this.next();
     else if (secret !== null) this.show(entry, secret);
-    else
-      this.pending.close(
-        entry,
-        notTaken("the program did not read a password any more when the question was to be shown"),
-      );
+    else this.pending.close(entry, notTaken("the program stopped reading a password before the question was shown"));
   }
 
   private show(entry: Entry, secret: SecretPrompt | null): void {
@@ -337,10 +334,7 @@ export class Questions implements Answers {
     this.busy = null;
     if (taken) this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
     else
-      this.pending.close(
-        entry,
-        notTaken("the program that was named no longer read a password: what was typed was discarded"),
-      );
+      this.pending.close(entry, notTaken("the program was no longer reading a password; the typed text was discarded"));
   }
 
   private takenOver(entry: Entry): void {

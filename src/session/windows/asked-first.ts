@@ -51,11 +51,11 @@ export function askedFirst(
       return there.length === 0 ? null : about(pane, confirming("Start it again?", endedWith(there)));
     }
     case "session.clear":
-      return about(pane, confirming("Clear history and screen?", "What was printed cannot be read any more."));
+      return about(pane, confirming("Clear history and screen?", "The output can no longer be read."));
     case "layout.set": {
       if (input.close_others !== true) return null;
       const others = running(panes.filter(({ id }) => !JSON.stringify(input).includes(`"${id}"`)));
-      return about(pane, confirming("Close the panes that the layout leaves out?", endedWith(others)));
+      return about(pane, confirming("Close the panes missing from the layout?", endedWith(others)));
     }
     default:
       return null;
@@ -120,7 +120,7 @@ export function endingQuestion(call: string, summary: string): Question {
 /** An empty name gives the window its automatic one back. */
 function naming(now: string): Asked {
   return {
-    question: { kind: "text", question: "Name of the window", detail: "Empty: that of its program.", prepared: now },
+    question: { kind: "text", question: "Name of the window", detail: "Empty: the program's name.", prepared: now },
     input: (answer) => (typeof answer === "string" ? { name: answer.trim() === "" ? null : answer.trim() } : null),
   };
 }

@@ -174,7 +174,7 @@ export function breakOut(
 ): Windows {
   const window = windowWith(state, pane);
   if (panesIn(window).length === 1) {
-    throw new WshError("invalid_layout", `pane '${pane}' is alone in window '${windowId(window.id)}' already`);
+    throw new WshError("invalid_layout", `pane '${pane}' is already alone in window '${windowId(window.id)}'`);
   }
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
@@ -185,13 +185,13 @@ export function breakOut(
 /** A session does not give away its last pane. */
 export function onlyOne(pane: string): WshError {
   return new WshError("invalid_layout", `pane '${pane}' is the only one of its session`, {
-    hint: "Split its session first, or show it elsewhere as a view.",
+    hint: "Split the session first, or show the pane elsewhere as a view.",
   });
 }
 
 /** Puts a pane of the session beside another one. @throws WshError invalid_layout when they are the same */
 export function join(state: Windows, pane: string, change: SplitChange, area: Size): Windows {
-  if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be put beside itself`);
+  if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be moved beside itself`);
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
   if (rest === null) throw onlyOne(pane);

@@ -63,7 +63,7 @@ function windowOf(id: number, index: number, pane: string, name: string | null):
 
 export function activeWindow(state: Windows): WindowEntry {
   const active = state.windows.find(({ id }) => id === state.recent[0]) ?? state.windows[0];
-  if (active === undefined) throw new WshError("session_ended", "the session has no window any more");
+  if (active === undefined) throw new WshError("session_ended", "the session has no windows left");
   return active;
 }
 
@@ -151,7 +151,7 @@ export function findPlace(
     return { window, pane };
   }
   const pane = defaultPane(state, isLiving);
-  if (pane === undefined) throw missing(target, "the session has no pane any more");
+  if (pane === undefined) throw missing(target, "the session has no panes left");
   return { window: windowWith(state, pane), pane };
 }
 
@@ -192,7 +192,7 @@ export function addWindow(
 export function requireFree(state: Windows, index: number, but?: number): void {
   const taken = state.windows.find((window) => window.index === index && window.id !== but);
   if (taken === undefined) return;
-  throw new WshError("invalid_layout", `window ${index} exists already`, {
+  throw new WshError("invalid_layout", `window ${index} already exists`, {
     hint: `Choose a free index, such as ${freeIndex(state, index)}, or close or renumber that window first.`,
   });
 }

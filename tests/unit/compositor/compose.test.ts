@@ -301,7 +301,7 @@ describe("signs of wsh itself", () => {
     const sign = keyboardHeldSign("claude", "Ctrl+\\");
     const box = overlay({ width: 60, height: 2, background: { bg: "red" } });
     const frame = compose({ texts: ["a", "b"], cols: 60, overlays: [box], sign });
-    expect(shown(frame)[1]).toBe(" keyboard held by claude — Ctrl+\\ takes it back");
+    expect(shown(frame)[1]).toBe(" keyboard captured by claude — Ctrl+\\ takes it back");
     expect(frame.lines[1]?.every(({ style }) => style.flags !== 0)).toBe(true);
   });
 

@@ -53,7 +53,7 @@ describe("a capture", () => {
   test("is refused while somebody else has it, and another caller's end is not its", () => {
     const { keyboard } = keyboardOf();
     keyboard.capture(agent, 1_000);
-    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' holds the keyboard");
+    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' has captured the keyboard");
     keyboard.callerGone("mcp:2");
     expect(keyboard.owner).toEqual(agent);
   });
@@ -66,7 +66,7 @@ describe("a capture", () => {
     expect(keyboard.mode).toBe("capture");
     keyboard.connectionLost(new Set(["mcp:1"]));
     pass(4_999);
-    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' holds the keyboard");
+    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' has captured the keyboard");
     keyboard.capture({ ...agent, id: "mcp:2" }, 1_000);
     pass(10_000);
     expect(keyboard.owner?.id).toBe("mcp:2");

@@ -341,7 +341,7 @@ describe("layouts of tmux", () => {
       ["0000,80x24,0,0,0", "the checksum is"],
       [good("80x24,0,0{40x24,0,0,0,40x24,40,0,1}"), "do not fill"],
       [good("80x24,0,0{40x24,0,0,0,39x24,41,0,1"), "missing"],
-      [good("80x24,0,0,0rest"), "follows the end"],
+      [good("80x24,0,0,0rest"), "after the end"],
       [good("80x0,0,0,0"), "at least one row"],
       [good("eighty"), "a cell is"],
       [good("[".repeat(5_000)), "a cell is"],
