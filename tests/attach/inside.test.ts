@@ -61,7 +61,7 @@ test("what a program sent or ran moves nobody, and says so; the session itself i
   await attached(wsh, { one: 1, two: 0 });
   person.type("clear\r");
   person.type(`${wshIn} attach one\r`);
-  await person.sees("this terminal is in session 'one' already");
+  await person.sees("this terminal is already in session 'one'");
   person.type(`clear; ${wshIn} attach --read-only two\r`);
   await person.sees("--read-only: the terminal that goes there keeps its own");
   person.type(`clear; ${wshIn} attach nowhere\r`);

@@ -33,7 +33,7 @@ test("a session does not show itself, nor by way of one or two others; the refus
     await wsh.ok("exec", name, "--", `echo this is ${name}`);
   }
   await types(wsh, "one", attach("one"));
-  await shows(wsh, "one", /nested_session|this terminal is in session 'one' already/);
+  await shows(wsh, "one", /nested_session|this terminal is already in session 'one'/);
 
   await types(wsh, "one", attach("two"));
   await shows(wsh, "one", /this is two/);

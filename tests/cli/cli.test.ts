@@ -356,7 +356,7 @@ describe("wsh without a terminal", () => {
     await using own = new Wsh();
     const refused = await own.runWith({ env: { WSH_SESSION: "outer" } });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("this terminal is in session 'outer' already");
+    expect(refused.stderr).toContain("this terminal is already in session 'outer'");
     const nested = await own.runWith({ env: { WSH_SESSION: "outer" } }, "--nested");
     expect(nested.stderr).toContain("nor standard output is a terminal");
   });

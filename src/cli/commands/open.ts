@@ -188,7 +188,7 @@ function sayOthers(instance: Instance): void {
 function refuseNested({ nested }: OpenFlags): void {
   const inside = process.env.WSH_SESSION;
   if (inside === undefined || inside === "" || nested === true) return;
-  throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
+  throw new WshError("nested_session", `this terminal is already in session '${inside}'`);
 }
 
 /** Refuses to start a shell without a terminal to show it: it would be left behind. @throws WshError */

@@ -43,7 +43,7 @@ export async function goThere(
   const own = lookUp(listProcesses(instance), target);
   if (own === undefined) return false;
   if (own.session === session) {
-    throw new WshError("nested_session", `this terminal is in session '${name}' already`, {
+    throw new WshError("nested_session", `this terminal is already in session '${name}'`, {
       hint: "The prefix key and w go to its windows and panes.",
     });
   }
