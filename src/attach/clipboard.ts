@@ -1,12 +1,12 @@
 /**
- * What programs copy (OSC 52), handed to the system's clipboard here: Apple's Terminal ignores the sequence. Only on
- * the machine at which the person sits, and only where the session process says that this client is the one in use.
- * One copy runs at a time, for a limited time; of those that come meanwhile the newest follows.
+ * Passes texts that programs copy (OSC 52) to the system's clipboard: Apple's Terminal ignores the sequence. Only on
+ * the person's own machine, and only when the session process reports that this client is the active one. One copy runs
+ * at a time, for a limited time; of those that arrive meanwhile the newest follows.
  */
 
 /** Time after which a copy that does not end is given up, in ms. */
 const COPY_MS = 5_000;
-/** Longest copy, in bytes of text: what a session process reports of one. */
+/** Longest copy, in bytes of text: the session process's own limit. */
 const MAX_COPY_BYTES = 768 * 1024;
 
 export class Copier {
@@ -19,14 +19,14 @@ export class Copier {
     private readonly limitMs = COPY_MS,
   ) {}
 
-  /** Null where the terminal obeys OSC 52 itself, or where the clipboard belongs to another machine than the person's. */
+  /** Null when the terminal itself supports OSC 52, or the clipboard belongs to another machine than the person's. */
   static for(env: Readonly<Record<string, string | undefined>>): Copier | null {
     if (env.TERM_PROGRAM !== "Apple_Terminal" || env.SSH_CONNECTION || env.SSH_TTY) return null;
     const command = Bun.which("pbcopy", { PATH: env.PATH ?? "/usr/bin:/bin" });
     return command === null ? null : new Copier(command);
   }
 
-  /** Copies text given as base64; what is none, empty or too long is ignored, as terminals do. */
+  /** Copies text given as base64; invalid, empty or overlong text is ignored, as terminals do. */
   copy(base64: string): void {
     let text: Uint8Array;
     try {
@@ -56,7 +56,7 @@ export class Copier {
         child.unref();
         await child.exited;
       } catch {
-        // It is gone meanwhile: the copy is lost, as it was without it.
+        // The program is gone: the copy is lost.
       }
     }
     this.running = false;

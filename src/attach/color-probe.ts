@@ -38,7 +38,7 @@ export interface Questions {
   readonly widths: boolean;
 }
 
-/** What the terminal reported about itself; what it did not report is absent. */
+/** The terminal's answers; unanswered properties are absent. */
 export interface Answers {
   readonly colors?: TerminalColors;
   readonly depth?: ColorDepth;

@@ -1,6 +1,6 @@
 /**
- * A session of another machine whose link was lost: what the person sees while that machine does not answer, and the
- * way back to it, however long that takes.
+ * A session of another machine whose link was lost: the notice while that machine does not answer, and reconnecting,
+ * however long that takes.
  */
 import { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
@@ -11,10 +11,10 @@ import { Connection, type Dial } from "../wire/connection.ts";
 const TRY_MS = 500;
 const NOTICE_MS = 1_000;
 
-/** How a session of another machine is spoken of. */
+/** The name for a session of another machine in messages. */
 export interface FarSession {
   readonly machine: string;
-  /** How to leave; empty: there is no prefix key. */
+  /** How to leave; empty without a prefix key. */
   readonly leave: string;
 }
 
@@ -27,9 +27,9 @@ export interface ComeBackPort {
 }
 
 /**
- * Tries until the machine answers.
+ * Retries until the machine answers.
  * @returns null when the person has left
- * @throws WshError what says that it has the session no more
+ * @throws WshError when the machine reports that the session is gone
  */
 export async function untilBack(
   { machine, leave }: FarSession,
@@ -54,7 +54,7 @@ export async function untilBack(
   }
 }
 
-/** Null while the machine may come back. */
+/** Null while the machine may return. */
 async function tried(find: () => Promise<string | Dial | null>): Promise<Opened | null> {
   try {
     const found = await find();

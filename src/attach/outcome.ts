@@ -7,9 +7,9 @@ export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", 
 export type EndSignal = (typeof endSignals)[number];
 
 export type Outcome =
-  /** The person detached, or was detached; the session goes on. */
+  /** The person detached, or was detached; the session continues. */
   | { readonly kind: "detached" }
-  /** The terminal was closed (SIGHUP), or we were told to end; the session goes on. */
+  /** The terminal was closed (SIGHUP), or this process was told to end; the session continues. */
   | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }
@@ -20,7 +20,7 @@ export interface AttachResult {
   readonly outcome: Outcome;
   /** The session's name at the end; null when the session process did not report it. */
   readonly name: string | null;
-  /** False when the terminal does not take output: writers wait for it. */
+  /** False when the terminal takes no output: writers wait for it. */
   readonly terminalTakes: boolean;
 }
 

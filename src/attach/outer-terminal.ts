@@ -163,7 +163,7 @@ export class OuterTerminal {
     return taken;
   }
 
-  /** The process was told to end: a terminal that takes no output no longer delays it. */
+  /** The process got a signal to end: a terminal that takes no output no longer delays it. */
   signalled(): void {
     this.signal.resolve();
   }
@@ -200,8 +200,8 @@ export class OuterTerminal {
   }
 
   /**
-   * Restores everything, and leaves the cursor so that the next message begins its own line: on the normal screen right
-   * below what the session showed last, since a cursor at the bottom would push that away.
+   * Restores everything, and leaves the cursor so that the next message begins a new line: on the normal screen right
+   * below the session's last output, since a cursor at the bottom would push that away.
    */
   private closing(): Uint8Array {
     const caps = capsFromEnvironment(process.env);

@@ -18,7 +18,7 @@ const END_SYNCHRONIZED = "\x1b[?2026l";
 export interface ViewTerminal {
   readonly output: {
     write(bytes: Uint8Array): void;
-    /** Bytes that the terminal has not taken yet. */
+    /** Bytes that the terminal has not taken. */
     readonly pending: number;
   };
   readonly size: Size;
@@ -27,7 +27,7 @@ export interface ViewTerminal {
 }
 
 export class SessionView {
-  /** What the terminal shows, if painted here; null when unknown. */
+  /** The terminal's contents, if painted here; null when unknown. */
   private shown: Frame | null = null;
   /** The picture that the session process's next one builds on. */
   private latest: Frame | null = null;
@@ -44,7 +44,7 @@ export class SessionView {
     private caps: OuterCaps,
   ) {}
 
-  /** The terminal has reported more about itself: the screen, and what is painted from now on, follow it. */
+  /** The terminal has reported more about itself: the screen is repainted accordingly. */
   learn(caps: Partial<OuterCaps>): void {
     const before = JSON.stringify(this.caps);
     this.caps = { ...this.caps, ...caps };
@@ -60,7 +60,7 @@ export class SessionView {
   }
 
   /**
-   * The terminal has cut or wrapped what it showed, also where it has its size again before anything was painted.
+   * The terminal has cut or wrapped its contents, even if it is back at its former size before anything was painted.
    * @returns its size now
    */
   resized(): Size {
@@ -101,7 +101,7 @@ export class SessionView {
       const { rows, cols } = this.terminal.size;
       const known = !this.due && this.shown !== null && this.shown === before;
       this.shown = known && view.rows === rows && view.cols === cols ? view : null;
-      // The session process could not know what stood there otherwise: everything is repainted.
+      // The contents were unknown to the session process: everything is repainted.
       if (this.shown !== null) return false;
     }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
@@ -113,7 +113,7 @@ export class SessionView {
     return true;
   }
 
-  /** Paints what is pending: call when the terminal has taken everything, and before the end. */
+  /** Paints a pending picture: call when the terminal has taken everything, and before the end. */
   paintLatest(): void {
     const { latest } = this;
     if (!this.due || latest === null) return;

@@ -7,15 +7,15 @@
 export interface OuterWidths {
   /** Characters of ambiguous width (UAX #11) take two cells. */
   readonly eastAsian: boolean;
-  /** A skin tone shares the cells of its emoji; else it takes two of its own. */
+  /** A skin tone shares the cells of its emoji; else it takes two cells. */
   readonly skinTones: boolean;
   /** Joined emoji (U+200D) are one. */
   readonly joined: boolean;
-  /** A spacing mark, as of Devanagari or Thai, shares the cell of its base; else it takes one of its own. */
+  /** A spacing mark, as of Devanagari or Thai, shares the cell of its base; else it takes one cell. */
   readonly spacingMarks: boolean;
 }
 
-/** For a terminal that was not asked, or has not answered. */
+/** For a terminal that was not probed, or has not answered. */
 export const usualWidths: OuterWidths = { eastAsian: false, skinTones: true, joined: true, spacingMarks: true };
 
 const samples = [

@@ -1,6 +1,6 @@
 /**
- * Questions to the person at the terminal: one at a time, whoever asks, and what was typed before a question was shown
- * answers none. One that y or n answers has the answer no where there is no terminal.
+ * Questions to the person at the terminal: one at a time, from any caller; text typed before a question was shown does
+ * not answer it. A yes or no question is answered no without a terminal.
  */
 import { createInterface } from "node:readline/promises";
 import { discardInput } from "../platform/raw-mode.ts";

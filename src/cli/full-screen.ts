@@ -1,6 +1,6 @@
 /**
- * A view of the command line that takes the whole terminal: its keys as events, its size, and the terminal as it was on
- * every way out.
+ * A view of the command line that takes the whole terminal: its keys as events, its size, and restoring the terminal
+ * however it ends.
  */
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../keys/decode.ts";
 import type { InputEvent } from "../keys/types.ts";
@@ -11,7 +11,7 @@ import { print } from "./print.ts";
 const ESCAPE_MS = 30;
 
 export interface FullScreen<T> {
-  /** What switches the terminal to the view, and back. */
+  /** Sequences that switch the terminal to the view, and back. */
   readonly enter: string;
   readonly leave: string;
   /** Where it is shown; default: standard output. */
@@ -54,7 +54,7 @@ export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   let timer: Timer | null = null;
   const take = (decoded: ReturnType<typeof flushKeys>): void => {
     keys = decoded.state;
-    // What fails ends the view, so that the terminal is given back.
+    // An error ends the view, so that the terminal is restored.
     try {
       view.act(decoded.events, done.resolve);
     } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * The command line as a whole: finds the subcommand, loads its code alone, and turns what it throws into
- * `wsh: MESSAGE` with a hint on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed.
- * The process ends only after the reader has taken everything printed.
+ * The command line as a whole: finds the subcommand, loads its code alone, and turns its errors into `wsh: MESSAGE`
+ * with a hint on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed. The process ends
+ * only after the reader has taken everything printed.
  */
 import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
@@ -73,7 +73,7 @@ function report(thrown: unknown, args: readonly string[]): number {
   return failed(error.message, error.code === "internal_error" ? "" : error.hintAt("cli"), FAILURE);
 }
 
-/** Only what needs the directory asks for it. */
+/** Only code that needs the directory calls this. */
 function isDirectoryGone(thrown: unknown): boolean {
   return thrown instanceof Error && "syscall" in thrown && thrown.syscall === "uv_cwd";
 }

@@ -1,6 +1,6 @@
 /**
- * The program as Commander parses it: global flags, help, and the subcommands that a command line needs. Only the
- * subcommand of the command line is loaded; all are where there is none of that name, for the suggestion.
+ * The program as Commander parses it: global flags, help, and the subcommands that a command line needs. Only the named
+ * subcommand is loaded; without a match all are, for the suggestion.
  */
 import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";
@@ -16,7 +16,7 @@ export async function openProgram(): Promise<Command> {
   return program;
 }
 
-/** The program with the subcommand `word`; with all of them when there is none of that name. */
+/** The program with the subcommand `word`; with all of them when none has that name. */
 export async function fullProgram(word: string): Promise<Command> {
   const entry = findEntry(word);
   return entry === undefined ? wholeProgram() : programOf([entry]);

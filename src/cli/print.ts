@@ -1,15 +1,14 @@
 /**
  * A command's output. Everything goes through `print`, which resolves when the text has left this process, so that a
  * pipe's reader gets all of it even if the process ends at once; when the reader is gone the command ends quietly.
- * `print` passes bytes as they are (what a command writes while it runs, scripts, our own colours); everything else goes
- * through `say`, `printRendered`, `complain`, `table` or `printJson`, in which control characters of others' text are made
- * visible.
+ * `print` passes bytes unchanged (a running command's output, scripts, our own colours); everything else goes through
+ * `say`, `printRendered`, `complain`, `table` or `printJson`, which escape control characters of others' text.
  */
 import { visibleCell, visibleJson, visibleLines, visibleRendered } from "../protocol/visible.ts";
 
 /** Exit code of a program whose reader is gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
-/** Standard output could not be written, as on a full disk. */
+/** Standard output could not be written, for example on a full disk. */
 const NOT_WRITTEN = 1;
 
 /** Node's stream reports data as written while a pipe still holds it back; this sink's flush is exact. */
@@ -30,7 +29,7 @@ export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
   };
 }
 
-/** @param text with its own final newline */
+/** @param text including its final newline */
 export async function print(text: string | Uint8Array): Promise<void> {
   if (text.length === 0) return;
   try {
@@ -48,12 +47,12 @@ export async function print(text: string | Uint8Array): Promise<void> {
   }
 }
 
-/** Prints our text that contains others' names, paths and commands. @param text with its own final newline */
+/** Prints our text that contains others' names, paths and commands. @param text including its final newline */
 export function say(text: string): Promise<void> {
   return print(visibleLines(text));
 }
 
-/** Prints what a session shows or wrote, as its machine has rendered it. */
+/** Prints a session's screen or output, as rendered by its machine. */
 export function printRendered(text: string): Promise<void> {
   return print(visibleRendered(text));
 }

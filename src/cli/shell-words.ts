@@ -7,7 +7,7 @@ export interface Words {
   readonly after: readonly string[] | null;
 }
 
-/** Commander drops the first `--`; where it stood is seen by how many words follow it on the command line. */
+/** Commander drops the first `--`; the number of words after it on the command line shows where it was. */
 export function splitAtDashes(words: readonly string[], argv: readonly string[]): Words {
   const dashes = argv.indexOf("--");
   if (dashes === -1) return { before: words, after: null };

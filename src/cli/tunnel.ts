@@ -4,6 +4,6 @@ import os from "node:os";
 /** The line to type there. */
 export function tunnelLine(port: string): string {
   const { USER: user = "" } = process.env;
-  // Bun's own name of the user is 'unknown' where no variable says it: then the person's own there is as good.
+  // Bun's user name is 'unknown' when no variable contains it: then ssh's default is used.
   return `ssh -N -L ${port}:127.0.0.1:${port} ${user === "" ? "" : `${user}@`}${os.hostname()}`;
 }

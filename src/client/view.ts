@@ -1,9 +1,9 @@
 /**
- * A session as a page shows it, over the view WebSocket: the picture as cells, and typing.
+ * A session's picture as cells, and its input, over the view WebSocket, for a page.
  *
- * Owns one connection. What must stay true: every piece of input has a number, and pieces that the session has not taken
- * are handed to the view that takes this one's place, so that nothing is lost or typed twice when a connection ends. A
- * picture is confirmed when the listener returns: a slow one gets the newest picture instead of a queue.
+ * Owns one connection. Invariants: every piece of input has a number, and unacknowledged pieces are passed to the view
+ * that replaces this one, so that nothing is lost or typed twice when a connection ends. A picture is confirmed when
+ * the listener returns: a slow one gets the newest picture instead of a queue.
  */
 import { WshError } from "../protocol/errors.ts";
 import type { Frame, FrameEvents } from "../protocol/frame.ts";
@@ -26,9 +26,9 @@ export interface ViewSize {
 export interface ViewOptions extends ConnectOptions, ViewSize {
   /** False: the prefix key is typed like any other. Default: the session reads it. */
   readonly prefix?: boolean;
-  /** Shown to others in lists of who looks on. */
+  /** Shown to others in lists of viewers. */
   readonly name?: string;
-  /** A view whose connection has ended: this one goes on with what it typed. */
+  /** A view whose connection has ended: this one continues with its unacknowledged input. */
   readonly instead?: SessionView;
 }
 
@@ -68,7 +68,7 @@ export async function openView(session: string, options: ViewOptions, listener: 
 }
 
 export class SessionView implements Disposable {
-  /** What the session said first. */
+  /** The session's first message. */
   readonly opened: Promise<Opened>;
   readonly closed: Promise<ViewEnd>;
   /** The newest picture. */
@@ -76,7 +76,7 @@ export class SessionView implements Disposable {
   private readonly client: string;
   private readonly waiting: Piece[];
   private next: number;
-  /** Newest piece that was sent, over whichever connection, and the name of the session's record of them. */
+  /** Newest piece that was sent, over any connection, and the name of the session's record of them. */
   private sent: number;
   private record: string | null;
   private isOpen = false;
@@ -97,7 +97,7 @@ export class SessionView implements Disposable {
     const closed = Promise.withResolvers<ViewEnd>();
     this.opened = opened.promise;
     this.closed = closed.promise;
-    // Who only waits for the end is told by that.
+    // Callers that only wait for the end get the error there.
     this.opened.catch(() => {});
     let end: ViewEnd = null;
     let wasOpen = false;
@@ -134,9 +134,9 @@ export class SessionView implements Disposable {
 
   /**
    * Types text, or bytes as a terminal sends them.
-   * @returns a promise of the session's taking it: over this connection, or that of the view that takes its place
-   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended; host_unavailable where
-   *   the session was interrupted and nobody knows whether it was typed: it is never typed twice
+   * @returns a promise of the session's acknowledgement: over this connection, or that of the view that replaces it
+   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended; host_unavailable when
+   *   the session was interrupted and it is unknown whether the input was typed: it is never typed twice
    */
   type(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
@@ -156,17 +156,17 @@ export class SessionView implements Disposable {
     this.tell({ type: "size", rows, cols, size });
   }
 
-  /** The person looks at it, or no longer. */
+  /** The person looks at the view, or no longer. */
   focus(on: boolean): void {
     this.tell({ type: "focus", on });
   }
 
-  /** Takes the keyboard back from who holds it. */
+  /** Takes the keyboard back from its holder. */
   release(): void {
     this.tell({ type: "release" });
   }
 
-  /** Ends the connection. What the session has not taken yet goes to the view that takes this one's place. */
+  /** Ends the connection. Unacknowledged input goes to the view that replaces this one. */
   close(): void {
     this.socket.close();
   }

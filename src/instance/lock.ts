@@ -2,10 +2,10 @@
  * Mutual exclusion between processes by flock(2). The kernel frees a lock when its holder dies, and the descriptor is
  * closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: its directory of sockets
  * guards the registry for milliseconds at a time, its directory of names admits one starter of a server at a time, and
- * the counters file is its own lock. They are taken in the order start, registry, counters. Directories are locked, and
- * not files beside them: cleaners of /tmp delete files, and a file elsewhere would have to be found by all who use the
- * directory, whatever their state directory is. Tries never block: the event loop runs between them. What is deleted
- * while it is locked is replaced by what is at the path then.
+ * the counters file is its own lock. They are taken in the order start, registry, counters. Directories are locked
+ * instead of files beside them: cleaners of /tmp delete files, and all users of the directory must find the same lock,
+ * whatever their state directory is. Tries never block: the event loop runs between them. When a locked file is
+ * deleted, the file then at its path replaces it.
  */
 
 import fs from "node:fs";
@@ -13,7 +13,7 @@ import { tryFlock } from "../platform/descriptors.ts";
 import { WshError } from "../protocol/errors.ts";
 import { refused } from "./refused.ts";
 
-/** Longest wait for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */
+/** Longest wait for a lock, in ms: far above a holder's time (~1 ms), far below a person's patience. */
 const defaultTimeoutMs = 5_000;
 /** First pause between tries, in ms: short because holders are quick; it grows so that a crowd does not spin. */
 const firstPauseMs = 1;

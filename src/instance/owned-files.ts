@@ -51,8 +51,8 @@ export function checkOwnFile(path: string): boolean {
 }
 
 /**
- * Writes a file that its owner alone can read, whole or not at all: beside the path, and renamed into place.
- * @throws the system's error; what was there stays
+ * Writes a file that only its owner can read, completely or not at all: beside the path, and renamed into place.
+ * @throws the system's error; the existing file stays
  */
 export function replaceOwnFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.new`;
@@ -76,7 +76,7 @@ export function removeIfPossible(path: string): void {
   }
 }
 
-/** Makes a symbolic link, over whatever has the name, in one step: there is no moment without. */
+/** Makes a symbolic link, replacing an existing one in one step. */
 export function pointTo(link: string, target: string): void {
   if (readLink(link) === target) return;
   const beside = `${link}~`;
@@ -85,7 +85,7 @@ export function pointTo(link: string, target: string): void {
   fs.renameSync(beside, link);
 }
 
-/** Where a symbolic link leads; null when there is none at the path. */
+/** The target of a symbolic link; null without one at the path. */
 export function readLink(link: string): string | null {
   try {
     return fs.readlinkSync(link);

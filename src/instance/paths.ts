@@ -20,7 +20,7 @@ export const maxSocketPathBytes = system.limits.socketPath;
 /** Longest id that a socket's path must have room for: nine digits, a session a second for thirty years. */
 const longestHostSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
-/** Replaces the home directory of a user who has none; the dot distinguishes it from instance names. */
+/** Replaces the home directory of a user without one; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
 
 /** One instance's name and paths. Every …Socket is a Unix socket. */
@@ -32,11 +32,11 @@ export interface Instance {
   readonly runtimeDir: string;
   readonly httpSocket: string;
   readonly mcpSocket: string;
-  /** Link to what the server publishes about itself (server-info.ts). */
+  /** Link to the server's published description (server-info.ts). */
   readonly infoFile: string;
   /** Contains the socket ID.sock of every session process. Locked by those who change the registry, or bind a server. */
   readonly hostsDir: string;
-  /** Contains the names and session ids: links to the session processes' sockets. Locked by who starts a server. */
+  /** Contains the names and session ids: links to the session processes' sockets. Locked to start a server. */
   readonly namesDir: string;
   /** The next ids and the next automatic name (registry/counters.ts). */
   readonly countersFile: string;
@@ -111,7 +111,7 @@ export function hostSocket(instance: Instance, id: number): string {
   return join(instance.hostsDir, `${id}.sock`);
 }
 
-/** Holds what is kept of each session in case it is lost (store/checkpoint/places.ts). */
+/** Contains the checkpoints of sessions (store/checkpoint/places.ts). */
 export function checkpointsDir(instance: Instance): string {
   return join(instance.stateDir, `${instance.fileName}.checkpoints`);
 }
@@ -166,8 +166,8 @@ function homeDir(env: InstanceSource["env"]): string | null {
 }
 
 /**
- * Whether the path is another user's, or in a directory of theirs (sudo without -H): nothing of ours is there, nor can
- * be. Of a path that is missing the nearest directory tells that is there.
+ * Whether the path is another user's, or in a directory of theirs (sudo without -H): no file of ours is or can be
+ * there. For a missing path the nearest existing directory decides.
  */
 function isOthers(path: string): boolean {
   for (let at = path; ; at = dirname(at)) {
@@ -201,7 +201,7 @@ export function prepareRuntimeDir(instance: Instance): void {
   for (const path of [instance.runtimeDir, instance.hostsDir, instance.namesDir]) ensureOwnDir(path);
 }
 
-/** Whether what is kept is in the runtime directory, for want of a directory of this user's. */
+/** Whether persistent files are in the runtime directory, since this user has no directory for them. */
 export function isStateHomeless({ stateDir, runtimeDir }: Instance): boolean {
   return stateDir.startsWith(`${join(runtimeDir, homelessDir)}/`);
 }
@@ -226,7 +226,7 @@ export function hasStateDir(instance: Instance): boolean {
   }
 }
 
-/** Whether what is at the state directory's path is another user's, or no directory. */
+/** Whether the state directory's path belongs to another user, or is not a directory. */
 function hasOtherOwner({ stateDir }: Instance): boolean {
   try {
     const stat = fs.lstatSync(stateDir);
@@ -237,9 +237,9 @@ function hasOtherOwner({ stateDir }: Instance): boolean {
 }
 
 /**
- * Runs `fn` in a directory of the state directory, for files that no cleaner of the runtime directory may take. Where
- * that fails (another user's, read-only, full) `fn` runs once more in a directory of the runtime directory.
- * @throws what the state directory's try threw, if both fail; unsafe_path at once
+ * Runs `fn` in a directory of the state directory, for files that no cleaner of the runtime directory may take. If that
+ * fails (another user's, read-only, full) `fn` runs once more in a directory of the runtime directory.
+ * @throws the state directory's error, if both fail; unsafe_path at once
  */
 export function inKeptDir<T>(instance: Instance, name: KeptDir, fn: (directory: string) => T): T {
   const [directory, instead] = keptDirs(instance, name);

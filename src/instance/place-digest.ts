@@ -1,8 +1,8 @@
-/** Tells places apart, in names of files, that share one state directory: runtime directories, and machines. */
+/** Distinguishes, in names of files, the users of one state directory: runtime directories, and machines. */
 import os from "node:os";
 import { machineId } from "../platform/machine-id.ts";
 
-/** Characters of a digest: enough to tell the few places of one account apart. */
+/** Characters of a digest: enough to distinguish the few places of one account. */
 const LENGTH = 10;
 
 /** A digest of the runtime directory and the machine. */
@@ -10,7 +10,7 @@ export function placeDigest(runtimeDir: string): string {
   return digest(`${machine()}\0${runtimeDir}`).slice(0, LENGTH);
 }
 
-/** A digest of the machine: of its id, since a laptop's name changes with the network; of its name where it has none. */
+/** A digest of the machine: of its id, since a laptop's name changes with the network; else of its name. */
 export function thisMachine(): string {
   return digest(machine());
 }

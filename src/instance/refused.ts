@@ -1,4 +1,4 @@
-/** Converts the system's refusal where wsh keeps its files into an error with the cause and the way out. */
+/** Converts a system's refusal of wsh's own files into an error with the cause and the way out. */
 import { WshError } from "../protocol/errors.ts";
 
 const MAKE_ROOM = "Make room there, then try again; nothing was changed.";

@@ -7,7 +7,7 @@ import { ACTING_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.
 import type { Instance } from "./paths.ts";
 import { readServerInfo } from "./server-info.ts";
 
-/** Nothing was sent: nobody listens. */
+/** Nothing was sent: no listener. */
 const nobody: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /**
@@ -28,7 +28,7 @@ export async function askServer(
     readonly body?: object;
     readonly patienceMs?: number;
     readonly signal?: AbortSignal;
-    /** Whose call it is, who may do no more by it than by their own. */
+    /** The caller, whose rights apply. */
     readonly by?: Acting;
     /** By which it can be asked again: it is done once. */
     readonly request?: { readonly id: string; readonly firstAt?: number | undefined };

@@ -1,7 +1,7 @@
 /**
  * One server per instance: binding happens under the registry's lock, after it is certain that no server holds the lock
  * beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a socket stops the
- * start. Unlinking at the end is under the same lock and spares what is a successor's.
+ * start. Unlinking at the end is under the same lock and spares a successor's files.
  */
 
 import fs from "node:fs";
@@ -19,8 +19,8 @@ const LOOK_MS = 5;
 
 /**
  * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server.
- * @param own the lock of the calling server, if it is one already and has lost files: its own sockets are in no way
- * @returns what `bind` returned, and the lock that the process now holds as long as it serves
+ * @param own the lock of the calling server, if it is one already and has lost files: its own sockets are replaced
+ * @returns the result of `bind`, and the lock that the process now holds as long as it serves
  * @throws WshError server_already_running when another one lives
  */
 export async function claimServer<T>(
@@ -46,7 +46,7 @@ export async function claimServer<T>(
   });
 }
 
-/** Removes what a server that was killed has left, if none lives. Waits for the registry's lock. */
+/** Removes the files of a killed server, if none lives. Waits for the registry's lock. */
 export async function clearDeadServer(instance: Instance): Promise<void> {
   if (!fs.existsSync(instance.hostsDir)) return;
   await withDirectoryLock(instance.hostsDir, () => {
@@ -62,7 +62,7 @@ export function isServerAlive(instance: Instance): boolean {
   return serverState(instance, instance.httpSocket) === "alive";
 }
 
-/** Whose one of the server's sockets is. */
+/** The state of the process behind one of the server's sockets. */
 export function serverState(instance: Instance, socket: string): ProcessState {
   return processState(socket, lockBeside(instance.httpSocket));
 }
@@ -73,8 +73,8 @@ function isOurs({ httpSocket }: Instance, own: LifeLock): boolean {
 }
 
 /**
- * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. Bun
- * unlinks the path it bound when the listener stops, whoever's socket lies there by then: it may be a successor's.
+ * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. When a
+ * listener stops, Bun unlinks the path that it bound: by then a successor's socket may be there.
  */
 export function bindAside<T extends { stop(): unknown }>(path: string, bind: (aside: string) => T): T {
   const aside = besides(path);
@@ -100,7 +100,7 @@ export async function releaseServer(
   close: () => void | Promise<void>,
 ): Promise<void> {
   try {
-    if (!fs.existsSync(instance.hostsDir)) return await close(); // deleted under us: there is nothing left to guard
+    if (!fs.existsSync(instance.hostsDir)) return await close(); // the directory was deleted: nothing is left to guard
     await withDirectoryLock(instance.hostsDir, async () => {
       const isOwn = isOurs(instance, life);
       await close();
@@ -112,8 +112,8 @@ export async function releaseServer(
 }
 
 /**
- * A server killed while it starts a process leaves lock and sockets open there for a moment: until that process runs its
- * own program.
+ * While a killed server's child has not yet executed its own program, it still holds the server's lock and sockets
+ * open.
  */
 async function orphanGone(path: string, link: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;
@@ -124,7 +124,7 @@ async function orphanGone(path: string, link: string): Promise<void> {
   }
 }
 
-/** The server's sockets, and what is left of a start that was cut short (bindAside). */
+/** The server's sockets, and remains of an interrupted start (bindAside). */
 function allSockets(instance: Instance): readonly string[] {
   return serverSockets(instance).flatMap((path) => [path, besides(path)]);
 }

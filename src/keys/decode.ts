@@ -1,11 +1,11 @@
 /**
  * Bytes read from a person's terminal, split into events: one per key, paste, mouse report, focus change or reply.
  *
- * Pure: the state is what is left of the last read (an unfinished sequence or paste). What must stay true: the raw
- * bytes of all events and the rest, put together, are the bytes that were read; nothing is dropped or invented; what
- * is kept is bounded. A lone Escape may begin a sequence, so it waits in the rest until the caller, after its timeout
- * (tens of milliseconds), asks for `flushKeys`. Runs once per read and per byte of typing.
- * Names are those of input events (docs/keys.md, In events), so they can be sent back by `encodeKeys`.
+ * Pure: the state is the rest of the last read (an unfinished sequence or paste). Invariants: the raw bytes of all
+ * events and the rest, concatenated, are the bytes that were read; nothing is dropped or invented; the rest is limited.
+ * A lone Escape may begin a sequence, so it waits in the rest until the caller, after its timeout (tens of
+ * milliseconds), asks for `flushKeys`. Runs once per read and per byte of typing. Names are those of input events
+ * (docs/keys.md, In events), so they can be sent back by `encodeKeys`.
  */
 
 import { parseCsi, parseSs3 } from "./sequences.ts";
@@ -14,7 +14,7 @@ import type { InputEvent, InputKind, ParsedKey } from "./types.ts";
 export interface KeyState {
   /** Bytes of an unfinished sequence, character or paste. */
   readonly rest: Uint8Array;
-  /** Part of a paste was returned already, and its end has not come. */
+  /** Part of a paste was already returned, and its end has not arrived. */
   readonly pasting: boolean;
 }
 
@@ -30,32 +30,32 @@ const ESC = 0x1b;
 const LONGEST_SEQUENCE = 256;
 /** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never asked for. */
 const LONGEST_REPLY = 65_536;
-/** Longest paste in one event, in bytes: the limit of input in every transport; a longer one comes in several. */
+/** Longest paste in one event, in bytes: the limit of input in every transport; a longer one becomes several. */
 const LONGEST_PASTE = 1024 * 1024;
-/** Zero-width joiner: what comes after it belongs to the same character. */
+/** Zero-width joiner: the next code point belongs to the same character. */
 const JOINER = "\u200d";
 const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
-/** One event and the bytes that it took; null when more bytes are needed to tell. */
+/** One event and its bytes; null when more bytes are needed to decide. */
 type Step = {
   readonly length: number;
   readonly kind: InputKind;
   readonly parsed: ParsedKey | null;
-  /** The paste goes on after these bytes. */
+  /** The paste continues after these bytes. */
   readonly open?: boolean;
 } | null;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Splits what was read. The returned state belongs to the next call, or to `flushKeys` when nothing more comes. */
+/** Splits read bytes. The returned state belongs to the next call, or to `flushKeys` when no more bytes arrive. */
 export function decodeKeys(state: KeyState, bytes: Uint8Array): { events: InputEvent[]; state: KeyState } {
   return split(state, bytes, false);
 }
 
 /**
- * Returns what waits as events: a lone Escape is the Escape key, and the paste so far is an event. A second flush with
- * nothing in between ends a paste whose end was lost, so that it cannot swallow keys for ever.
+ * Returns the rest as events: a lone Escape is the Escape key, and the paste so far is an event. A second flush with
+ * nothing in between ends a paste whose end was lost, so that it cannot swallow keys forever.
  */
 export function flushKeys(state: KeyState): { events: InputEvent[]; state: KeyState } {
   return split(state, new Uint8Array(0), true);
@@ -72,7 +72,7 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
     events.push({ raw: new Uint8Array(all.subarray(at, at + step.length)), parsed: step.parsed, kind: step.kind });
     at += step.length;
     pasting = step.open === true;
-    // What is left then may be the beginning of the paste's end.
+    // The rest may be the beginning of the paste's end.
     if (pasting) break;
   }
   return { events, state: { rest: new Uint8Array(all.subarray(at)), pasting } };
@@ -146,7 +146,7 @@ function nextCsi(bytes: Buffer, at: number, flush: boolean): Step {
   return endUnfinished(bytes, at, end, cut || flush);
 }
 
-/** A sequence that broke off: `ESC [` alone is Alt with the bracket, more of it has no name. */
+/** An unfinished sequence: `ESC [` alone is Alt with the bracket; a longer one has no name. */
 function endUnfinished(bytes: Buffer, at: number, end: number, final: boolean): Step {
   if (!final) return null;
   if (end - at === 2) return { length: 2, kind: "key", parsed: withAlt(parseByte(bytes[at + 1] ?? 0)) };
@@ -183,7 +183,7 @@ function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Ste
   const end = bytes.indexOf(pasteEnd, from);
   if (end >= 0) return { ...paste, length: end + pasteEnd.length - at };
   if (!flush && bytes.length - at <= LONGEST_PASTE) return null;
-  // The end may have come in part.
+  // The rest may contain part of the end.
   let kept = Math.min(pasteEnd.length - 1, bytes.length - from);
   while (kept > 0 && !startsWith(bytes, bytes.length - kept, pasteEnd.slice(0, kept))) kept--;
   const length = bytes.length - kept - at;

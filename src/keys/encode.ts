@@ -2,10 +2,9 @@
  * Keys to bytes, as a terminal would send them to the program that runs in it.
  *
  * Owns the encodings: xterm's (as the terminfo entry xterm-256color names them), application cursor and keypad,
- * modifyOtherKeys 1 and 2, and the kitty keyboard flags. Pure. What must stay true: all names of a request are read
- * before the first byte is made, so a wrong name sends nothing.
- * Sources: terminfo(5) xterm-256color; XTerm Control Sequences, "Alt and Meta Keys" and "modifyOtherKeys";
- * the kitty keyboard protocol.
+ * modifyOtherKeys 1 and 2, and the kitty keyboard flags. Pure. Invariant: all names of a request are read before the
+ * first byte is made, so a wrong name sends nothing. Sources: terminfo(5) xterm-256color; XTerm Control Sequences, "Alt
+ * and Meta Keys" and "modifyOtherKeys"; the kitty keyboard protocol.
  */
 import { ALT, CTRL, type Key, type NamedKey, parseKeyName, SHIFT } from "./names.ts";
 
@@ -104,7 +103,7 @@ export function encodeKeys(names: readonly string[], modes: KeyModes): Uint8Arra
   return utf8.encode(keys.map((key) => encodeKey(key, modes)).join(""));
 }
 
-/** The sequence of one key, as text (every byte of it is ASCII unless the key is another character). */
+/** The sequence of one key, as text (ASCII unless the key is another character). */
 function encodeKey({ key, modifiers }: Key, modes: KeyModes): string {
   if ("char" in key) return encodeCharacter(key.char, modifiers, modes);
   const byte = controlKeys[key.named];
@@ -149,7 +148,7 @@ function encodeControlKey(byte: number, modifiers: number, modes: KeyModes): str
   if ((flags & KITTY_ALL_KEYS) !== 0) return csiU(byte, modifiers);
   if ((flags & KITTY_DISAMBIGUATE) !== 0 && (byte === 27 || modifiers !== 0)) return csiU(byte, modifiers);
   if (byte === 9 && modifiers === SHIFT) return "\x1b[Z";
-  // Level 1 leaves Backspace and Escape as they are; level 2 says every modifier.
+  // Level 1 leaves Backspace and Escape unchanged; level 2 encodes every modifier.
   const level = modes.modifyOtherKeys;
   if (modifiers !== 0 && (level === 2 || (level === 1 && (byte === 13 || byte === 9) && modifiers !== ALT))) {
     return otherKey(byte, modifiers);
@@ -187,11 +186,11 @@ function encodeCharacter(char: string, modifiers: number, modes: KeyModes): stri
 
 function needsOtherKey(char: string, modifiers: number, control: number | null, level: 0 | 1 | 2): boolean {
   if (level === 2) return (modifiers & ~SHIFT) !== 0 || (modifiers === SHIFT && char === " ");
-  // Level 1: only what has no control character of its own; Alt alone stays an Escape in front.
+  // Level 1: only keys without a control character; Alt alone remains a leading Escape.
   return level === 1 && (modifiers & CTRL) !== 0 && control === null;
 }
 
-/** The control character of Ctrl and this one; null when there is none, and the character goes as it is. */
+/** The control character of Ctrl and this one; null when there is none, and the character is sent unchanged. */
 function controlByte(char: string): number | null {
   if (/^[a-z]$/i.test(char)) return char.toLowerCase().charCodeAt(0) - 0x60;
   return controlSigns[char] ?? null;

@@ -21,7 +21,7 @@ export interface MouseReport {
   readonly encoding: "x10" | "utf8" | "urxvt" | "sgr";
 }
 
-/** A report, and what decides who wants it. */
+/** A report with the properties that decide who receives it. */
 export interface ReadMouse extends MouseReport {
   readonly motion: boolean;
   /** A button is down. */
@@ -32,7 +32,7 @@ const latin1 = new TextDecoder("latin1");
 const utf8 = new TextDecoder();
 const utf8Encoder = new TextEncoder();
 
-/** Reads one mouse event, with what decides whether a program asked for it. */
+/** Reads one mouse event with the properties that decide whether a program requested it. */
 export function readReport(bytes: Uint8Array): ReadMouse | null {
   const report = parseMouse(bytes);
   if (report === null) return null;

@@ -1,9 +1,9 @@
 /**
  * Names of keys as people and agents write them: `Ctrl+C`, `M-x`, `Shift+Tab`, `PgUp`, `F5`, `KPEnter`, `é`.
  *
- * Owns the table of names and synonyms, and the reading of one name into a `Key`. What must stay true: every key name
- * that the decoder reports is readable here; a name is read wholly or refused with the near ones, never guessed.
- * Case is ignored in names and in a letter after Ctrl; a character by itself or after Alt is that very character.
+ * Owns the table of names and synonyms, and the parsing of one name into a `Key`. Invariants: every key name that the
+ * decoder reports can be parsed here; a name is parsed completely or refused with similar names, never guessed. Case is
+ * ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
  */
 import { WshError } from "../protocol/errors.ts";
 
@@ -38,11 +38,11 @@ export interface Key {
 
 /** Highest function key that a terminal can say. */
 const LAST_FUNCTION_KEY = 24;
-/** How many near names an error lists: enough to contain the one meant, few enough to read. */
+/** Maximum similar names in an error: enough to contain the intended one, few enough to read. */
 const NEAR_NAMES = 5;
-/** A name differing in more than this many letters is not near. */
+/** A name differing in more than this many letters is not similar. */
 const NEAR_DISTANCE = 3;
-/** No name is longer (bytes); what is longer is quoted shortened, and compared with nothing. */
+/** Longest name in bytes; a longer one is quoted shortened, and compared with nothing. */
 const LONGEST_NAME = 40;
 
 const functionKeys = Array.from({ length: LAST_FUNCTION_KEY }, (_, i): NamedKey => `F${i + 1}`);
@@ -57,7 +57,7 @@ const keypadKeys: readonly NamedKey[] = [
   "KP=",
 ];
 
-/** Name in lower case → its spelling, as errors offer it, and what it means. */
+/** Name in lower case → its spelling, as errors offer it, and its key. */
 const named = new Map<string, { readonly spelling: string; readonly key: Key }>();
 
 function define(key: Key, ...spellings: readonly string[]): void {
@@ -143,7 +143,7 @@ function splitModifiers(name: string): { modifiers: number; rest: string } {
 
 /**
  * Reads one key name.
- * @throws WshError `unknown_key` with `key` and `near` (the names that look like it)
+ * @throws WshError `unknown_key` with `key` and `near` (similar names)
  */
 export function parseKeyName(name: string): Key {
   const { modifiers, rest } = splitModifiers(name);
@@ -179,7 +179,7 @@ function nearNames(name: string): string[] {
   if (whole !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (whole?.spelling ?? last)];
   const wanted = last.toLowerCase();
   const scored = [...named].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
-  // A short name is near to every other short name: allow a third of its letters, one at the least.
+  // A short name is similar to every other short name: allow a third of its letters, at least one.
   const allowed = Math.min(NEAR_DISTANCE, Math.max(1, Math.floor(last.length / 2)));
   return scored
     .filter(({ distance }) => distance <= allowed)

@@ -1,9 +1,9 @@
 /**
- * What the CSI and SS3 sequences of a terminal's keyboard mean: the inverse of the tables of keys-encode, and the
+ * The meaning of the CSI and SS3 sequences of a terminal's keyboard: the inverse of the tables of keys-encode, and the
  * forms of terminals that differ from xterm (rxvt, the Linux console, VT220 function keys, kitty, modifyOtherKeys).
  *
- * Pure. What must stay true: a sequence that is no key is never given a key's name, and one key has one name however
- * it was said (Ctrl+\ is the same as 0x1c, `CSI 92;5u` and `CSI 27;5;92~`).
+ * Pure. Invariants: a sequence that is not a key never gets a key's name, and one key has one name in all its encodings
+ * (Ctrl+\ is the same as 0x1c, `CSI 92;5u` and `CSI 27;5;92~`).
  */
 import type { InputKind, Modifier, ParsedKey } from "./types.ts";
 
@@ -100,7 +100,7 @@ interface Sequence {
 const unnamed: Sequence = { kind: "key", parsed: null };
 const reply: Sequence = { kind: "reply", parsed: null };
 
-/** What follows `ESC [`, up to and with its final byte. */
+/** Parses the text after `ESC [`, up to and including its final byte. */
 export function parseCsi(body: string): Sequence {
   const final = body.slice(-1);
   const parameters = body.slice(0, -1);
@@ -176,7 +176,7 @@ function parseCodePoint(
   return capital === char.toLowerCase() ? press(char, bits) : press(capital, 0);
 }
 
-/** What follows `ESC O`: an optional modifier and the final byte; null when it is no key. */
+/** Parses the text after `ESC O`: an optional modifier and the final byte; null when it is not a key. */
 export function parseSs3(body: string): ParsedKey | null {
   const final = body.slice(-1);
   const bits = body.length > 1 ? (Number(body.slice(0, -1)) - 1) & SHIFT_ALT_CTRL : 0;

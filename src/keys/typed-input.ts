@@ -1,4 +1,7 @@
-/** What `input.send` and `run` type: text or bytes, keys, Enter; decoded and checked wholly before anything is sent. */
+/**
+ * The input of `input.send` and `run`: text or bytes, keys, Enter; decoded and checked completely before anything is
+ * sent.
+ */
 import { WshError } from "../protocol/errors.ts";
 import { encodeKeys, type KeyModes } from "./encode.ts";
 
@@ -25,7 +28,9 @@ export interface InputModes extends KeyModes {
   readonly takesLines: boolean;
 }
 
-/** What is typed first, and the Enter of `submit`: a key of its own, so that a program can tell it from pasted text. */
+/**
+ * Text typed first, and the Enter of `submit`: a separate key, so that a program can distinguish it from pasted text.
+ */
 export interface DecodedInput {
   readonly text: Uint8Array;
   readonly enter: Uint8Array | null;
@@ -49,7 +54,7 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   };
 }
 
-/** Whether a line end stands before the end. An escape sequence is a key. */
+/** Whether a line end precedes the last byte. An escape sequence is a key. */
 function hasSeveralLines(bytes: Uint8Array): boolean {
   const at = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);
   return at >= 0 && at < bytes.length - 1 && !bytes.includes(ESC);

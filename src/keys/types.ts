@@ -1,4 +1,4 @@
-/** What a person types, as reported to subscribers and in captured keys (docs/keys.md, In events). */
+/** A person's input, as reported to subscribers and in captured keys (docs/keys.md, In events). */
 
 export type Modifier = "ctrl" | "alt" | "shift";
 
@@ -9,7 +9,7 @@ export interface ParsedKey {
 }
 
 /**
- * `release` is a key going up, `modifier` a modifier or lock key by itself: reported only to a program that asked for
+ * `release` is the release of a key, `modifier` a modifier or lock key alone: reported only to a program that requested
  * them, and never a key press.
  */
 export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "focus" | "reply";

@@ -1,7 +1,7 @@
 /**
- * Processes that were killed just now. Until the kernel has freed their memory, which takes 20 ms and on a busy machine
- * seconds, they hold their locks and count as alive, though nothing answers at their sockets any more. Whoever restores,
- * forgets or attaches at that moment waits for their end here; one that answers, or hangs, is alive.
+ * Processes that were just killed. Until the kernel has freed their memory, which takes 20 ms and on a busy machine
+ * seconds, they hold their locks and count as alive, though nothing answers at their sockets. A caller that restores,
+ * forgets or attaches at that moment waits for their end here; a process that answers, or hangs, is alive.
  */
 import fs from "node:fs";
 import { hostSocket, type Instance } from "../instance/paths.ts";
@@ -16,10 +16,10 @@ const DEATH_MS = 10_000;
 /** The same where its socket is not in this runtime directory: it may be alive in another one. */
 const ELSEWHERE_MS = 500;
 const POLL_MS = 20;
-/** Longest wait for an answer, in ms: a healthy process gives it within one, one that is stopped never. */
+/** Longest wait for an answer, in ms: a healthy process answers in time, a stopped one never. */
 const ANSWER_MS = 1_000;
 
-/** Whether the process at a socket is alive. Waits for one that is dying to be gone. */
+/** Whether the process at a socket is alive. Waits for a dying one to be gone. */
 export async function lives(socket: string): Promise<boolean> {
   const until = performance.now() + DEATH_MS;
   while (processState(socket) === "alive") {
@@ -40,7 +40,7 @@ async function answers(socket: string): Promise<boolean> {
   }
 }
 
-/** Waits until every session of which something is kept has either a living process or none. */
+/** Waits until every session with a checkpoint has either a living process or none. */
 export async function untilReleased(instance: Instance): Promise<void> {
   const began = performance.now();
   const alive = new Set<number>();
@@ -60,7 +60,7 @@ export async function untilReleased(instance: Instance): Promise<void> {
   }
 }
 
-/** Sockets of the processes that write what is kept of a session. */
+/** Sockets of the processes that write a session's checkpoint. */
 function writersOf(instance: Instance, number: number): string[] {
   const parts = heldParts(instance, number);
   const first = parts.flatMap((part) => (part === "layout" ? [] : [hostSocket(instance, Number(part.slice(1)))]));

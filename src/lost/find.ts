@@ -1,11 +1,11 @@
-/** What a target means where no process has it: a lost session, which can be read once a process shows it. */
+/** Resolves a target without a process: a lost session, which becomes readable once a process shows it. */
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import { findLost, type LostSession, lostNumbers, paneMeant, readLost } from "../store/checkpoint/sessions.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
-/** All that can be restored, oldest first. @param living sessions that have a process */
+/** All restorable sessions, oldest first. @param living sessions that have a process */
 export function allLost(instance: Instance, living: ReadonlySet<number> = new Set()): LostSession[] {
   return lostNumbers(instance, living).flatMap((number) => {
     const lost = readLost(instance, number);

@@ -1,4 +1,4 @@
-/** A lost session in the form of every list: as it was when it was last saved. */
+/** A lost session in the form of every list, in its last saved state. */
 import type { OperationOutput } from "../operations/table.ts";
 import { paneId, sessionId, windowId } from "../protocol/names.ts";
 import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
@@ -6,7 +6,7 @@ import type { PaneRecord } from "../store/checkpoint/record.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
 import { windowsIn } from "./windows.ts";
 
-/** The panes that do not come back with a session. @param name that it is restored under */
+/** The panes that are not restored with a session. @param name that it is restored under */
 export function leftOut({ left_out }: LostSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
   return left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why }));
 }

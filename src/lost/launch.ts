@@ -1,6 +1,6 @@
 /**
- * Starts the process of a lost session, under the ids that it had: to show what is left, for readers; or with new shells
- * below that. Whoever starts them lends what belongs to a login: sockets, displays, secrets.
+ * Starts the process of a lost session, under its former ids: to show its contents, for readers; or with new shells
+ * below them. Variables of a login (sockets, displays, secrets) are taken from the starter.
  */
 import fs from "node:fs";
 import { dirname } from "node:path";
@@ -17,15 +17,17 @@ import type { LostSession } from "../store/checkpoint/sessions.ts";
 import { Connection } from "../wire/connection.ts";
 import { lives } from "./dying.ts";
 
-/** Longest wait for a process that shows what is left to make room, in ms. */
+/** Longest wait until a process that shows a lost session has ended, in ms. */
 const ROOM_MS = 5_000;
 const ROOM_POLL_MS = 20;
-/** Longest time for a session with many panes to come back, in ms: each has up to thousands of lines to be read. */
+/** Longest time to restore a session with many panes, in ms: each has up to thousands of lines to read. */
 const RESTORE_MS = 60_000;
-/** Attempts to start a process where readers have it shown in between: one that asks without a pause wins every other. */
+/**
+ * Attempts to start a process while readers keep showing the session: one that asks without a pause wins every other.
+ */
 const ATTEMPTS = 20;
 
-/** Who restores or reads. */
+/** The caller that restores or reads. */
 export interface Restorer {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly starter: "server" | "cli";
@@ -33,7 +35,7 @@ export interface Restorer {
 }
 
 /**
- * A process that shows a lost session as it was, to be read for as long as an ended one is.
+ * A process that shows a lost session, readable for as long as an ended one.
  * @throws WshError of the checkpoint's reader
  */
 export async function startReader(instance: Instance, lost: LostSession, restorer: Restorer): Promise<void> {
@@ -46,7 +48,9 @@ export async function startReader(instance: Instance, lost: LostSession, restore
   }
 }
 
-/** Starts the process of a session, each pane with a shell below what was there. @throws WshError of new sessions */
+/**
+ * Starts the process of a session, each pane with a shell below its earlier contents. @throws WshError of new sessions
+ */
 export async function startRestored(instance: Instance, lost: LostSession, restorer: Restorer): Promise<SessionInfo> {
   const spec = specOf(instance, lost, restorer, true);
   for (let attempt = 1; ; attempt++) {
@@ -56,14 +60,14 @@ export async function startRestored(instance: Instance, lost: LostSession, resto
     } catch (thrown) {
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
-    // Somebody reads what is lost, and had it shown again since there was room.
+    // A reader had the lost session shown again meanwhile.
     await makeRoom(hostSocket(instance, hostOf(lost)));
   }
 }
 
 const TreeSchema = v.object({ host: v.number() });
 
-/** The id that its process had, and gets again: of one that none has had, its oldest pane's. */
+/** The id that its process had, and gets again; without one, its oldest pane's. */
 export function hostOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
   const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
   const host = tree?.success === true ? tree.output.host : 0;
@@ -113,7 +117,7 @@ function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, stri
   return restoredEnvironment(pane.env, Object.fromEntries(given));
 }
 
-/** The directory that it had, or the nearest above it that is left. */
+/** Its former directory, or the nearest existing one above. */
 function directoryFor(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
   let cwd = wanted ?? "/";
   while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
@@ -130,8 +134,7 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * Ends the process that shows what is left of a pane, or of a session that has ended; one that was killed just now ends
- * by itself.
+ * Ends the process that shows a lost pane, or a session that has ended; one that was just killed ends by itself.
  * @throws WshError session_running when another has the socket, lock_busy
  */
 export async function makeRoom(socket: string): Promise<void> {
@@ -153,7 +156,7 @@ export async function makeRoom(socket: string): Promise<void> {
   }
 }
 
-/** Ends the process at a socket. @param check throws where it is not to be ended */
+/** Ends the process at a socket. @param check throws when it must not be ended */
 async function endAt(socket: string, check: (info: SessionInfo | undefined) => void): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {

@@ -9,7 +9,7 @@ import { lives, serversOf } from "./dying.ts";
 import { hostOf, makeRoom, type Restorer, startRestored } from "./launch.ts";
 
 /**
- * @param as another name than it had
+ * @param as a new name
  * @throws WshError session_running, session_name_conflict, max_sessions_reached, and those of new sessions
  */
 export async function restoreSession(
@@ -25,15 +25,18 @@ export async function restoreSession(
   if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
     throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
   }
-  // What its processes left in the registry would have its name.
+  // Remaining registry entries of its processes would have its name.
   await cleanStale(instance);
   return startRestored(instance, named, restorer);
 }
 
-/** Ends what shows the lost session to readers, and waits for what of it is dying. @throws WshError session_running, lock_busy */
+/**
+ * Ends processes that show the lost session to readers, and waits for dying ones. @throws WshError session_running,
+ * lock_busy
+ */
 export async function makeRoomFor(instance: Instance, lost: LostSession): Promise<void> {
   const { number, panes } = lost;
-  // Of an earlier version each pane had a process.
+  // In an earlier version each pane had a process.
   for (const id of new Set([hostOf(lost), ...panes.map(({ pane }) => pane)])) await makeRoom(hostSocket(instance, id));
   for (const socket of serversOf(instance, number)) await makeRoom(socket);
 }

@@ -1,4 +1,4 @@
-/** The windows of a kept session: which panes each has, and how they lie. */
+/** The windows of a saved session: the panes of each, and their layout. */
 import * as v from "valibot";
 import type { LayoutRecord } from "../store/checkpoint/record.ts";
 
@@ -6,7 +6,7 @@ export interface KeptWindow {
   /** 5 for `@w5`. */
   readonly id: number;
   readonly index: number;
-  /** Chosen for it; null: after its program. */
+  /** Name set by a user; null: its program's. */
   readonly name: string | null;
   readonly active: boolean;
   readonly activePane: number;
@@ -42,7 +42,7 @@ const TreeSchema = v.object({
   }),
 });
 
-/** @returns none where the tree cannot be read */
+/** @returns an empty list when the tree is unreadable */
 export function windowsIn({ tree }: Pick<LayoutRecord, "tree">): KeptWindow[] {
   const parsed = v.safeParse(TreeSchema, tree);
   if (!parsed.success) return [];
@@ -68,7 +68,7 @@ function numberOf(pane: string): number {
   return Number(pane.slice(1));
 }
 
-/** Shares are rounded to hundredths: what a person sees is cells. */
+/** Shares are rounded to hundredths: people see only cells. */
 function textOf(node: Node, isRoot = true): string {
   const share = isRoot ? "" : ` ${Math.round(node.weight * 100) / 100}`;
   if ("pane" in node) return node.pane + share;

@@ -40,7 +40,7 @@ export function listLost(instance: Instance, living: ReadonlySet<string>, hostna
   return allLost(instance, numbers).map((lost) => lostInfo(lost, hostname));
 }
 
-/** @param session only what is kept of this one */
+/** @param session only this session's checkpoints */
 export function listAll(
   instance: Instance,
   hostname: string,
@@ -111,7 +111,7 @@ export async function restoreAsked(
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
-  // In the order in which they were lost, whatever came back first.
+  // In the order in which they were lost, not in which they were restored.
   for (const told of done) told?.();
   return { restored, left_out, failed };
 }
@@ -130,7 +130,7 @@ async function findRestorable(instance: Instance, target: string): Promise<LostS
     return findLost(instance, parsed);
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    // One that was killed before anything of it was kept does not run either.
+    // One killed before its first checkpoint is not running either.
     if (code !== "checkpoint_not_found" || running === undefined || processState(running.socket) === "dead")
       throw thrown;
     throw new WshError("session_running", `session '${running.name ?? target}' runs: there is nothing to restore`);
@@ -151,7 +151,7 @@ export async function forgetAsked(
     const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const lost = readLost(instance, number);
     const known = lost === null || "trouble" in lost ? null : lost;
-    // What shows it to readers has it in memory.
+    // A process that shows it to readers holds its contents in memory.
     if (known !== null) await makeRoomFor(instance, known);
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
@@ -162,7 +162,7 @@ export async function forgetAsked(
   return { forgotten };
 }
 
-/** Sessions of this machine that do not run, and of which anything is kept. */
+/** Sessions of this machine that do not run and have checkpoints. */
 function goneNumbers(instance: Instance): number[] {
   const named = namedFolders(instance).filter(
     ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),

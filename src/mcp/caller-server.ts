@@ -1,7 +1,7 @@
 /**
  * Makes the MCP server for one caller: one per connection or session, or, in the era without sessions, one per request,
- * so everything that can be shared is made when the modules load. It holds no state of its own; it only calls
- * operations in the caller's name.
+ * so all shareable parts are made when the modules load. It is stateless and only calls operations in the caller's
+ * name.
  */
 import {
   type CallToolResult,
@@ -31,7 +31,7 @@ import type { Ask, Tool } from "./tools/tool.ts";
 import type { ToolSet } from "./tools/tool-sets.ts";
 import { machineTools, servedTools, tools } from "./tools/tools.ts";
 
-/** What all callers share. */
+/** Settings shared by all callers. */
 export interface McpSettings {
   readonly call: Call;
   /** Longest wait of a tool call that sets none, in ms. Default 30 000. */
@@ -60,7 +60,7 @@ export interface McpCaller {
   readonly tools: ToolSet;
   /** Target of tools that need a session and name none. */
   readonly session?: string;
-  /** Where the caller is, for what it starts. */
+  /** The caller's directory and environment, for programs that it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** How it was admitted, and the only session that it may access. */
@@ -213,7 +213,10 @@ async function callTool(
   }
 }
 
-/** Where the target left open which pane of several was meant, the operation names it, and so does the tool's result. */
+/**
+ * If the target left the choice between several panes open, the operation names the pane, and so does the tool's
+ * result.
+ */
 async function namingPane(tool: Tool, parameters: Readonly<Record<string, unknown>>, ask: Ask): Promise<unknown> {
   let pane: string | undefined;
   const hearing: Ask = async (name, input, session) => {
@@ -229,7 +232,7 @@ function hasPane(output: unknown): output is { readonly pane: string } {
   return isRecord(output) && typeof output.pane === "string";
 }
 
-/** Every tool takes `server`, the machine that its target is on; no list says so, since `machine/session` does as well. */
+/** Every tool accepts `server`, the machine of its target; it is not listed, since `machine/session` does the same. */
 function machineOf(tool: Tool, args: unknown): string | undefined {
   const server = isRecord(args) && !tool.parameterNames.has("server") ? args.server : undefined;
   return typeof server === "string" ? server : undefined;

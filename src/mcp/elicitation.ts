@@ -1,9 +1,9 @@
 /**
- * Asks through the MCP client where nobody is at a terminal: the tool returns what the SDK calls input required, and the
- * client comes back with an answer, or the SDK fetches it in the eras before.
+ * Asks through the MCP client when no person is at a terminal: the tool returns the SDK's "input required", and the
+ * client returns with an answer, or the SDK fetches it in earlier eras.
  *
- * What must stay true: never a secret; an answer counts only with the state that was signed for the very question, by
- * this process, for this caller; a client may answer without a person, so the result says that it was the client.
+ * Invariants: never asks for a secret; an answer counts only with the state that this process signed for this question
+ * and this caller; a client may answer without a person, so the result names the client as the source.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -32,19 +32,19 @@ interface AskedState {
 /** Another process of the server takes no answers to this one's questions. */
 export const askedState = createRequestStateCodec<AskedState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
 
-/** What the client shows for one value. */
+/** A field that the client shows for one value. */
 type Field = Parameters<typeof inputRequired.elicit>[0]["requestedSchema"];
 
 /**
  * Whether the client can be asked.
- * @param known what it said of itself when it connected; in the era without sessions each request says it
+ * @param known its capabilities at connection; in the era without sessions each request states them
  */
 export function mayElicit({ mcpReq }: ServerContext, known: object | undefined): boolean {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
   const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] ?? known;
   if (typeof capabilities !== "object" || capabilities === null || !("elicitation" in capabilities)) return false;
   const { elicitation } = capabilities;
-  // Without a mode, forms are meant; a client may offer addresses alone.
+  // Without a mode, forms are supported; a client may support URLs alone.
   return (
     typeof elicitation === "object" &&
     elicitation !== null &&
@@ -52,7 +52,7 @@ export function mayElicit({ mcpReq }: ServerContext, known: object | undefined):
   );
 }
 
-/** What the client is to ask; null where only a person at the terminal can do it. */
+/** The client's question; null when only a person at the terminal can answer. */
 export async function askClient(
   parameters: Readonly<Record<string, unknown>>,
   caller: string,
@@ -69,7 +69,7 @@ export async function askClient(
 }
 
 /**
- * The client's answer; null when this call has none yet.
+ * The client's answer; null when this call has none so far.
  * @throws WshError invalid_request for an answer to another question, or one that does not fit
  */
 export function clientAnswer(

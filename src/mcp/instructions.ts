@@ -1,4 +1,4 @@
-/** What a model is told once, when it connects: how to use the tools that are served, in a few hundred tokens. */
+/** A model's instructions at connection: how to use the served tools, in a few hundred tokens. */
 
 const parts: readonly { readonly about: readonly string[]; readonly text: string }[] = [
   {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { AgentStateSchema, agentNamePattern } from "../protocol/agent.ts";
 import { operation } from "./define.ts";
 
-/** Characters of an event's name, and of a message: more is no name, and cut anyway. */
+/** Maximum characters of an event's name, and of a message: longer names are invalid, longer messages are cut. */
 const MAX_EVENT = 64;
 const MAX_MESSAGE = 4_096;
 

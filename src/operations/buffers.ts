@@ -1,4 +1,4 @@
-/** Operations on what was copied in a session (docs/protocol.md, Paste buffers). */
+/** Operations on a session's paste buffers (docs/protocol.md, Paste buffers). */
 import * as v from "valibot";
 import { MAX_PASTE_BYTES, PasteBufferSchema } from "../protocol/paste.ts";
 import { operation } from "./define.ts";

@@ -15,25 +15,28 @@ export interface Reached {
 
 export interface CallContext extends Acting {
   readonly signal: AbortSignal;
-  /** Aborts when the token of the caller ends, and with it what was asked and opened by it; absent: it does not end. */
+  /** Aborts when the token of the caller ends, together with its requests and streams; absent: it does not end. */
   readonly ended?: AbortSignal;
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** The machine whose server is asked, where the target does not name it; absent: this one. */
   readonly machine?: string;
-  /** The request has an id: it is carried out once, however often it is asked. */
+  /** The request has an id: it is executed once, however often it is repeated. */
   readonly once?: Once;
   /** Unix time in ms by this machine's clock after which it is not begun. */
   readonly deadline?: number;
-  /** The call comes from another machine's server, which starts sessions here only where the setting `accept` permits. */
+  /**
+   * The call comes from another machine's server, which may start sessions here only if the setting `accept` permits
+   * it.
+   */
   readonly isFar?: true;
   /**
-   * Takes the result as JSON instead, from an operation that has it at hand as such: lists of thousands. What it returns
-   * then is nothing.
+   * Takes the result as JSON instead, if the operation already has it in that form: lists of thousands. Its return
+   * value is then empty.
    */
   readonly json?: (text: string) => void;
-  /** Receives the session of the call as soon as it is known: its name may be another's by the end. */
+  /** Receives the session of the call as soon as it is known: by the end its name may be another's. */
   readonly reached?: (ids: Reached) => void;
 }
 
@@ -46,7 +49,7 @@ export type Call = <N extends OperationName>(
 
 /**
  * Validates the input before any effect.
- * @throws WshError invalid_request (invalid_format for a bad format) naming the field and what was sent
+ * @throws WshError invalid_request (invalid_format for a bad format) naming the field and its value
  */
 export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
   requireUsable(input);

@@ -1,4 +1,4 @@
-/** Operations on what is kept of lost sessions (docs/protocol.md, Lost sessions). */
+/** Operations on checkpoints of lost sessions (docs/protocol.md, Lost sessions). */
 import * as v from "valibot";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";

@@ -1,4 +1,4 @@
-/** Operations on commands: running them, waiting, reading what they printed (docs/protocol.md, Commands). */
+/** Operations on commands: running them, waiting, reading their output (docs/protocol.md, Commands). */
 import * as v from "valibot";
 import {
   CommandRecordSchema,
@@ -33,7 +33,7 @@ const MaxBytesField = v.optional(
   DEFAULT_OUTPUT_LIMIT,
 );
 
-/** A session for the call, if there is none yet. */
+/** Makes a session for the call if it does not exist. */
 const creationFields = {
   create: v.optional(
     v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
@@ -43,7 +43,7 @@ const creationFields = {
   env: v.optional(v.pipe(v.record(v.string(), v.string()), v.description("with create: variables of the new session"))),
 };
 
-/** What ended the wait of a command in the background (`until`). */
+/** The outcome of a background command's wait (`until`). */
 const untilFields = v.partial(v.object(decisionFields)).entries;
 const ExecOutputSchema = v.object({ ...ExecResultSchema.entries, ...untilFields });
 
@@ -203,7 +203,7 @@ export const commandOperations = [
       ),
       stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
     }),
-    // Commands that ran at once have no session in common.
+    // Parallel commands have no common session.
     output: v.object({ ...ExecOutputSchema.entries, session: v.optional(v.string()) }),
     errors: ["cwd_not_found", "max_sessions_reached", "session_create_failed", "payload_too_large"],
     http: [{ method: "POST", path: "/exec" }],
@@ -235,7 +235,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     summary: "The result of one command, as exec gives it to a caller that has waited",
-    // `stopped`: what the caller did to it at its deadline.
+    // `stopped`: how the caller stopped it at its deadline.
     input: v.object({
       id: CommandIdSchema,
       stopped: v.optional(v.picklist(["interrupted", "killed"])),

@@ -9,7 +9,7 @@ import type { Access } from "../protocol/caller.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 
 /**
- * What an operation concerns. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
+ * The subject of an operation. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
  * drawing; `layout`: windows and panes. These name a target; the server forwards them to the session process, which
  * handles them. `server`: handled in the server.
  */

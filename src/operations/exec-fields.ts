@@ -1,4 +1,4 @@
-/** Parameters that every way to run commands has. */
+/** Parameters shared by all ways to run commands. */
 import * as v from "valibot";
 import {
   DEFAULT_OUTPUT_LIMIT,
@@ -11,7 +11,7 @@ import {
 import { AnyOfSchema, DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { filterFields, OutputModeField } from "../protocol/output-filter.ts";
 
-/** What is shown of a command's output. */
+/** The shown part of a command's output. */
 export const shownFields = {
   ...filterFields,
   output: OutputModeField,

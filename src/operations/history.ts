@@ -19,10 +19,10 @@ const count = (most: number) =>
     v.maxValue(most),
   );
 
-/** Whether there is such a date: another machine says what it likes. */
+/** Whether the date is valid: another machine may send anything. */
 const isTime = (ms: number): boolean => !Number.isNaN(new Date(ms).getTime());
 
-/** What narrows a search. */
+/** Filters of a search. */
 const filters = {
   query: v.optional(
     v.pipe(
@@ -61,7 +61,7 @@ export const HistoryCommandSchema = v.object({
   shell: v.nullable(v.string()),
   by: v.pipe(v.picklist(["person", "agent", "import"]), v.description("who ran it")),
   server: v.optional(v.pipe(v.string(), v.description("the machine it ran on, where other machines were asked"))),
-  /** With output: what was kept of what it printed; null where nothing was. */
+  /** With output: the stored part of it; null when none was stored. */
   output: v.optional(v.nullable(v.string())),
 });
 export type HistoryCommand = v.InferOutput<typeof HistoryCommandSchema>;

@@ -8,7 +8,7 @@ import * as v from "valibot";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a caller may send. */
+/** The input that a caller may send. */
 export function inputJsonSchema(
   schema: v.GenericSchema,
   references: Pick<ConversionConfig, "definitions" | "overrideRef"> = {},

@@ -1,8 +1,8 @@
 /**
- * The call that a line of parameters means (`pane.split direction=down percent=40`): every value is written as text and
- * becomes what the operation's schema wants. Pure.
+ * Parses a line of parameters into a call (`pane.split direction=down percent=40`): every value is written as text and
+ * converted by the operation's schema. Pure.
  *
- * What must stay true: a line is read wholly, or refused with what is wrong.
+ * Invariant: a line is parsed completely, or refused with the reason.
  */
 import { WshError } from "../protocol/errors.ts";
 import { parseInput } from "./call.ts";
@@ -10,7 +10,7 @@ import type { Operation } from "./define.ts";
 import { findOperation, type OperationName, operations } from "./table.ts";
 import { entriesOf, unknownFields } from "./unknown-fields.ts";
 
-/** Most near names in a message. */
+/** Maximum similar names in a message. */
 const MAX_NEAR = 6;
 
 export interface LineCall {
@@ -20,7 +20,7 @@ export interface LineCall {
 }
 
 /**
- * @param targetName the parameter that says what the operation is about, where it is one of a session
+ * @param targetName the parameter that names the target, for an operation on a session
  * @throws WshError unknown_method, invalid_request
  */
 export function lineCall(
@@ -42,13 +42,13 @@ export function lineCall(
       return [field, schema === undefined ? jsonOrText(text) : fieldValue(schema as unknown as Node, text)];
     }),
   );
-  // What a person starts beside what they look at is what they go on with.
+  // A person who starts something beside the active pane wants to use it: it gets the focus by default.
   if (target === undefined && Object.hasOwn(entries, "focus")) input.focus ??= true;
   requireTakes(operation, input);
   return { operation: operation.name, input, ...(isAbout ? { target } : {}) };
 }
 
-/** @throws WshError unknown_method naming near ones */
+/** @throws WshError unknown_method naming similar ones */
 export function operationNamed(name: string): Operation<OperationName> {
   const found = findOperation(name);
   if (found !== undefined) return found;
@@ -70,7 +70,7 @@ interface Node {
   readonly pipe?: readonly Node[];
 }
 
-/** What a text means to a field; an empty one is null where that is allowed. */
+/** Converts a text to a field's value; an empty one is null if that is allowed. */
 function fieldValue(schema: Node, text: string, nullable = false): unknown {
   if (schema.wrapped !== undefined)
     return fieldValue(schema.wrapped, text, nullable || schema.type === "nullable" || schema.type === "nullish");

@@ -1,6 +1,6 @@
 /**
- * Operations on a pane's text by logical lines (docs/protocol.md, Terminal data): rows with their places, and a search. For
- * readers who keep what they have read, and go on from there while the program prints.
+ * Operations on a pane's text by logical lines (docs/protocol.md, Terminal data): rows with their positions, and a
+ * search. For readers that store the rows read, and continue from there while the program prints.
  */
 import * as v from "valibot";
 import { WireLineSchema, WireStyleSchema } from "../protocol/frame-codec.ts";
@@ -23,7 +23,7 @@ const place = {
 const limited = (most: number) => v.pipe(index, v.minValue(1), v.maxValue(most));
 
 const PlaceSchema = v.object({ line: v.number(), col: v.number() });
-/** What every answer says of the text as a whole. */
+/** Properties of the whole text in every answer. */
 const extent = {
   first_line: v.pipe(v.number(), v.description("id of the oldest line that is kept")),
   last_line: v.pipe(v.number(), v.description("id of the newest line")),

@@ -8,7 +8,7 @@ import type * as v from "valibot";
 /** Types of object schemas, by valibot's names. */
 const objects: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object", "record"]);
 
-/** Path of an array in place of an object (`env`, `items.0.style`, `` for the whole input); null when there is none. */
+/** Path of an array in place of an object (`env`, `items.0.style`, `` for the whole input); null without one. */
 export function misplacedArray(schema: v.GenericSchema, input: unknown, path = ""): string | null {
   if (objects.has(schema.type) && Array.isArray(input)) return path;
   if (typeof input !== "object" || input === null) return null;
@@ -33,7 +33,7 @@ const takenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "pro
 
 /**
  * Finds a value that no operation accepts, and its path: an infinite number, too many levels, a map's key that schemas
- * drop; null when there is none.
+ * drop; null without one.
  */
 export function unusable(input: unknown): { readonly path: string; readonly why: string } | null {
   interface Part {

@@ -1,4 +1,4 @@
-/** What an operation takes, for who offers it while it is typed: names, descriptions, and values where they are a list. Pure. */
+/** An operation's parameters, for completion while typing: names, descriptions, and values if they are a list. Pure. */
 
 import type { Operation } from "./define.ts";
 import { inputJsonSchema, isRecord } from "./json-schema.ts";

@@ -1,12 +1,11 @@
 /**
- * Where an operation on a session with several panes is carried out: in the process of one pane, or in the layout
- * process, which has everything that belongs to the session as a whole. Pure, and by names alone, so that who routes
- * need not load the schemas; a test compares it with the table.
+ * The subject of an operation on a session with several panes: one pane, or the whole session. Pure, and by names
+ * alone, so that routing need not load the schemas; a test compares it with the table.
  */
 
-/** Drawing is clipped to a pane where the target is one; so is what is kept of it. */
+/** Drawing is clipped to a pane if the target is one, and stored with it. */
 const drawing = /^(overlay|panel|element|focus|screen_mode)\./;
-/** What belongs to the session as a whole. */
+/** Operations on the whole session. */
 const whole =
   /^(session\.(get|update|kill|detach|resize|restart)|input\.(mode|capture|release|keys)|ask(\..*)?|(pane|window|layout|buffer)\..*)$/;
 
@@ -24,7 +23,7 @@ export function addressesPane(target: string): boolean {
 /** Operations of the server, by name. */
 const ofServer = /^(servers?|sessions|history|checkpoint)\.|\.any$|^exec\.fresh$/;
 
-/** Whether the server carries it out, whatever session is meant. */
+/** Whether the server handles it, for any session. */
 export function isForServer(operation: string): boolean {
   return ofServer.test(operation);
 }

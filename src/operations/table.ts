@@ -35,9 +35,9 @@ type All = (typeof all)[number];
 export type OperationName = All["name"];
 type Named<N extends OperationName> = Extract<All, { readonly name: N }>;
 
-/** What a caller may write (defaults left out). */
+/** The input that a caller may write (defaults left out). */
 export type OperationInput<N extends OperationName> = v.InferInput<Named<N>["input"]>;
-/** What a handler receives: validated, defaults filled in. */
+/** A handler's input: validated, defaults filled in. */
 export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input"]>;
 export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
 

@@ -41,7 +41,7 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
   });
 }
 
-/** The schema that a union, or one that is made late (a tree's), applies to the input; null for any other schema. */
+/** The schema that a union, or a lazy schema (a tree's), applies to the input; null for any other schema. */
 function alternativeOf(schema: v.GenericSchema, input: unknown): v.GenericSchema | null {
   if (schema.type === "lazy" && "getter" in schema && typeof schema.getter === "function") {
     const made: unknown = schema.getter(input);

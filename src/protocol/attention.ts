@@ -1,4 +1,4 @@
-/** What happens in a pane that nobody looks at, and how the terminals of people are told of it. Pure. */
+/** Events in panes that no person looks at, and the alerts for people's terminals. Pure. */
 import { agentMessage } from "./agent.ts";
 
 /** Nothing; BEL; a notification as iTerm2, kitty and others show it; one as urxvt, foot and VTE do. */

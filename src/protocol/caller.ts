@@ -1,6 +1,6 @@
-/** The caller of an operation, and what it may do: the same terms in every transport. */
+/** The caller of an operation, and its rights: the same terms in every transport. */
 
-/** What a caller may do: read, act, administer. Each level includes those before it. */
+/** A caller's access: read, act, administer. Each level includes those before it. */
 export type Access = "observe" | "operate" | "admin";
 
 /** How a caller was admitted, for the audit log. */
@@ -9,24 +9,24 @@ export interface Admission {
   readonly token: string;
   /** Distinguishes the token from an earlier one of the same name. */
   readonly id?: string;
-  /** Address of the peer; null where there is none. */
+  /** Address of the peer; null without one. */
   readonly peer: string | null;
-  /** Whose part of the limits it takes there, as another machine says for whom it asks (shares.ts). */
+  /** The caller for limits there, as another machine reports it (shares.ts). */
   readonly share?: string;
 }
 
 /**
- * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It travels with
- * every call and stream, so that what is done later in its name is what it may do: `only` and `via` come from what
- * admitted it, never from its messages.
+ * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It travels
+ * with every call and stream, so that later actions in its name have its rights: `only` and `via` come from its
+ * admission, never from its messages.
  */
 export interface Caller {
   readonly kind: "http" | "ws" | "mcp" | "cli";
-  /** Stable for the life of the connection or MCP session; a stateless caller has no id of its own. */
+  /** Stable for the life of the connection or MCP session; a stateless caller has no unique id. */
   readonly id: string;
-  /** What a person calls it ("Claude Code"). */
+  /** Its name for people ("Claude Code"). */
   readonly name?: string;
-  /** Whether `id`, and with it what the caller owns, ends with a connection. */
+  /** Whether `id`, and everything the caller owns, ends with a connection. */
   readonly connected: boolean;
   /** Id of the only session that it may use (a token made for it); absent: all. */
   readonly only?: string;
@@ -34,7 +34,7 @@ export interface Caller {
   readonly via?: Admission;
 }
 
-/** A caller, and its access: whoever acts for it later, acts with both. */
+/** A caller, and its access: later actions for it use both. */
 export interface Acting {
   readonly caller: Caller;
   readonly access: Access;
@@ -46,12 +46,14 @@ export function accessCovers(held: Access, needed: Access): boolean {
   return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
 }
 
-/** The access of a caller by what admitted it, where its own process says for whom it asks. */
+/** The access of a caller by its admission, limited to the access that its own process states. */
 export function lesserAccess(held: Access, said: Access): Access {
   return accessCovers(held, said) ? said : held;
 }
 
-/** The caller that another machine's connection is here, asking for one of its own. @param share the part of that one */
+/**
+ * The caller for another machine's connection that asks for one of its own callers. @param share that caller's share
+ */
 export function actingAt(caller: Caller, share: string | null | undefined): Caller {
   return caller.via === undefined || share === undefined || share === null
     ? caller
@@ -63,7 +65,7 @@ interface ByKeys {
   readonly caller: Pick<Caller, "only" | "via">;
 }
 
-/** The same caller, by its keys at an attached terminal: what they call is a person's. */
+/** The same caller, acting by keys at an attached terminal: such calls are a person's. */
 export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
   const limits = { ...(only === undefined ? {} : { only }), ...(via === undefined ? {} : { via }) };
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
@@ -87,7 +89,7 @@ export function callerIdentity({ id }: Caller): string | null {
   return sharedIds.has(id) ? null : id;
 }
 
-/** What people are told of a caller. */
+/** A caller's name for people. */
 export function callerLabel({ kind, name }: Caller): string {
   return name ?? nameless[kind];
 }

@@ -14,7 +14,7 @@ export const HelloSchema = v.object({
   /** Product version of the speaker. */
   version: v.string(),
   role: v.picklist(["host", "layout", "server", "cli", "attach"]),
-  /** It has no session any more, and panes of another; in earlier versions one pane. */
+  /** It has no session any more, only panes of another; in earlier versions one pane. */
   member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
@@ -63,11 +63,11 @@ export const RequestSchema = v.object({
   id: v.number(),
   op: v.string(),
   input: v.optional(v.unknown()),
-  /** The target as the caller wrote it: which window or pane of the session is meant. */
+  /** The target as the caller wrote it: a window or pane of the session. */
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   caller: CallerSchema,
   access: AccessSchema,
-  /** It is carried out once, however often it is asked. */
+  /** It is executed once, however often it is repeated. */
   once: v.optional(OnceSchema),
   /** Unix time in ms after which it is not begun. */
   deadline: v.optional(v.number()),
@@ -95,8 +95,8 @@ export const ListingSchema = v.object({
   /** The session process. */
   host: v.number(),
   /**
-   * How long the state is valid: until the session process reports something; until a process has run again, as its run
-   * count tells (/proc/PID/schedstat); null: unknown.
+   * How long the state is valid: until the session process reports something; until a process has run again, by its run
+   * count (/proc/PID/schedstat); null: unknown.
    */
   lasting: v.nullable(v.union([v.literal("reported"), v.object({ pid: v.number(), runs: v.string() })])),
 });
@@ -112,7 +112,7 @@ export const StreamEndSchema = v.object({
     "server_stopped",
     // The pane is in another session now, which the caller may not use.
     "moved_away",
-    // For a raw stream: it may not type, or the program does not read what it types.
+    // For a raw stream: it may not type, or the program does not read its input.
     "access_denied",
     "input_refused",
   ]),
@@ -125,6 +125,8 @@ export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
 /** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
 export const PEER_TIMEOUT_MS = 5_000;
 
-/** Longest that a stream looks for its session again after its connection was lost, in ms, and how often. */
+/**
+ * How long a stream searches for its session again after a lost connection, in ms, and the interval between attempts.
+ */
 export const AGAIN_MS = 3_000;
 export const AGAIN_POLL_MS = 100;

@@ -1,14 +1,13 @@
 /**
- * Flow control of one direction of a link's stream, both ends: the sender never has more bytes under way than the
- * receiver has permitted, so a reader that stops holds up to LINK_CREDIT_BYTES and no process in between any more.
- * Pure.
+ * Flow control of one direction of a link's stream, both ends: the sender never has more bytes in transit than the
+ * receiver has permitted, so a reader that stops holds up to LINK_CREDIT_BYTES and blocks no process in between. Pure.
  */
 import { LINK_CREDIT_BYTES } from "./machines.ts";
 
-/** Bytes taken after which they are given back at once: often enough that the sender never runs dry. */
+/** Bytes taken after which credit is returned at once: often enough that the sender never runs out. */
 const GIVE_BACK_BYTES = LINK_CREDIT_BYTES / 4;
 
-/** What the sender may still send. */
+/** The sender's remaining credit. */
 export class SendCredit {
   private left = LINK_CREDIT_BYTES;
 
@@ -25,7 +24,7 @@ export class SendCredit {
   }
 }
 
-/** What the receiver has taken and not given back. */
+/** Credit that the receiver has used and not returned. */
 export class ReceiveCredit {
   private taken = 0;
   private outstanding = LINK_CREDIT_BYTES;

@@ -1,11 +1,11 @@
-/** The steps of a dialog: what must come, and what is typed then. */
+/** The steps of a dialog: an expected condition, and the input that follows it. */
 import * as v from "valibot";
 import { ConditionSchema } from "./conditions.ts";
 
 /** Most steps of one dialog. */
 const MAX_DIALOG_STEPS = 50;
 
-/** A step of a dialog: what must come, and what is typed then. */
+/** A step of a dialog: an expected condition, and the input that follows it. */
 const RunStepSchema = v.object({
   expect: v.optional(v.union([ConditionSchema, v.pipe(v.string(), v.minLength(1), v.maxLength(1_024))])),
   input: v.optional(v.string()),

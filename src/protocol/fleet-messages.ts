@@ -1,12 +1,18 @@
 /**
- * What machines of a fleet say: beats, the headers of requests, and the messages of a stream (docs/machines.md). Pure.
+ * Messages of a fleet's machines: heartbeats, the headers of requests, and the messages of a stream (docs/machines.md).
+ * Pure.
  */
 import * as v from "valibot";
 import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
-/** Interval between two beats of a machine at rest, in ms; each is up to a tenth earlier, so that a fleet does not beat at once. */
+/**
+ * Interval between two heartbeats of a machine at rest, in ms; each is up to a tenth earlier, so that a fleet's
+ * heartbeats do not coincide.
+ */
 export const BEAT_MS = 5_000;
-/** Age of the last beat from which one is missing, and from which three are, in ms. A partition shows within 15 s. */
+/**
+ * Age of the last heartbeat from which one is missing, and from which three are, in ms. A partition shows within 15 s.
+ */
 export const STALE_MS = 6_500;
 export const GONE_MS = 14_000;
 
@@ -14,26 +20,26 @@ export const GONE_MS = 14_000;
 export const PART_BYTES = 512 * 1024;
 /** Most pieces of an answer: 16 MiB. */
 export const MAX_PARTS = 32;
-/** Besides those of every request with an id (requests.ts). */
+/** In addition to those of every request with an id (requests.ts). */
 export const headerNames = {
-  /** Of a request: the boot that is meant. Of an answer: the boot that answers. */
+  /** In a request: the intended incarnation. In an answer: the answering incarnation. */
   boot: "Wsh-Boot",
   /** `cancel`, of the request whose key follows. */
   control: "Wsh-Control",
   key: "Wsh-Key",
   /** `0/3`: the first of three pieces. */
   part: "Wsh-Part",
-  /** Of an answer: nothing was done, since another boot was meant. */
+  /** In an answer: nothing was done, since another incarnation was intended. */
   refused: "Wsh-Refused",
 } as const;
 
-/** What a machine says of itself. Whose it is stands in the subject. */
+/** A machine's description of itself. The subject contains its name. */
 export const BeatSchema = v.object({
   /** New at each start of its server. */
   boot: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   /** Grows with every change of its list of sessions. */
   rev: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  /** Its list stays as it is until `rev` grows. */
+  /** Its list is constant until `rev` grows. */
   settled: v.boolean(),
   /** PROTOCOL_VERSION there. */
   wsh: v.number(),
@@ -46,16 +52,16 @@ export const BeatSchema = v.object({
   /** Load average of a minute for each processor. */
   load: v.pipe(v.number(), v.minValue(0)),
   tags: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(32)),
-  /** Which sessions it lets others start: none, those that name it, or those that are placed, too. */
+  /** The sessions that it lets others start: none, those that name it, or placed ones too. */
   accept: v.picklist(["none", "named", "placed"]),
   /** Number of its connection to the servers: with a new one, answers that were on their way may be lost. */
   way: v.optional(v.number()),
-  /** Its server ends: sessions go on, and nobody answers for them. */
+  /** Its server ends: sessions continue, without a server. */
   leaving: v.optional(v.boolean()),
 });
 export type Beat = v.InferOutput<typeof BeatSchema>;
 
-/** Opens a stream; what follows are bytes of the session's socket, and notes. */
+/** Opens a stream; bytes of the session's socket and notes follow. */
 export const StreamOpenSchema = v.object({
   target: v.pipe(v.string(), v.maxLength(256)),
   caller: v.pipe(v.string(), v.maxLength(256)),
@@ -71,7 +77,7 @@ export type StreamMessage =
   | { readonly kind: "open"; readonly open: StreamOpen }
   | { readonly kind: "close" };
 
-/** One message of a stream: its kind, its number in this direction, and what it carries. The bytes are copied. */
+/** One message of a stream: its kind, its number in this direction, and its contents. The bytes are copied. */
 export function encodeStreamMessage(message: StreamMessage, number: number): Uint8Array {
   const body = bodyOf(message);
   const encoded = new Uint8Array(HEAD_BYTES + body.length);
@@ -81,7 +87,7 @@ export function encodeStreamMessage(message: StreamMessage, number: number): Uin
   return encoded;
 }
 
-/** @returns null when it is none */
+/** @returns null for an invalid message */
 export function decodeStreamMessage(data: Uint8Array): { number: number; message: StreamMessage } | null {
   if (data.length < HEAD_BYTES) return null;
   const number = new DataView(data.buffer, data.byteOffset).getUint32(1);

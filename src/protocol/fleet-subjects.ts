@@ -1,7 +1,7 @@
 /**
- * Subjects of a fleet on its NATS servers (docs/machines.md, A cluster of your own). Access and user stand in the subject and nowhere
- * else: the NATS servers let nobody publish under another's name, and a machine believes no message about either. Names
- * are one token each: what a token cannot hold is written as `%2E`. Pure.
+ * Subjects of a fleet on its NATS servers (docs/machines.md, A cluster of your own). Access and user are in the subject
+ * only: the NATS servers prevent publishing under another's name, and a machine ignores claims about either in
+ * messages. Names are one token each: other characters are written as `%2E`. Pure.
  */
 import type { Access } from "./caller.ts";
 import { isMachineName } from "./names.ts";
@@ -14,7 +14,7 @@ export const SERVICE = "wsh";
 const accesses: readonly string[] = ["observe", "operate", "admin"] satisfies readonly Access[];
 const streamPattern = /^[A-Za-z0-9]{8,40}$/;
 
-/** Who asks what of which machine. */
+/** A request's user, operation and machine. */
 export interface RequestSubject {
   readonly machine: string;
   readonly access: Access;
@@ -61,28 +61,28 @@ export const requestsTo = (machine: string): string => `${ROOT}.q.${machine}.>`;
 export const streamsTo = (machine: string): string => `${ROOT}.u.${machine}.>`;
 export const everyBeat = beatSubject("*");
 
-/** What happens to a machine's sessions. */
+/** Events of a machine's sessions. */
 export const eventSubject = (machine: string): string => `${ROOT}.ev.${machine}.sessions`;
 
-/** What NATS's service protocol asks of all machines, or of one. */
+/** The subject of NATS's service protocol for all machines, or for one. */
 export function serviceSubject(verb: "PING" | "INFO", machine?: string): string {
   return `$SRV.${verb}.${SERVICE}${machine === undefined ? "" : `.${machine}`}`;
 }
 
-/** @returns null when it is no request of a known form */
+/** @returns null for other subjects */
 export function parseRequestSubject(subject: string): RequestSubject | null {
   const parts = partsOf(subject, "q");
   const operation = parts === null ? null : decodeToken(parts.last);
   return parts === null || operation === null ? null : { ...parts.to, operation };
 }
 
-/** @returns null when it is no stream of a known form */
+/** @returns null for other subjects */
 export function parseUpSubject(subject: string): StreamSubject | null {
   const parts = partsOf(subject, "u");
   return parts === null || !streamPattern.test(parts.last) ? null : { ...parts.to, stream: parts.last };
 }
 
-/** The machine whose beat it is; null: none. */
+/** The machine that sends the heartbeat; null: not a heartbeat. */
 export function parseBeatSubject(subject: string): string | null {
   const [root, kind, machine, ...rest] = subject.split(".");
   const isBeat = root === ROOT && kind === "up" && machine !== undefined && rest.length === 0;

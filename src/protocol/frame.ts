@@ -1,5 +1,5 @@
 /**
- * A frame: everything that a painted terminal is to show, and the events that came with it.
+ * A frame: the complete contents of a rendered terminal, and its events.
  *
  * The session process composes it for each painting client and sends it as an update (frame-codec.ts); the client
  * paints it. Invariant: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { Grid, Row } from "./grid.ts";
 
-/** Modes of the program that the outer terminal must have too, since they determine what it sends. */
+/** Modes of the program that the outer terminal must have too, since they determine its input. */
 export const FrameModesSchema = v.object({
   /** The program is on its alternate screen. */
   alternate: v.boolean(),
@@ -43,7 +43,7 @@ export const initialFrameModes: FrameModes = {
   cursorChosen: false,
 };
 
-/** Where a pane lies in a frame, and which lines of its program its rows are. */
+/** The place of a pane in a frame, and the lines of its program in its rows. */
 export const PanePlaceSchema = v.object({
   id: v.string(),
   row: v.number(),
@@ -53,7 +53,7 @@ export const PanePlaceSchema = v.object({
   active: v.boolean(),
   title: v.string(),
   alternate: v.boolean(),
-  /** Mouse mode that its own program asked for; 0: none. */
+  /** Mouse mode that its own program requested; 0: none. */
   mouse: v.number(),
   /** Logical line of the first row; null on the alternate screen. */
   first_line: v.nullable(v.number()),
@@ -61,13 +61,13 @@ export const PanePlaceSchema = v.object({
   first_col: v.number(),
   /** Rows of history above the first one. */
   history: v.number(),
-  /** Rows of the pane whose line goes on in the next row. */
+  /** Rows of the pane whose line continues in the next row. */
   wrapped: v.array(v.number()),
 });
 export type PanePlace = v.InferOutput<typeof PanePlaceSchema>;
 
 export const FramePlacesSchema = v.object({
-  /** Id of the window that is shown; null while the person looks at something else. */
+  /** Id of the shown window; null while the person looks at something else. */
   window: v.nullable(v.string()),
   panes: v.array(PanePlaceSchema),
 });
@@ -75,10 +75,10 @@ export type FramePlaces = v.InferOutput<typeof FramePlacesSchema>;
 
 /** Everything that a client's terminal is to show. */
 export interface Frame extends Grid {
-  /** Only for a client that asked for it. */
+  /** Only for a client that requested it. */
   readonly places?: FramePlaces;
   readonly modes: FrameModes;
-  /** null: the outer terminal's title stays as it is. */
+  /** null: the outer terminal's title is left unchanged. */
   readonly title: string | null;
 }
 

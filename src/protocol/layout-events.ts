@@ -1,7 +1,7 @@
 /**
- * What happens to the windows and panes of a session, as every transport reports it (docs/protocol.md, Windows and
- * panes). The events are the difference of two states, whoever made it: a process that takes a session over, and a
- * server that missed something, report what has changed since.
+ * Events of a session's windows and panes, in every transport (docs/protocol.md, Windows and panes). The events are the
+ * difference of two states: a process that takes a session over, and a server that missed changes, report all changes
+ * since.
  */
 import * as v from "valibot";
 import type { PaneInfo, WindowInfo } from "./session.ts";
@@ -43,7 +43,7 @@ export type LayoutEvent = {
   };
 }[LayoutEventName];
 
-/** What has happened between two states. Pure. */
+/** The events between two states. Pure. */
 export function layoutChanges(before: readonly WindowInfo[], after: readonly WindowInfo[]): LayoutEvent[] {
   const events: LayoutEvent[] = [];
   const old = new Map(before.map((each) => [each.id, each]));
@@ -77,7 +77,7 @@ function windowsOfPanes(windows: readonly WindowInfo[]): Map<string, string> {
   return new Map(windows.flatMap(({ id, panes }) => panes.map((each): [string, string] => [each.id, id])));
 }
 
-/** The number of a window, and where its panes lie; the only pane of a session says no place. */
+/** The number of a window, and the places of its panes; the only pane of a session has no place. */
 function placesOf({ index, rows, cols, zoomed = false, synchronized = false, panes }: WindowInfo): string {
   return JSON.stringify([index, rows, cols, zoomed, synchronized, panes.map(placeOf)]);
 }

@@ -28,7 +28,7 @@ export function isSessionName(text: string): boolean {
   return namePattern.test(text);
 }
 
-/** A name that could be a number would be taken for the window's index. */
+/** A number as a name would be taken for the window's index. */
 export function isWindowName(text: string): boolean {
   return isSessionName(text) && !indexPattern.test(text);
 }
@@ -85,8 +85,8 @@ export function checkMachineName(text: string): string {
 }
 
 /**
- * Reads `machine/target`, or `ssh://user@host/target` and `https://host/target`, whose machine is the address itself.
- * What stands in front of the last slash is not checked here.
+ * Parses `machine/target`, or `ssh://user@host/target` and `https://host/target`, whose machine is the address itself.
+ * The part before the last slash is not checked here.
  */
 export function parsePlace(text: string): Place {
   const slash = text.lastIndexOf("/");
@@ -99,12 +99,12 @@ export function formatPlace({ machine, target }: Place): string {
   return machine === null ? target : `${machine}/${target}`;
 }
 
-/** What a target addresses. An empty window: the active one; none: the session's oldest pane. */
+/** The subject of a target. An empty window: the active one; none: the session's oldest pane. */
 export type Target =
   | { readonly kind: "pane" | "window_id" | "session_id"; readonly id: number }
   | { readonly kind: "session"; readonly name: string; readonly window?: string; readonly pane?: number };
 
-/** What an id names, by the letter after `@`. */
+/** The subject of an id, by the letter after `@`. */
 const idKinds: Readonly<Record<string, "pane" | "window_id" | "session_id">> = {
   "": "pane",
   w: "window_id",
@@ -129,9 +129,9 @@ export function sessionId(id: number): string {
 }
 
 /**
- * Reads `name`, `name:`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After
- * a name, a window is given by index or name, a pane by index; `name:` is what has the focus.
- * Text that can name nothing gives session_not_found, as an unknown name does: a lookup fails in one way only.
+ * Parses `name`, `name:`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session).
+ * After a name, a window is given by index or name, a pane by index; `name:` is the focused pane. An invalid target
+ * gives session_not_found, as an unknown name does: a lookup fails in one way only.
  */
 export function parseTarget(text: string): Target {
   if (text.startsWith("@")) {
@@ -176,7 +176,7 @@ export function formatTarget(target: Target): string {
   return `${target.name}${window}${target.pane === undefined ? "" : `.${target.pane}`}`;
 }
 
-/** What is said of a target that an instance does not have. */
+/** The error for a target that an instance does not have. */
 export function notFound(target: Target, instance: string): WshError {
   const what = target.kind === "pane" ? "pane" : target.kind === "window_id" ? "window" : "session";
   return new WshError("session_not_found", `no ${what} '${formatTarget(target)}' in instance '${instance}'`);

@@ -5,7 +5,7 @@ export const MAX_INPUT_NUMBER = 0xffff_ffff;
 const NUMBER_BYTES = 4;
 
 export interface NumberedInput {
-  /** From 1; 0: it has no number, and was read before. */
+  /** From 1; 0: unnumbered input that was read before. */
   readonly number: number;
   readonly bytes: Uint8Array;
 }
@@ -17,7 +17,7 @@ export function encodeInput({ number, bytes }: NumberedInput): Uint8Array<ArrayB
   return message;
 }
 
-/** Null for what is too short. */
+/** Null for a message that is too short. */
 export function decodeInput(message: Uint8Array): NumberedInput | null {
   if (message.length < NUMBER_BYTES) return null;
   const number = new DataView(message.buffer, message.byteOffset).getUint32(0);

@@ -1,7 +1,7 @@
 /**
  * xterm's default palette of 256 colours: sixteen basic ones, a 6×6×6 cube at 16–231, 24 greys at 232–255. A person's
- * terminal may show other colours for these numbers; the palette stands in where they are not known, and maps a colour
- * to the nearest number. Pure.
+ * terminal may show other colours for these numbers; the palette is the fallback for unknown ones, and maps a colour to
+ * the nearest number. Pure.
  */
 
 export interface Rgb {

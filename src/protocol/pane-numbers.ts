@@ -1,9 +1,9 @@
 /**
- * The numbers that a pane hands to callers: output cursors, generations and command ids. Each has the pane's own number
- * in front, so that one which is used at another pane is refused there, whatever both have printed: a bare name may mean
- * another pane by then, and wrong output would look right.
+ * The numbers that a pane issues to callers: output cursors, generations and command ids. Each is prefixed with the
+ * pane's own number, so that another pane refuses it, whatever both have printed: a bare name may mean another pane by
+ * then, and wrong output would look right.
  *
- * They are read as opaque numbers by everybody else. All stay below 2^53, the largest integer of JSON's readers.
+ * All other code treats them as opaque numbers. All stay below 2^53, the largest integer of JSON's readers.
  */
 import { parseTarget } from "./names.ts";
 
@@ -14,14 +14,14 @@ const CURSOR_PANES = 9_000;
 /** Activities until a pane's generations reach those of the next: years of a pane that is never quiet. */
 const GENERATIONS = 1e9;
 const GENERATION_PANES = 9_000_000;
-/** Commands under one number in front: as many as records are kept. Then the ids go on COMMAND_PANES × COMMANDS higher. */
+/** Commands per prefix: as many as records are stored. After that the ids continue COMMAND_PANES × COMMANDS higher. */
 const COMMANDS = 1_000;
 const COMMAND_PANES = 1_000_000;
 
 /** A lost pane may have printed so many bytes after its last checkpoint: a second at rest, 30 s of a flood at 30 MB/s. */
 export const UNSAVED_OUTPUT = 1e9;
 
-/** Where a pane that is restored goes on: past all that may have been handed out before. */
+/** Numbers from which a restored pane continues: above all that may have been issued before. */
 export interface NumbersBefore {
   readonly output_cursor: number;
   readonly command_id: number;
@@ -35,7 +35,7 @@ export interface FirstNumbers {
   readonly command: number;
 }
 
-/** @param pane its id, `@7` @param before what it had handed out by its last checkpoint, where it is restored */
+/** @param pane its id, `@7` @param before the numbers issued by its last checkpoint, for a restored pane */
 export function firstNumbers(pane: string, before?: NumbersBefore): FirstNumbers {
   const number = numberOf(pane);
   const first = {
@@ -65,7 +65,7 @@ export function nextCommandId(last: number): number {
   return (last + 1) % COMMANDS === 0 ? nextBlock(last) + 1 : last + 1;
 }
 
-/** Whether an id is another pane's; one below COMMANDS is nobody's. @param first as of firstNumbers */
+/** Whether an id is another pane's; ids below COMMANDS belong to no pane. @param first as of firstNumbers */
 export function isForeignCommand(id: number, first: number): boolean {
   const front = (of: number): number => Math.floor(of / COMMANDS) % COMMAND_PANES;
   return id >= COMMANDS && front(id) !== front(first);
@@ -76,7 +76,7 @@ function nextBlock(last: number): number {
   return Math.floor(last / COMMANDS) * COMMANDS + COMMAND_PANES * COMMANDS;
 }
 
-/** Whether a generation is another pane's. One that no pane gives is nobody's. */
+/** Whether a generation is another pane's. Invalid ones belong to no pane. */
 export function isForeignGeneration(generation: number, first: number, now: number): boolean {
   if (generation < GENERATIONS || generation > Number.MAX_SAFE_INTEGER) return false;
   const isOwn = Math.floor(generation / GENERATIONS) * GENERATIONS === first;

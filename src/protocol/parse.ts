@@ -1,13 +1,13 @@
 /**
  * Checks a value from outside by its schema. The first fault becomes one WshError of the same form in every transport:
- * the field and what is wrong with it, `invalid_format` for a field called `format` and `invalid_request` for any
- * other. No part of a refused value is used.
+ * the field and its fault, `invalid_format` for a field called `format` and `invalid_request` for any other. No part of
+ * a refused value is used.
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 
 export interface Explanation {
-  /** What the value is ("the hello"). Default: the request, which is not mentioned when a field is. */
+  /** Name of the value ("the hello"). Default: the request, which is not mentioned when a field is. */
   readonly what?: string;
   readonly hint?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Patterns of callers: RE2 syntax, matched in time linear in the text (re2js), so that no pattern can block by
- * backtracking. The engine is loaded at first use: whoever has no pattern does not pay for it.
+ * Callers' patterns: RE2 syntax, matched in time linear in the text (re2js), so that no pattern can block by
+ * backtracking. The engine is loaded at first use, so that processes without patterns do not load it.
  */
 import type { RE2JS } from "re2js";
 import { WshError } from "./errors.ts";

@@ -1,4 +1,4 @@
-/** What the echo of a key looks like: a few bytes that every terminal shows alike, whatever came before. */
+/** Recognises the echo of a key: a few bytes that every terminal shows alike in any state. */
 
 /** Longer output is not an echo. */
 const ECHO_BYTES = 64;

@@ -1,4 +1,4 @@
-/** What a terminal shows, in the form of every transport (docs/protocol.md, Terminal data). Validated on entry. */
+/** A terminal's contents, in the form of every transport (docs/protocol.md, Terminal data). Validated on entry. */
 import * as v from "valibot";
 
 /** A palette colour 0–255, or 24-bit. */
@@ -45,11 +45,11 @@ export const ScreenSchema = v.object({
 export type Screen = v.InferOutput<typeof ScreenSchema>;
 
 export const ScrollbackSchema = v.object({
-  /** A search that could not see everything: older lines are not kept. */
+  /** A search that could not see everything: older lines were dropped. */
   incomplete: v.optional(v.literal(true)),
   /** The lines that were there, as in `50001–60000 of 60000`. */
   searched: v.optional(v.string()),
-  /** Older lines of the session that are not kept any more; absent when all are. */
+  /** Number of the session's older lines that were dropped; absent: none. */
   dropped_lines: v.optional(v.number()),
   epoch: v.number(),
   lines: v.array(LineSchema),

@@ -1,4 +1,4 @@
-/** Who reads a password, as the person is told and as it is checked again at the write. */
+/** The program that reads a password, as shown to the person and as checked again at the write. */
 import * as v from "valibot";
 
 /** A program that reads a line without echo. */

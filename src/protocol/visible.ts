@@ -15,7 +15,7 @@ export function visible(text: string): string {
   });
 }
 
-/** The same for text with newlines: each line by itself; tabs become blanks. */
+/** The same for text with newlines: each line separately; tabs become blanks. */
 export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visibleBlanks).join("\n");
 }
@@ -30,7 +30,7 @@ export function visibleRendered(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, visible);
 }
 
-/** For a cell or a value: line ends and tabs become blanks, too. */
+/** For a cell or a value: line ends and tabs become blanks too. */
 export function visibleCell(text: string): string {
   return visible(text.replace(/[\t\r\n]+/g, " "));
 }

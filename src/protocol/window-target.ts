@@ -1,16 +1,16 @@
 /**
- * Which window the text after a session's name means: `1`, `logs`, `logs.1`. Pure.
+ * Resolves the text after a session's name to a window: `1`, `logs`, `logs.1`. Pure.
  *
- * What must stay true: what fits several windows is refused, never one of them taken. An index comes before a name, a
- * name that was chosen before one that a window has from its program. A name may contain a dot, so that `logs.1` is
- * pane 1 of `logs` or the window `logs.1`: where both windows exist, it is neither.
+ * Invariants: a text that matches several windows is refused. An index takes precedence over a name, a name set by a
+ * user over one from a window's program. A name may contain a dot, so that `logs.1` is pane 1 of `logs` or the window
+ * `logs.1`: if both windows exist, it is neither.
  */
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
 
 interface Addressed {
   readonly index: number;
-  /** Chosen for it; null: it has its program's. */
+  /** Name set by a user; null: its program's. */
   readonly name: string | null;
 }
 
@@ -23,9 +23,9 @@ export interface MeantWindow<W> {
 type InSession = Extract<Target, { kind: "session" }>;
 
 /**
- * @param about what its program calls a window, and its id
+ * @param about a window's name from its program, and its id
  * @returns undefined when there is no such window
- * @throws WshError invalid_request when several fit
+ * @throws WshError invalid_request when several match
  */
 export function meantWindow<W extends Addressed>(
   windows: readonly W[],

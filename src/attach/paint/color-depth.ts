@@ -23,8 +23,8 @@ export function downConvert(color: Color | null, depth: ColorDepth): Color | nul
 }
 
 /**
- * The SGR sequence that sets exactly this style, whatever was set before. What an underline is besides plain stands in a
- * sequence of its own, which a terminal without it leaves out.
+ * The SGR sequence that sets exactly this style, whatever was set before. The part of an underline beyond the plain one
+ * is a separate sequence, which a terminal without it ignores.
  */
 export function sgr(style: Style, depth: ColorDepth, fancyUnderlines: boolean): string {
   const fg = downConvert(style.fg, depth);

@@ -1,7 +1,7 @@
 /**
  * The outer terminal: its abilities, its modes, and the bytes that restore it.
  *
- * Pure. Invariant: a mode is set only by difference from the terminal's known state, or absolutely when that is
+ * Pure. Invariants: a mode is set only by difference from the terminal's known state, or absolutely when that is
  * unknown. `restoreTerminal` undoes everything that a program or wsh may have set, however wsh ends, and may be written
  * to a terminal in any state, even twice.
  */
@@ -49,13 +49,13 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
   };
 }
 
-/** The setting `colours`: what the person says about their terminal, or `auto`. */
+/** The setting `colours`: the terminal's colours as the person states them, or `auto`. */
 type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
 
 /** The setting `underlines`: shapes and colours of underlines, or plain ones. */
 type UnderlineSetting = "auto" | "styled" | "plain";
 
-/** What the person says about their terminal. */
+/** The person's settings for their terminal. */
 export interface StyleSettings {
   readonly colors: ColorSetting;
   readonly underlines: UnderlineSetting;
@@ -77,7 +77,7 @@ const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|it
 
 /**
  * COLORTERM announces true colour, else the names do. NO_COLOR is not checked: it concerns a program's own output, and
- * what is painted comes from other programs.
+ * the painted output comes from other programs.
  */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
@@ -150,13 +150,16 @@ export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
 }
 
 /**
- * Resets what a relayed program may have left: margins, origin, insert mode, charsets, attributes. Wrapping is off
- * while painting, so that a character which the terminal draws wider than we expect cannot scroll the screen.
+ * Resets state that a passed-through program may have left: margins, origin, insert mode, charsets, attributes.
+ * Wrapping is off while painting, so that a character which the terminal draws wider than we expect cannot scroll the
+ * screen.
  */
 export const enterPainting =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
-/** Beyond what a session's programs can set: KAM, which locks the keyboard, and SRM, which echoes locally. */
+/**
+ * Includes modes that a session's programs cannot set: KAM, which locks the keyboard, and SRM, which echoes locally.
+ */
 const modesOff =
   "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
   "\x1b[2l\x1b[12h";
@@ -175,8 +178,8 @@ const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
 
 /**
  * Saves and restores the title (XTWINOPS 22 and 23, window and icon); terminals without them ignore them. A program
- * that ends between its own two has left another title on top: then that one is restored, as its own end would have
- * done.
+ * that ends between saving and restoring has left another title on top: then that one is restored, as the program's own
+ * end would have done.
  */
 export const saveTitle = "\x1b[22;0t";
 export const restoreTitle = "\x1b[23;0t";
@@ -209,8 +212,8 @@ export function enterRelay(
 
 export interface RestoreOptions {
   /**
-   * What switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the cursor
-   * where the person's shell had it; the program inside; false: nothing; `maybe`: unknown.
+   * What switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the shell's
+   * cursor; the program inside; false: nothing; `maybe`: unknown.
    */
   readonly alternate: false | "own" | "program" | "maybe";
   /** `saveOwnModes` was written to it earlier. */
@@ -220,8 +223,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Bytes that restore the outer terminal, leaving the cursor at the start of the last row of the normal screen, or where
- * it was when wsh had its own screen. For every way to end, and for `wsh reset-terminal` (`maybe`).
+ * Bytes that restore the outer terminal, leaving the cursor at the start of the last row of the normal screen, or at
+ * its earlier place when wsh had its own screen. For every way to end, and for `wsh reset-terminal` (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
   const { alternate, ownModes = false, keyboardFlags } = options;

@@ -1,8 +1,8 @@
 /**
- * Converts frames to bytes for the outer terminal: only what changed.
+ * Converts frames to bytes for the outer terminal: only the changes.
  *
- * Pure. Invariant: written to a terminal that shows `prev`, the bytes make it show `next`, cell and colour (colours as
- * far as it has them). Only printable text and sequences made here are ever written, whatever the cells, the title or a
+ * Pure. Invariant: written to a terminal that shows `prev`, the bytes make it show `next`, cell and colour (within the
+ * terminal's colours). Only printable text and sequences made here are ever written, whatever the cells, the title or a
  * link contain. After a character that terminals measure differently the cursor is moved explicitly. The caller writes
  * all bytes or treats the terminal as unknown and passes null next time. Runs once per frame; the work is in the rows
  * that are not the same objects as before.
@@ -25,8 +25,8 @@ const LONGEST_CLIPBOARD = 100_000;
 const utf8 = new TextEncoder();
 
 /**
- * @param prev what the terminal shows, painted by this function; null when it is unknown: at the start, after a
- *   relay, and after a failed write
+ * @param prev the terminal's contents, painted by this function; null when unknown: at the start, after
+ *   pass-through, and after a failed write
  * @returns nothing to write when nothing changed
  */
 export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps: OuterCaps): Uint8Array {
@@ -87,7 +87,7 @@ function afterRows(
 /**
  * Pushes lines out of the top of the screen into the outer terminal's scrollback, a screen at a time: each portion is
  * written at the top, unless it is there already, and pushed out by line feeds on the last row.
- * @returns what the screen shows afterwards
+ * @returns the screen's contents afterwards
  */
 function pushScrolled(
   pen: Pen,

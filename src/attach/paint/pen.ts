@@ -15,9 +15,9 @@ import type { OuterCaps } from "./modes.ts";
 /** Longest link target that terminals accept, in bytes. */
 const LONGEST_LINK = 2083;
 
-/** Begins with a mark or a vowel that needs a base in its own cell: shown on a blank. A spacing mark follows its base. */
+/** Begins with a mark or a vowel that needs a base: shown on a blank. A spacing mark follows its base. */
 const baseless = /^(?:\p{Mn}|\p{Me}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
-/** Invisible, and without a cell of its own in most terminals. */
+/** Invisible, and without a cell in most terminals. */
 const invisible = /^\p{Cf}+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 

@@ -45,7 +45,7 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
       await Bun.sleep(REFRESH_MS);
       const found = await find().catch(() => null);
       if (over) return;
-      // A list that failed shows what was known.
+      // A failed list shows the known rows.
       rows = found ?? rows;
       const now = needing(rows);
       for (const row of rows) {
@@ -90,7 +90,7 @@ function keyOf({ pane_id, agent }: AgentRow): string {
   return `${pane_id} ${agent.pid} ${agent.state} ${agent.since}`;
 }
 
-/** Those that are known to need a person. */
+/** Those known to need a person. */
 function needing(rows: readonly AgentRow[]): ReadonlySet<string> {
   return new Set(rows.filter(({ agent }) => isAlerting(agent)).map(keyOf));
 }

@@ -1,4 +1,4 @@
-/** What `wsh agents` shows on a terminal: one row an agent, cut to the terminal's size. Pure. */
+/** The picture of `wsh agents` on a terminal: one row per agent, cut to the terminal's size. Pure. */
 import { visibleCell } from "../../protocol/visible.ts";
 import { shorten } from "../print.ts";
 import { type AgentRow, age, agentWords, needsPerson, reason, shortPath } from "./rows.ts";

@@ -1,10 +1,10 @@
-/** The agents of all sessions as rows, the one that needs a person most first. Pure. */
+/** The agents of all sessions as rows, those that need a person first. Pure. */
 import { type AgentInfo, type AgentState, urgencyOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 export interface AgentRow {
   readonly session: string;
-  /** What names its pane: the session's name where that is enough, else `name:window.pane`. */
+  /** Names its pane: the session's name if unambiguous, else `name:window.pane`. */
   readonly target: string;
   readonly session_id: string;
   readonly pane_id: string;
@@ -18,7 +18,7 @@ export function agentRows(sessions: readonly SessionInfo[]): AgentRow[] {
     const isAlone = windows.reduce((count, { panes }) => count + panes.length, 0) < 2;
     return windows.flatMap((window) =>
       window.panes.flatMap(({ id: pane_id, index, cwd, agent, view }) => {
-        // A view shows what is listed where it belongs.
+        // The agent in a view is listed with its own session.
         if (agent === undefined || !running || view !== undefined) return [];
         const target = isAlone ? session : `${session}:${window.index}.${index}`;
         return [{ session, target, session_id, pane_id, cwd, agent }];
@@ -58,7 +58,7 @@ export function age(ms: number): string {
   return `${seconds}s`;
 }
 
-/** What the agent says, else what its state rests on. */
+/** The agent's message, else the reason for its state. */
 export function reason({ message, why }: AgentInfo): string {
   return message === undefined ? why : message;
 }

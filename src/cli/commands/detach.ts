@@ -1,4 +1,4 @@
-/** `wsh detach`: disconnects attached terminals; the session goes on. */
+/** `wsh detach`: disconnects attached terminals; the session continues. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";

@@ -1,4 +1,4 @@
-/** `wsh doctor`: checks everything that wsh needs and reports what is wrong and what to do; then the exit code is 1. */
+/** `wsh doctor`: checks everything that wsh needs and reports problems with advice; then the exit code is 1. */
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { LinkStep } from "../../cluster/link.ts";
@@ -57,7 +57,7 @@ async function fleetOf(instance: Instance): Promise<Finding[]> {
     import("../instance.ts"),
     import("../../cluster/fleet/creds-file.ts"),
   ]);
-  // What is wrong with the settings is said by their own check.
+  // A separate check reports errors in the settings.
   const settings = await settingsOf(instance, {}, false).catch(() => null);
   if (settings === null) return [];
   const { values } = settings;

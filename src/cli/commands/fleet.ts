@@ -1,7 +1,7 @@
 /**
- * `wsh fleet`: many machines that connect outward to NATS servers of one's own (docs/machines.md, A fleet). Who has the
- * fleet's directory makes it, invites and revokes; who was invited joins and leaves. What asks is loaded when it is used:
- * the keys' code by the first, none of it by the second.
+ * `wsh fleet`: many machines that connect outward to their owner's NATS servers (docs/machines.md, A fleet). The holder
+ * of the fleet's directory makes it, invites and revokes; invited members join and leave. Code is loaded on use: the
+ * keys' code only for the first group.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -134,7 +134,7 @@ async function init(instance: Instance, word: string | undefined, options: Optio
   if (tried !== null) complain(`nats-server here does not take the configuration: ${tried}`);
 }
 
-/** What nats-server says against its configuration; null: nothing, or there is no nats-server here. */
+/** nats-server's error about its configuration; null: none, or nats-server is not installed. */
 function tryConfiguration(cwd: string, config: string): string | null {
   const program = Bun.which("nats-server");
   if (program === null) return null;

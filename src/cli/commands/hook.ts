@@ -1,6 +1,6 @@
 /**
- * `wsh hook`: called by an agent's hooks, tells the pane in which the agent runs what it does. It is quick and gives up
- * early: the agent waits for it.
+ * `wsh hook`: called by an agent's hooks, reports the agent's state to its pane. It is quick and gives up early: the
+ * agent waits for it.
  */
 import type { Command } from "commander";
 import { agentNamePattern, agentStates } from "../../protocol/agent.ts";
@@ -16,7 +16,7 @@ import { SessionClient } from "../session/client.ts";
 const PATIENCE_MS = 900;
 /** Longest wait for the payload, in ms: agents write it at once, or not at all. */
 const PAYLOAD_MS = 300;
-/** Longest payload that is read, in characters: tools' inputs may be large, and are not looked at. */
+/** Longest payload that is read, in characters: tools' inputs may be large, and are ignored. */
 const MAX_PAYLOAD = 1_048_576;
 const GAVE_UP = 1;
 
@@ -60,7 +60,7 @@ export function register(program: Command): void {
 /** Longest message that the operation takes, in characters. */
 const MAX_MESSAGE = 4_096;
 
-/** The JSON on standard input; null when there is none. */
+/** The JSON on standard input; null without any. */
 async function payload(): Promise<unknown> {
   if (process.stdin.isTTY) return null;
   const text = await Promise.race([readAll(), Bun.sleep(PAYLOAD_MS).then(() => "")]);

@@ -1,4 +1,4 @@
-/** `wsh layout`: shows, changes and saves how the panes of a session lie. */
+/** `wsh layout`: shows, changes and saves the layout of a session's panes. */
 import { resolve } from "node:path";
 import { Argument, type Command } from "commander";
 import { layoutPresetNames } from "../../operations/windows.ts";
@@ -76,10 +76,10 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
   }
 }
 
-/** No session and no machine is called so: a file's name, and no target. */
+/** No session or machine has such a name: it is a file, not a target. */
 const PATH = /^(?:~|\.{0,2}\/)/;
 
-/** @throws UsageError for a file that stands where the target does */
+/** @throws UsageError for a file in the place of the target */
 function fileWords(action: Action, words: readonly string[]) {
   const { target, rest } = wordsOf(action, words, ["a file"]);
   const file = rest[0] ?? "";
@@ -99,7 +99,7 @@ async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promi
   return json === true ? printJson(layout) : sayLayout(layout, windows);
 }
 
-/** The layout, the windows, and which of them the target means. */
+/** The layout, the windows, and the target window. */
 async function read(session: SessionClient) {
   const layout = await session.call("layout.get", {});
   const windows = await session.call("window.list", {});

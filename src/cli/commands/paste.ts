@@ -1,4 +1,4 @@
-/** `wsh paste`: prints what was copied in a session, lists it, or keeps a text as if it had been copied. */
+/** `wsh paste`: prints a session's paste buffers, lists them, or adds a text. */
 import { type Command, Option } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";

@@ -12,7 +12,7 @@ export function register(program: Command): void {
     .command("reset-terminal")
     .description("Reset a terminal that a program left in a bad state: modes, colours, cursor, echo.")
     .action(async () => {
-      // `sane` has no portable call of its own; stty is in POSIX and knows every system's flags.
+      // `sane` has no portable call; stty is in POSIX and knows every system's flags.
       if (process.stdin.isTTY) Bun.spawnSync(["stty", "sane"], { stdio: ["inherit", "ignore", "ignore"] });
       const cols = process.stdout.columns || FALLBACK_COLS;
       const everything = undoLasting(new Set(lastingChanges), cols);

@@ -22,7 +22,7 @@ const EndSchema = v.object({
   signal: v.optional(v.nullable(v.string())),
 });
 
-/** What the time was over for, as far as the error holds it. */
+/** The result so far in a timeout's error. */
 const SoFarSchema = v.looseObject({
   output: v.optional(v.string()),
   prompt: v.optional(v.string()),
@@ -61,7 +61,7 @@ export function register(program: Command): void {
       for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) await printJson(result);
       else await printRendered(textOf(result));
-      // What was printed until then, and why no more.
+      // Output printed so far, then the error.
       if (late !== null) throw late;
       if (options.exitCode === true) process.exitCode = codeOfRun(result);
     });

@@ -1,4 +1,4 @@
-/** `wsh screen`: prints what a session shows, as text, with colours, or as JSON. */
+/** `wsh screen`: prints a session's screen, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
 import { visibleRendered } from "../../protocol/visible.ts";
 import { spansToAnsi } from "../ansi.ts";

@@ -16,7 +16,7 @@ import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
 import { type Place, placeOf } from "../setup/place.ts";
 
-/** Longest wait for a host to say what it knows, in ms: they take a second or two to start. */
+/** Longest wait for a host's answer, in ms: they take a second or two to start. */
 const ASK_MS = 10_000;
 
 interface SetupOptions {
@@ -113,7 +113,7 @@ const verbs: Readonly<Record<string, string>> = {
   remove: "Removed from",
 };
 
-/** Whether the host that is installed loads files of ours: one that is not found does. */
+/** Whether the installed host loads our files; a host whose program is not found does. */
 async function loadsOwn({ known }: OwnFiles): Promise<boolean> {
   const path = known === undefined ? null : Bun.which(known.program);
   if (known === undefined || path === null) return true;

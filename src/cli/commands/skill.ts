@@ -3,7 +3,7 @@ import { Argument, type Command } from "commander";
 import { coreForShells, skills } from "../../mcp/skills/skills.ts";
 import { print } from "../print.ts";
 
-/** The guide to calling wsh from a shell stands first: the others assume it or its MCP form. */
+/** The guide to calling wsh from a shell comes first: the others assume it or its MCP form. */
 const guides = [coreForShells, ...skills];
 
 /** Room for the longest name in the list, in columns. */

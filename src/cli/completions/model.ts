@@ -1,10 +1,10 @@
 /**
- * What a completion script needs to know of the program: every subcommand with its options, and what each position
- * takes. Read from the commands themselves, so that a script cannot miss one.
+ * The program's description for completion scripts: every subcommand with its options, and the values of each position.
+ * Read from the commands themselves, so that a script cannot miss one.
  */
 import type { Command, Option } from "commander";
 
-/** What a position on the command line takes. */
+/** The values of a position on the command line. */
 export type Value =
   | { readonly kind: "choices"; readonly choices: readonly string[] }
   | { readonly kind: "session" }
@@ -65,7 +65,7 @@ function optionValue({ long, flags, argChoices }: Option): Value {
   return value.kind === "session" && long !== "--session" ? { kind: "other" } : value;
 }
 
-/** The names of arguments in our own commands say what they take. */
+/** The names of arguments in our own commands determine their values. */
 function valueNamed(name: string, choices: readonly string[] | undefined): Value {
   if (choices !== undefined) return { kind: "choices", choices };
   if (/^name(\.\.\.)?$/.test(name)) return { kind: "session" };

@@ -1,8 +1,8 @@
-/** One line of `wsh doctor`: what a check found and, unless all is well, what to do about it. */
+/** One line of `wsh doctor`: a check's finding and, for a problem, advice. */
 export interface Finding {
   readonly subject: string;
   readonly state: "ok" | "note" | "wrong";
   readonly text: string;
-  /** What to do about it. */
+  /** The way out. */
   readonly advice?: string;
 }

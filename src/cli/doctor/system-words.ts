@@ -1,6 +1,6 @@
 /**
- * What `wsh doctor` says in other words on macOS: pure functions of the platform and the environment, so that they are
- * tested everywhere.
+ * Findings of `wsh doctor` that are specific to macOS: pure functions of the platform and the environment, so that they
+ * are tested everywhere.
  */
 import type { Finding } from "./finding.ts";
 
@@ -22,7 +22,7 @@ export function noTerminalsAdvice(platform: NodeJS.Platform): string {
     : "Mount devpts: no terminal can be made without it.";
 }
 
-/** What ssh starts belongs to no login session of macOS, and neither does what that starts: git, gh and others fail. */
+/** Children of ssh belong to no login session of macOS, and so cannot use its keychain: git, gh and others fail. */
 export function keychain(platform: NodeJS.Platform, env: Environment): Finding[] {
   if (platform !== "darwin" || (!env.SSH_CONNECTION && !env.SSH_TTY)) return [];
   return [

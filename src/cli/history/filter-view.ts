@@ -1,8 +1,8 @@
 /**
- * The interactive filter of `wsh history`: what it holds, what a key does to it, and its picture. Pure.
+ * The interactive filter of `wsh history`: its state, the effect of a key, and its picture. Pure.
  *
- * The query stands in the first row, commands below it, the newest first; the chosen one is marked, and the last row
- * says where and when it ran. What must stay true: the chosen command exists, unless none was found.
+ * The first row contains the query; commands are below it, the newest first; the chosen one is marked, and the last row
+ * shows where and when it ran. Invariant: the chosen command exists, unless none was found.
  */
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand } from "../../operations/history.ts";
@@ -10,12 +10,12 @@ import { visibleCell } from "../../protocol/visible.ts";
 import { shorten } from "../print.ts";
 import { ago, ending, took } from "./words.ts";
 
-/** Rows that are no commands: the query, and what is known of the chosen one. */
+/** Rows without commands: the query, and details of the chosen command. */
 const OTHER_ROWS = 2;
 /** Cells of the columns before the command. */
 const WHEN_CELLS = 10;
 const EXIT_CELLS = 5;
-/** Cells that the command keeps before a column is shown: what a person knows it by. */
+/** Cells that the command keeps before a column is shown: enough to recognise it. */
 const COMMAND_CELLS = 32;
 /** Longest query, in UTF-16 units: as over HTTP. */
 const MAX_QUERY = 1_024;
@@ -24,7 +24,7 @@ export interface FilterState {
   readonly query: string;
   /** Found so far, the newest first. */
   readonly commands: readonly HistoryCommand[];
-  /** Older ones match, too. */
+  /** Older commands match too. */
   readonly more: boolean;
   readonly chosen: number;
   readonly failedOnly: boolean;
@@ -136,7 +136,7 @@ export function picture(
     .join("\r\n")}\x1b[J\x1b[1;${cursor}H`;
 }
 
-/** When it ran and how it ended, as far as there is room beside the command. */
+/** When it ran and how it ended, if there is room beside the command. */
 function columns(command: HistoryCommand, cols: number, now: number): string {
   const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
   const shown = [ago(command.started_at, now).padStart(WHEN_CELLS), exit.padStart(EXIT_CELLS)];

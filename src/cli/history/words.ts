@@ -13,7 +13,7 @@ export function ago(time: number | null, now: number): string {
   if (passed < DAY_MS) return `${Math.floor(passed / HOUR_MS)}h`;
   if (passed < 30 * DAY_MS) return `${Math.floor(passed / DAY_MS)}d`;
   const date = new Date(time);
-  // Another machine may say what is no time.
+  // Another machine may send an invalid time.
   return Number.isNaN(date.getTime()) ? "-" : date.toISOString().slice(0, 10);
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the events of agents' hooks say of their state. Pure. The payload is what the agent gives to the hook's standard
- * input: data, of which only the fields named here are read.
+ * The agent states that hook events report. Pure. The payload is the standard input of the agent's hook: data, of which
+ * only the fields named here are read.
  *
- * An event that is not listed says nothing: hosts add events, and a hook of an older wsh goes on working.
+ * An unlisted event reports nothing: hosts add events, and a hook of an older wsh still works.
  */
 import * as v from "valibot";
 import type { AgentState } from "../../protocol/agent.ts";
@@ -24,7 +24,7 @@ export interface HookReading {
 
 type Rule = AgentState | ((payload: Payload) => HookReading);
 
-/** Says what is asked, as far as the host tells it. */
+/** Reports the question, as far as the host includes it. */
 const asks = (payload: Payload): HookReading => {
   const { message, title } = payload;
   const tool = payload.tool_name ?? payload.toolName;
@@ -41,7 +41,7 @@ const notified =
     return { state: finished.has(type) ? "done" : null };
   };
 
-/** A session that goes on after its history was compacted has not stopped working. */
+/** A session that continues after its history was compacted is still working. */
 const started = ({ source }: Payload): HookReading => ({ state: source === "compact" ? null : "idle" });
 
 const claude: Readonly<Record<string, Rule>> = {

@@ -1,7 +1,7 @@
 /**
- * When a hook last ran in a session, by agent, and whether it counted there: the time and the text of a small file in the
- * state directory, for `wsh doctor`. Hosts that ask for trust run no hook until they have it, and say nothing; one that
- * runs them in a background process of its own reports from outside of the pane.
+ * When a hook last ran in a session, by agent, and whether its report was accepted: the time and the text of a small
+ * file in the state directory, for `wsh doctor`. Hosts that ask for trust silently run no hook until they have it; a
+ * host that runs hooks in a background process reports from outside of the pane.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

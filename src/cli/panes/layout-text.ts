@@ -18,7 +18,7 @@ interface Branch {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What a file says of a node. */
+/** A node in a layout file. */
 interface Saved {
   readonly [key: string]: unknown;
   readonly row?: readonly Saved[];
@@ -34,7 +34,7 @@ export function savedWindows(
   return layout.windows.map(({ id, name, named = false, tree }) => {
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
-    // Of all panes one has the focus, and that of a single one need not be said.
+    // With several panes one has the focus; a single pane's focus is implied.
     const says = window?.active === true && layout.windows.length + window.panes.length > 2;
     const node = savedNode(tree as Branch, panes, says, ownShell);
     return { ...(named ? { name } : {}), ...node };

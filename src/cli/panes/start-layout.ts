@@ -1,4 +1,4 @@
-/** Starts what a layout file says: all of it, or nothing is left. */
+/** Starts a layout file's programs: all of them, or none is left. */
 import type { Instance } from "../../instance/paths.ts";
 import type { LayoutTree } from "../../protocol/layout.ts";
 import type { SessionInfo, WindowInfo } from "../../protocol/session.ts";
@@ -15,7 +15,7 @@ export function firstProgram(windows: readonly PlannedWindow[]): PlannedPane {
   return program;
 }
 
-/** A tree as it is sent; panes that exist already are put in their places. */
+/** A tree in the form of a request; existing panes are put in their places. */
 export function treeWith(node: PlannedNode, existing: ReadonlyMap<PlannedPane, string>): LayoutTree {
   const { weight } = node;
   if ("row" in node) return { row: node.row.map((child) => treeWith(child, existing)), weight };
@@ -93,7 +93,7 @@ async function focus(instance: Instance, pane: string): Promise<void> {
   await session.call("pane.select", {});
 }
 
-/** Says which panes have no room. */
+/** Warns of panes without room. */
 export function warnOfHidden(windows: readonly WindowInfo[]): void {
   for (const { name, rows, cols, panes } of windows) {
     const hidden = panes.filter((pane) => pane.hidden === true);

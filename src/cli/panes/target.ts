@@ -29,7 +29,7 @@ export async function atTarget<T>(
   return await act(session);
 }
 
-/** The words of an action that takes an optional target and then so many of its own. @throws UsageError */
+/** The words of an action with an optional target and the given further words. @throws UsageError */
 export function wordsOf(
   action: string,
   words: readonly string[],
@@ -41,7 +41,7 @@ export function wordsOf(
   return { target: extra === 1 ? words[0] : undefined, rest: words.slice(extra) };
 }
 
-/** What an action of `wsh pane` or `wsh window` is given. */
+/** The parameters of an action of `wsh pane` or `wsh window`. */
 export interface Given<O> {
   readonly words: readonly string[];
   /** The command behind `--`; null without one. */

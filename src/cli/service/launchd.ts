@@ -1,6 +1,7 @@
 /**
  * The launchd agent of a server. launchd starts programs with its own PATH and without a locale, so both are written
- * down; sessions get them from the server. The text is XML 1.0: no control characters, and no `--` in a comment.
+ * into the file; sessions get them from the server. The text is XML 1.0: no control characters, and no `--` in a
+ * comment.
  */
 import { UsageError } from "../arguments.ts";
 
@@ -13,15 +14,15 @@ export interface Agent {
   /** Name of the instance. */
   readonly name: string;
   readonly command: readonly string[];
-  /** Environment of the person who asks, from which PATH and LANG are taken. */
+  /** The person's environment, from which PATH and LANG are taken. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UsageError for what no XML document can hold */
+/** @throws UsageError for text that XML cannot contain */
 export function launchdAgent({ name, command, env }: Agent): string {
   const label = `wsh.${name}`;
   const words = command.map((word) => `    <string>${xmlText(word)}</string>`).join("\n");
-  // In the comment, LABEL stands for a name that must not stand there.
+  // In the comment, LABEL replaces a name that XML forbids there.
   const shown = name.includes("--") || name.endsWith("-") ? "LABEL" : label;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Save as ~/Library/LaunchAgents/${shown}.plist, then:

@@ -1,4 +1,4 @@
-/** Prints how a question to a person ended, and sets the exit code by it. */
+/** Prints how a question to a person ended, and sets the exit code accordingly. */
 import type { AskResult } from "../../protocol/ask-result.ts";
 import { complain, say } from "../print.ts";
 

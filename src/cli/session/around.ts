@@ -1,4 +1,4 @@
-/** The session that this process runs in, as its environment says: of whichever instance, not of the one that is asked. */
+/** The session that this process runs in, according to its environment: in any instance, not only the requested one. */
 import { type Instance, resolveInstance } from "../../instance/paths.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

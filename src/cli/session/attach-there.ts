@@ -1,4 +1,6 @@
-/** `wsh attach m1/dev`: this terminal at a session of another machine, and back there when the way to it was lost. */
+/**
+ * `wsh attach m1/dev`: attaches this terminal to a session of another machine, and reconnects after a lost connection.
+ */
 import type { AttachOptions } from "../../attach/attach.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress, parseAddress } from "../../protocol/machines.ts";
@@ -24,7 +26,7 @@ export async function attachThere(
   parseTarget(target);
   const link = await linkOf(instance, machine);
   const called = isAddress(machine) ? parseAddress(machine).host : machine;
-  // Also what says that the target is not there, before the terminal is touched.
+  // Also reports a missing target before the terminal is changed.
   using session = await SessionClient.open(instance, formatPlace({ machine, target }));
   const { info } = session;
   const id = info === null ? target : info.id.slice(machine.length + 1);

@@ -1,4 +1,4 @@
-/** What `wsh exec` prints of a call's answer, and the exit code that it makes of it. */
+/** Output and exit code of `wsh exec` for a call's answer. */
 import { codeOf } from "../../attach/outcome.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { complain, print, printJson, printRendered } from "../print.ts";
@@ -12,7 +12,7 @@ const NOT_READY = 1;
 
 type Ready = OperationOutput<"exec">;
 
-/** Prints what a typed command has printed, and returns its exit code. */
+/** Prints a typed command's output, and returns its exit code. */
 export async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
   const { state, exit_code, signal, output = "" } = result;
   for (const warning of result.warnings ?? []) complain(warning);

@@ -1,4 +1,4 @@
-/** The options of `wsh exec`, as they were given. Types only. */
+/** The options of `wsh exec` as given. Types only. */
 import type { StepResult } from "../../protocol/commands.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import type { FilterOptions } from "./filtered-output.ts";
@@ -23,7 +23,7 @@ export interface ExecOptions extends FilterOptions {
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly stdin?: boolean;
-  /** What the command gets as standard input, when it is not read here. */
+  /** The command's standard input, when it is not read here. */
   readonly stdinPath?: string | undefined;
   /** Where its standard output goes instead of its terminal. */
   readonly stdoutPath?: string | undefined;

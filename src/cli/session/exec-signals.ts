@@ -1,4 +1,4 @@
-/** What ends the wait of `wsh exec`: keys, signals and time. */
+/** Events that end the wait of `wsh exec`: keys, signals and time. */
 import { codeOf } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { SessionClient } from "./client.ts";
@@ -18,9 +18,10 @@ export function onInterrupt(first: () => void, next: () => void): Disposable {
 }
 
 /**
- * What is started for this process alone ends first where a signal ends this process, also while it is being started.
+ * Sessions or panes started for this process alone end before a signal ends this process, even while they are being
+ * started.
  *
- * @param started asked for at a signal alone: the id of the session or the pane, once it is there
+ * @param started called only on a signal: the id of the session or the pane, once it exists
  */
 export function endedWithUs(
   instance: Instance,

@@ -1,12 +1,12 @@
 /**
- * `wsh exec` on another machine whose way is lost: either nothing was done, which the error says, or it may have been, or it
- * was and its end is not known. Then what goes on with it is printed, and the exit code is that of an unknown end.
+ * `wsh exec` on another machine after a lost connection: either nothing was done, which the error says, or it may have
+ * been, or it was and its end is unknown. Then the way to resume is printed, with the exit code of an unknown end.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { complain, printJson } from "../print.ts";
 import type { ExecOptions } from "./exec-options.ts";
 
-/** Whose answer was lost: the request that starts the command, or what followed it. */
+/** The stage whose answer was lost: the request that starts the command, or a later one. */
 export interface Begun {
   /** As the person named the session. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Begun {
   readonly command: string;
 }
 
-/** Says what is not known, and what goes on with what may run. Rethrows anything else. */
+/** Reports the unknown outcome, and how to resume a command that may be running. Rethrows any other error. */
 export async function sayUnknown(
   { name, id, command }: Begun,
   { json, resume }: ExecOptions,
@@ -28,7 +28,7 @@ export async function sayUnknown(
   const what =
     id === null ? "whether the command runs is not known" : `command ${id} was started; its end is not known`;
   complain(`${what}: ${message}`);
-  // A request that is remembered no more has nothing to go on with.
+  // A forgotten request cannot be resumed.
   const again = id === null ? request && `${request} -- '${command.replaceAll("'", "'\\''")}'` : `${id}`;
   if (again !== undefined) complain(`to go on with it: wsh exec ${name} --resume ${again}`);
   const result = { state: "unknown", command_id: id, request: request ?? resume ?? null, reason: message };

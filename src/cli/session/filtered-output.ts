@@ -1,4 +1,4 @@
-/** Options of `wsh exec` that choose what is printed of a command's output. */
+/** Options of `wsh exec` that select the printed part of a command's output. */
 
 import type { OutputResult } from "../../protocol/commands.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
@@ -18,7 +18,7 @@ export async function checkFilter(options: FilterOptions): Promise<boolean> {
   return grep !== undefined || head !== undefined || tail !== undefined || (output !== undefined && output !== "all");
 }
 
-/** What could not be seen of an output. */
+/** The unreadable part of an output. */
 export function incompleteText({ searched = "", reason = "" }: Pick<OutputResult, "searched" | "reason">): string {
   return `not all of it could be read: ${searched} (${reason})`;
 }

@@ -1,4 +1,4 @@
-/** Copies this program to a machine that has none, when the person says so: the same system and processor only. */
+/** Copies this program to a machine without it, with the person's consent: only for the same system and processor. */
 import fs from "node:fs";
 import os from "node:os";
 import { installScript, said } from "../../cluster/ssh/command.ts";

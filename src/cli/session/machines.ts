@@ -1,4 +1,4 @@
-/** Other machines, as the command line reaches them: by itself, and asking the person where ssh or a copy needs it. */
+/** Other machines, as the command line reaches them: directly, and asking the person when ssh or a copy needs it. */
 
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { ThroughServer } from "../../cluster/fleet/through-server.ts";
@@ -29,7 +29,7 @@ export async function machinesOf(instance: Instance): Promise<Machines> {
   return machines;
 }
 
-/** ssh's own questions need not name the machine as it is named here. */
+/** ssh's own questions may use another name for the machine. */
 async function login<T>(host: string, run: () => Promise<T>): Promise<T> {
   return (await import("../confirm.ts")).inTurn(() => {
     complain(`ssh logs in to ${host}`);

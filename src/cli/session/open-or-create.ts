@@ -1,4 +1,4 @@
-/** `--create`: the session of a name, made if there is none. */
+/** `--create`: the session with a name, made if missing. */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
@@ -6,13 +6,13 @@ import { absolute, variables } from "../arguments.ts";
 import { SessionClient } from "./client.ts";
 import { startSession } from "./start.ts";
 
-/** Directory and variables that were asked for of a session that exists: it refuses what it does not have. */
+/** Requested directory and variables: an existing session with others refuses the call. */
 export interface Place {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The session of that name, made with a shell if there is none; and what one that exists has to agree with. */
+/** The session with that name, made with a shell if missing; and the requirements for an existing one. */
 export async function openOrCreate(
   instance: Instance,
   name: string,
@@ -55,6 +55,6 @@ async function make(
   }
   const { startThere } = await import("./start-there.ts");
   const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === null ? {} : { env }) };
-  // With an id of its own: the command that follows has the caller's.
+  // With a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });
 }

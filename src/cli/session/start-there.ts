@@ -8,7 +8,7 @@ import { cliCaller } from "./client.ts";
 import { linkOf } from "./machines.ts";
 
 /**
- * @param request the id by which it is asked again; without one it has its own
+ * @param request the id for repeating it; without one it gets a new id
  * @returns the session as it is named here
  * @throws WshError of the operation sessions.create, machine_not_found, machine_unreachable, outcome_unknown
  */

@@ -1,8 +1,8 @@
 /**
- * The hooks with which agents report to wsh what they do (`wsh setup HOST --hooks`): where each host keeps them and how
- * an entry looks. Data and pure functions only. A host that loads plugins, extensions or files of others' own gets those;
- * else our entries are merged into the file that it has, and no other entry is touched. Codex takes plugins from
- * marketplaces alone; its `notify` is never looked at.
+ * The hooks with which agents report their state to wsh (`wsh setup HOST --hooks`): each host's place for them and the
+ * form of an entry. Data and pure functions only. A host that loads others' plugins, extensions or files gets those;
+ * else our entries are merged into its file, and no other entry is changed. Codex takes plugins from marketplaces
+ * alone; its `notify` is ignored.
  *
  * The command's text is the same in every version of wsh: hosts trust hooks by their content.
  */
@@ -17,29 +17,29 @@ export interface HookHost {
   /** Page that describes the format, and the day it was checked. */
   readonly source: string;
   readonly checked: string;
-  /** First choice: files of ours alone, which the host finds by itself. */
+  /** First choice: files of ours alone, which the host finds without configuration. */
   readonly own?: OwnFiles;
   /** For a host that loads none, or whose installed version does not. */
   readonly merged?: MergedHooks;
-  /** What to do after a change, in one sentence. */
+  /** Advice after a change, in one sentence. */
   readonly after: string;
-  /** What to do where the host runs hooks in a process that belongs to no pane. */
+  /** Advice for a host that runs hooks in a process outside of any pane. */
   readonly outside?: string;
 }
 
 /** Files that no other program writes: their texts, by their paths below a directory. */
 export interface OwnFiles {
-  /** What the host calls it. */
+  /** The host's name for it. */
   readonly what: "plugin" | "extension" | "file";
   readonly directory: (places: Places) => string;
-  /** The directory is the host's: others keep files there, too. */
+  /** The directory is the host's: others store files there too. */
   readonly shared?: true;
   readonly files: Readonly<Record<string, string>>;
-  /** Asks the host that is installed whether it loads such files: what it is called with, and prints if it does. */
+  /** Asks the installed host whether it loads such files: the arguments, and the output if it does. */
   readonly known?: { readonly program: string; readonly args: readonly string[]; readonly prints: RegExp };
 }
 
-/** Groups of handlers by event, in a file of the host's, each with what it needs besides the command. */
+/** Groups of handlers by event, in a file of the host's, each with its properties besides the command. */
 export interface MergedHooks {
   readonly file: (places: Places) => string;
   readonly entries: readonly HookEntry[];
@@ -79,9 +79,9 @@ const hooksFile = (entries: readonly HookEntry[]): string =>
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Directory of our plugins and extensions: `wsh` alone may be somebody's skill. */
+/** Directory of our plugins and extensions: plain `wsh` may be someone's skill. */
 const NAME = "wsh-hooks";
-/** Version of our plugins: their hooks stay as they are. */
+/** Version of our plugins: their hooks never change. */
 const VERSION = "1.0.0";
 
 const describe = (host: string, agent: string): string =>

@@ -1,14 +1,14 @@
 /**
- * The AI hosts that `wsh setup` knows: where each keeps its MCP servers, in which syntax, and what an entry looks like.
- * Data and pure functions only; nothing here reads or writes a file. Every host names the page its format was taken
- * from and the day it was looked at, because these formats move.
+ * The AI hosts that `wsh setup` knows: each host's file of MCP servers, its syntax, and the form of an entry. Data and
+ * pure functions only; nothing here reads or writes a file. Every host names the page that describes its format and the
+ * day it was checked, because these formats change.
  */
 import { join } from "node:path";
 
 /** `user`: every project of this person. `project`: the current directory, in a file meant to be committed. */
 export type HostScope = "user" | "project";
 
-/** What a path depends on. */
+/** The inputs of a path. */
 export interface Places {
   readonly home: string;
   readonly cwd: string;
@@ -39,7 +39,7 @@ export interface AiHost {
   readonly traces: (places: Places) => readonly string[];
   /** Executables; any of them on PATH shows the same. */
   readonly programs: readonly string[];
-  /** What to do after a change, in one sentence. */
+  /** Advice after a change, in one sentence. */
   readonly after: string;
 }
 

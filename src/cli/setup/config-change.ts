@@ -1,6 +1,4 @@
-/**
- * Plans and performs the change of one host's file. A plan is a value: what the file is, what it will be, why.
- */
+/** Plans and performs the change of one host's file. A plan is a value: the file's old and new text, and the reason. */
 import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
 import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
@@ -13,7 +11,7 @@ export interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
   readonly place: Place;
-  /** The entry as it stands, undefined when there is none. */
+  /** The present entry, undefined without one. */
   readonly found: unknown;
   /** Text of the file, undefined when it does not exist. */
   readonly before: string | undefined;
@@ -27,7 +25,7 @@ export function fileOf(host: AiHost, scope: HostScope, places: Places): string |
   return candidates?.find((file) => existsSync(file)) ?? candidates?.[0];
 }
 
-/** The entry that a host has for wsh, undefined when there is none. Throws what reading the file throws. */
+/** A host's entry for wsh, undefined without one. Throws errors of reading the file. */
 export function entryIn(host: AiHost, place: Place): unknown {
   const text = textOf(place);
   if (text === undefined) return undefined;
@@ -36,8 +34,8 @@ export function entryIn(host: AiHost, place: Place): unknown {
 }
 
 /**
- * What setting (or, without a launch, removing) the entry would do.
- * @throws WshError invalid_setting naming the file, when it cannot be understood
+ * Plans setting (or, without a launch, removing) the entry.
+ * @throws WshError invalid_setting naming a file that cannot be parsed
  */
 export function planChange(host: AiHost, scope: HostScope, places: Places, launch: Launch | undefined): Change {
   const file = fileOf(host, scope, places);
@@ -76,7 +74,7 @@ function kindOf(before: string | undefined, after: string, found: unknown, launc
   return found === undefined ? "add" : "update";
 }
 
-/** Writes the change. Returns the path of the copy of the old file, undefined when there was none. */
+/** Writes the change. Returns the path of the copy of the old file, undefined without an old file. */
 export function applyChange({ kind, place, before, after }: Change): string | undefined {
   return kind === "none" ? undefined : replaceFile(place, before, after);
 }

@@ -13,12 +13,12 @@ import { replaceFile } from "./replace-file.ts";
 
 export interface HookChange {
   readonly place: Place;
-  /** Undefined when there is no file. */
+  /** Undefined when the file does not exist. */
   readonly before: string | undefined;
   /** Undefined when the file goes. */
   readonly after: string | undefined;
   readonly kind: "create" | "add" | "update" | "remove" | "none";
-  /** Whose file it is. One of ours takes its directory along, where that is ours, too. */
+  /** The owner of the file. One of ours is removed with its directory, if that is ours too. */
   readonly owner: "host" | { readonly directory: string | null };
 }
 
@@ -115,7 +115,7 @@ function planMerged(
   return { place, owner: "host", before, after: text, kind };
 }
 
-/** What stays of an item of the host's list: all of it, what others have added to our group, or nothing. */
+/** The rest of an item of the host's list: all of it, others' additions to our group, or nothing. */
 function withoutOurs(item: unknown): unknown {
   if (!isOurs(item)) return item;
   const handlers = at(item, ["hooks"]);
@@ -124,7 +124,7 @@ function withoutOurs(item: unknown): unknown {
   return others.length === 0 ? undefined : { ...item, hooks: others };
 }
 
-/** @returns path of the copy of the old file; undefined when there was none, or it was ours alone */
+/** @returns path of the copy of the old file; undefined without one, or when it was ours alone */
 export function applyHooks({ kind, place, before, after, owner }: HookChange): string | undefined {
   if (kind === "none") return undefined;
   if (after === undefined) {

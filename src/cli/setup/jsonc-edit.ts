@@ -1,7 +1,7 @@
 /**
- * Changes a value in a text of JSON with comments, and no byte besides: what stays equal keeps its bytes and comments,
- * down to single items of lists. One change after the other, each found by comparing the text's tree with what is wanted.
- * A comment stays where it is unless it lies within what is removed or replaced. Pure.
+ * Changes a value in a text of JSON with comments, and no other byte: unchanged parts keep their bytes and comments,
+ * down to single items of lists. Changes are made one after the other, each found by comparing the text's tree with the
+ * wanted value. A comment stays unless it is within a removed or replaced part. Pure.
  */
 import { getNodeValue, type Node, parseTree } from "jsonc-parser";
 
@@ -83,7 +83,7 @@ function nextInList(text: string, list: Node, wanted: readonly unknown[], style:
   for (const [index, item] of items.entries()) {
     const value = wanted[index];
     if (index < wanted.length && Bun.deepEquals(values[index], value)) continue;
-    // It goes if what should stand here stands behind it, or if nothing should; else it is changed.
+    // It is removed if the wanted item follows it, or if nothing should be here; else it is changed.
     const isBehind = values.slice(index + 1).some((later) => Bun.deepEquals(later, value));
     return index >= wanted.length || isBehind ? removed(text, list, item) : next(text, item, value, style);
   }
@@ -125,7 +125,7 @@ function added(text: string, holder: Node, key: string | null, value: unknown, s
   }
   const lead = indentAt(text, last.offset);
   const from = lineEnd(text, behind, holder);
-  // A comment between the last one and what follows on its line stays with it.
+  // A comment between the last one and the rest of its line stays with it.
   const put = `${style.eol}${lead}${name}${block(value, lead, style)}`;
   if (comma !== null) return [{ from, to: from, text: `${put},` }];
   if (from === end(last)) return [{ from, to: from, text: `,${put}` }];
@@ -155,7 +155,7 @@ function removed(text: string, holder: Node, child: Node): Edit[] {
   const beforeComma = comma === null && before !== undefined ? commaAfter(text, before) : null;
   const edits: Edit[] = [];
   if (beforeComma !== null) edits.push({ from: beforeComma, to: beforeComma + 1, text: "" });
-  // With a comment between the two, the comma goes by itself.
+  // With a comment between the two, the comma is removed separately.
   const isNext = comma !== null && text.slice(end(child), comma).trim() === "";
   if (comma !== null && !isNext) edits.push({ from: comma, to: comma + 1, text: "" });
   const to = isNext && comma !== null ? comma + 1 : end(child);
@@ -199,7 +199,7 @@ function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? "";
 }
 
-/** Over several lines, the first of which stands where there is text already. */
+/** Over several lines, the first of which continues the present line. */
 function block(value: unknown, indent: string, { unit, eol }: Style): string {
   return JSON.stringify(value, null, unit)
     .split("\n")

@@ -1,8 +1,8 @@
 /**
- * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change (jsonc-edit.ts): comments,
- * order, other keys and the file's own indentation stay. A file that does not parse is refused, never repaired; so is
- * one in which a key of ours stands twice, of which programs read different ones. The result is parsed again and must
- * hold what was intended.
+ * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change (jsonc-edit.ts):
+ * comments, order, other keys and the file's own indentation stay. A file that does not parse is refused, never
+ * repaired; so is one in which a key of ours occurs twice, of which programs read different ones. The result is parsed
+ * again and must contain the intended entry.
  */
 import { type JSONPath, type Node, type ParseError, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { WshError } from "../../protocol/errors.ts";
@@ -63,7 +63,7 @@ function changed(text: string, root: unknown, path: readonly string[], value: un
   return verified(editedAt(text, path, value), withValue(root, path, value));
 }
 
-/** @throws WshError invalid_setting where a key on the way stands twice or leads to no object */
+/** @throws WshError invalid_setting when a key on the path occurs twice or is not an object */
 function checkPath(root: unknown, text: string, path: readonly string[]): void {
   let node: Node | undefined = parseTree(withoutMark(text), [], PARSE_OPTIONS);
   const seen: JSONPath = [];
@@ -110,7 +110,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path of keys from a parsed root, undefined when there is none. */
+/** The value at a path of keys from a parsed root, undefined when missing. */
 export function at(root: unknown, path: readonly string[]): unknown {
   let value: unknown = root;
   for (const key of path) {

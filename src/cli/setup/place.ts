@@ -17,7 +17,7 @@ export interface Place {
   readonly target: string;
 }
 
-/** @throws WshError unsafe_path for a link that leads nowhere or, in a project, out of it */
+/** @throws WshError unsafe_path for a dangling link or, in a project, one out of it */
 export function placeOf(file: string, scope: HostScope, cwd: string): Place {
   const target = follow(file);
   if (scope === "project") {
@@ -53,7 +53,9 @@ function leadsOut(file: string, target: string, where: string): WshError {
   return new WshError("unsafe_path", `${file} leads ${where}, to ${target}`, { hint: LINK_HINT });
 }
 
-/** The text of a file, undefined when there is none. @throws WshError invalid_setting when it cannot be read as text */
+/**
+ * The text of a file, undefined when it does not exist. @throws WshError invalid_setting when it cannot be read as text
+ */
 export function textOf({ file, target }: Place): string | undefined {
   const refuse = (reason: string, cause?: unknown): WshError =>
     new WshError("invalid_setting", `${file} ${reason}`, { hint: "It was left as it is." }, { cause });

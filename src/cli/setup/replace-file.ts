@@ -1,7 +1,7 @@
 /**
- * Replaces a file whole: a reader sees the old one or the new one. Everything is created under a name that did not
- * exist, never through a link, in the real directory of the file; the old text stays beside it. Whoever owns the old
- * file, or the directory of a new one, owns what is made: root that sets up a user's hosts takes nothing from them.
+ * Replaces a file completely: a reader sees the old one or the new one. Everything is created under a name that did not
+ * exist, never through a link, in the real directory of the file; the old text stays beside it. New files get the owner
+ * of the old file, or of the directory: root that sets up a user's hosts takes nothing from the user.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -25,7 +25,7 @@ import { type Place, textOf } from "./place.ts";
 
 /** New files hold no secret of ours, but their neighbours often do: owner only. */
 const NEW_FILE_MODE = 0o600;
-/** Copies of older states that may lie beside a file before the person must tidy up. */
+/** Maximum copies of older states beside a file before the person must tidy up. */
 const MOST_BACKUPS = 100;
 
 /** Owner and mode of a file that is made. */
@@ -37,8 +37,8 @@ interface Kept {
 
 /**
  * @param before text that was read, undefined when there was no file
- * @returns path of the copy of the old text, undefined when there was none
- * @throws WshError conflict when the file is no longer what was read
+ * @returns path of the copy of the old text, undefined without one
+ * @throws WshError conflict when the file has changed since it was read
  */
 export function replaceFile(place: Place, before: string | undefined, after: string): string | undefined {
   const { target } = place;
@@ -79,7 +79,7 @@ function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an older copy, or what lies there by that name, stays. */
+/** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an existing file with that name stays. */
 function keepCopy(target: string, text: string, kept: Kept): string {
   for (let count = 1; count <= MOST_BACKUPS; count += 1) {
     const path = `${target}.before-wsh${count === 1 ? "" : `.${count}`}`;

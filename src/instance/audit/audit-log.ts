@@ -1,9 +1,8 @@
 /**
- * The audit log: one JSON line per call, with its caller and its result. The process that carries out the call writes
- * it before the answer goes out: the server, or a session process for direct calls. Input is logged only as a keyed
- * digest (HMAC-SHA-256) and its length: with the instance's key one can prove what was sent; with the log alone one
- * cannot even find a short input by trying. The file is readable by its owner alone; the writer that finds it full
- * rotates it.
+ * The audit log: one JSON line per call, with its caller and its result. The process that executes the call writes it
+ * before the answer is sent: the server, or a session process for direct calls. Input is logged only as a keyed digest
+ * (HMAC-SHA-256) and its length: the instance's key can prove what was sent; from the log alone not even a short input
+ * can be found by trying. The file is readable by its owner alone; the writer that finds it full rotates it.
  */
 import { join } from "node:path";
 import type { Caller } from "../../protocol/caller.ts";
@@ -19,12 +18,12 @@ export interface AuditRecord {
     /** Target, as the caller named it. */
     readonly session?: string;
   };
-  /** What the target resolved to: the name may be another session's by now. */
+  /** The resolved target: its name may be another session's by now. */
   readonly reached?: { readonly id: string; readonly pane_id: string };
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
-  /** Digest of what was typed over a connection, instead of `input`. */
+  /** Digest of input typed over a connection, instead of `input`. */
   readonly typed?: { readonly bytes: number; readonly hmac: string };
   /** Number of equal records omitted before this one. */
   readonly left_out?: number;

@@ -1,6 +1,6 @@
 /**
- * The audit log as processes other than the server write it: the server does not see what reaches them directly. They
- * write it when the settings say so, or while a server runs that was told to.
+ * The audit log of processes other than the server, for calls that reach them directly. They write it when the settings
+ * say so, or while a server runs with an audit log.
  */
 
 import type { Instance } from "../paths.ts";
@@ -8,7 +8,7 @@ import { ensureAuditKey } from "../secrets/own-secrets.ts";
 import { readServerInfo } from "../server-info.ts";
 import { type AuditLog, auditFile, auditLog } from "./audit-log.ts";
 
-/** Caller of what the command line does itself, and of what it asks a session process for. */
+/** Caller of the command line's own actions, and of its requests to a session process. */
 export const directly = { token: "direct", peer: null } as const;
 
 /** @returns the log to write now, null when there is none; called for each call */

@@ -1,4 +1,4 @@
-/** What a starter tells a new session process, as JSON on its stdin: which session to make, for whom, and where. */
+/** The specification of a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
 import { OnceSchema } from "../../protocol/requests.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
@@ -14,16 +14,16 @@ export const RestoredSchema = v.object({
   /** How it was lost, in words, and when it was last saved. */
   why: v.string(),
   saved_at: v.number(),
-  /** A shell is started below what was there; else that can be read for a while. */
+  /** A shell is started below the earlier contents; else those stay readable for a while. */
   run: v.boolean(),
-  /** What the pane has handed out, where that is more than its checkpoint knows. */
+  /** The numbers that the pane has handed out, if higher than in its checkpoint. */
   numbers: v.optional(v.object({ output_cursor: v.number(), command_id: v.number() })),
-  /** What the person is told below the rule. */
+  /** Notes for the person, below the rule. */
   notes: v.array(v.string()),
 });
 export type RestoredSpec = v.InferOutput<typeof RestoredSchema>;
 
-/** One pane of several that come back. */
+/** One of several restored panes. */
 const PaneSpecSchema = v.object({
   create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
   env: v.record(v.string(), v.string()),
@@ -47,7 +47,7 @@ export const HostSpecSchema = v.object({
   followed: v.optional(v.boolean(), false),
   /** A file or pipe that the program gets as standard input; `create.stdin` goes before it. */
   stdin_path: v.optional(v.string()),
-  /** A file that gets what the program prints on its standard output, besides the terminal. */
+  /** A file that gets the program's standard output, besides the terminal. */
   stdout_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
@@ -57,7 +57,7 @@ export const HostSpecSchema = v.object({
     v.object({
       /** Id that its process had. */
       host: v.number(),
-      /** How its windows and panes lay (checkpoints/tree.ts). */
+      /** The layout of its windows and panes (checkpoints/tree.ts). */
       tree: v.unknown(),
       panes: v.array(PaneSpecSchema),
     }),
@@ -66,7 +66,7 @@ export const HostSpecSchema = v.object({
   once: v.optional(OnceSchema),
   /** Unix time in ms after which nothing is made. */
   deadline: v.optional(v.number()),
-  /** Replaces the setting, for a server started with a limit of its own. */
+  /** Replaces the setting, for a server started with its own limit. */
   max_sessions: v.optional(v.number()),
 });
 export type HostSpec = v.InferOutput<typeof HostSpecSchema>;

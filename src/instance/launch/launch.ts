@@ -13,7 +13,7 @@ import { openLogFile } from "../log/log.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 import { ownProgram } from "./own-program.ts";
 
-/** Time within which a child must report, in ms: 500 times what a session process needs, for a loaded machine. */
+/** Time within which a child must report, in ms: 500 times a session process's start, for a loaded machine. */
 export const readyTimeoutMs = 10_000;
 /** Longest report, in bytes. */
 const longestReport = 1024 * 1024;
@@ -174,7 +174,7 @@ function ending(child: Bun.Subprocess): string {
   return child.exitCode === null ? "closed its report" : `exited with ${child.exitCode}`;
 }
 
-/** Returns the end of what a child wrote to its log, as the continuation of a message. */
+/** Returns the end of a child's log, as the continuation of a message. */
 function tail(log: ChildLog | null): string {
   if (log === null) return "";
   let fd: number | null = null;

@@ -1,12 +1,12 @@
 /**
- * PATH for what a program with windows starts. launchd and desktops start programs without the person's shell, so their
- * PATH has the system's directories only and nothing that the person installed; `wsh mcp` under such a host asks the
- * login shell what PATH it would have set.
+ * PATH for children of graphical programs. launchd and desktops start programs without the person's shell, so their
+ * PATH contains only the system's directories and nothing that the person installed; `wsh mcp` under such a host asks
+ * the login shell for the PATH that it would set.
  *
- * The shell is the account's, runs in the home directory with a small environment of ours and no terminal, and is given
- * nothing that an agent chose: neither its directory nor its variables. What it prints is looked through for one line;
- * it is ended after a few seconds. Its answer is kept for some minutes in the state directory, a missing one too, so
- * that a slow startup file is not paid for by every conversation.
+ * The shell is the account's, runs in the home directory with a small environment of ours and no terminal, and gets
+ * nothing that an agent chose: neither its directory nor its variables. Its output is searched for one line; it is
+ * ended after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so that
+ * a slow startup file does not delay every conversation.
  */
 import { randomUUID } from "node:crypto";
 import fs from "node:fs";
@@ -43,7 +43,7 @@ const keptSchema = v.object({
   home: v.string(),
   /** Milliseconds since 1970. */
   at: v.number(),
-  /** Null: the shell did not tell it. */
+  /** Null: the shell did not report it. */
   path: v.nullable(v.string()),
 });
 export type KeptPath = v.InferOutput<typeof keptSchema>;
@@ -67,7 +67,7 @@ export async function withLoginPath(instance: Instance, env: Environment, signal
 }
 
 /**
- * PATH as the login shell sets it; null when it does not tell within the time.
+ * PATH as the login shell sets it; null when it does not answer in time.
  * @param shell absolute path
  */
 export async function askLoginShell(
@@ -112,7 +112,7 @@ async function between(stream: ReadableStream<Uint8Array>, start: string, end: s
   return null;
 }
 
-/** The absolute directories of a PATH, each once; null when there is none. */
+/** The absolute directories of a PATH, each once; null without any. */
 function believable(path: string): string | null {
   if (path.length > MAX_PATH || /[\0\n]/.test(path)) return null;
   return joinPaths(path, "") || null;
@@ -137,7 +137,7 @@ function fileOf({ stateDir }: Instance): string {
   return join(stateDir, "login-path.json");
 }
 
-/** What the login shell said last; null when it was never asked. */
+/** The shell's last answer; null when it was never asked. */
 export function readKept(instance: Instance): KeptPath | null {
   const file = fileOf(instance);
   try {

@@ -1,7 +1,7 @@
 /**
- * The file to start when this program starts itself again. An upgrade may have replaced it or taken it away (Homebrew
- * removes the old version's directory, and npm its package) while this process runs: the kernel still has it on Linux,
- * and elsewhere the name under which the person has the new version is as near as one comes.
+ * The file to start when this program starts itself again. An upgrade may have replaced or removed it (Homebrew removes
+ * the old version's directory, and npm its package) while this process runs. Linux's kernel still has it; elsewhere the
+ * name of the new version is the closest substitute.
  */
 import fs from "node:fs";
 import { isAbsolute, resolve } from "node:path";
@@ -15,7 +15,7 @@ interface Facts {
   readonly inPath: (name: string) => string | null;
 }
 
-/** @returns the file, and whether it may be another version; `own` when there is none at all */
+/** @returns the file, and whether it may be another version; `own` without any */
 export function programFile({ own, called, isThere, inPath }: Facts): { path: string; isOther: boolean } {
   const same = [own, "/proc/self/exe"].find(isThere);
   if (same !== undefined) return { path: same, isOther: false };
@@ -26,7 +26,9 @@ export function programFile({ own, called, isThere, inPath }: Facts): { path: st
 
 let isSaid = false;
 
-/** The program's file; once one is used that may be another version, standard error (of a server its log) says so. */
+/**
+ * The program's file; once one is used that may be another version, standard error (of a server its log) reports it.
+ */
 export function ownProgram(): string {
   const own = process.execPath;
   const { path, isOther } = programFile({

@@ -10,7 +10,7 @@ export function reportReady(report: ReadyReport): void {
   try {
     fs.writeSync(1, `${JSON.stringify({ ok: true, ...report })}\n`);
   } finally {
-    detachStdio(); // a starter that has gone away meanwhile is no reason to fail
+    detachStdio(); // a starter that has gone meanwhile is not an error
   }
 }
 

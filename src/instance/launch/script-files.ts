@@ -37,7 +37,7 @@ export function installScripts(instance: Instance, files: readonly ScriptFile[])
   }
 }
 
-/** Writes those of the files that are not there. */
+/** Writes the missing files. */
 export function restoreScripts(directory: string, files: readonly ScriptFile[]): void {
   for (const { name, text } of files) {
     const path = join(directory, name);
@@ -47,7 +47,7 @@ export function restoreScripts(directory: string, files: readonly ScriptFile[]):
   }
 }
 
-/** Its time is that of its last use, to the day. */
+/** Its modification time is that of its last use, to the day. */
 function markUsed(directory: string): void {
   const now = new Date();
   if (now.getTime() - fs.statSync(directory).mtimeMs < DAY_MS) return;

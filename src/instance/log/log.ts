@@ -112,16 +112,16 @@ function fileSink(path: string, lines: LineWriter): (line: string) => void {
 }
 
 /**
- * Opens a log for appending, 0600, and creates its directory if missing; a log that has grown too large is first moved
- * to PATH.1, unless the caller does that itself. The caller closes the descriptor. Throws the system's error.
+ * Opens a log for appending, 0600, and creates its directory if missing; an oversized log is first moved to PATH.1,
+ * unless the caller does that itself. The caller closes the descriptor. Throws the system's error.
  */
 export function openLogFile(path: string, { rotate = true }: { readonly rotate?: boolean } = {}): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = fs.lstatSync(path, { throwIfNoEntry: false });
   if (rotate && before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR, O_WRONLY } = fs.constants;
-  // Readable, too: writers check whether the previous line is complete. Not a pipe, which would then have a reader for
-  // ever.
+  // Also readable: writers check whether the previous line is complete. Not so a pipe, which would then always have a
+  // reader.
   const access = before === undefined || before.isFile() ? O_RDWR : O_WRONLY;
   const fd = fs.openSync(path, access | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const { uid } = fs.fstatSync(fd);

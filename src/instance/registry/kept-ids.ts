@@ -1,6 +1,6 @@
 /**
- * Ids of which something is kept on disk, by the names of files alone (store/checkpoint/places.ts): `s3` and `s3.label`
- * of session 3, in them `p7.12.state` of pane 7.
+ * Ids in use by checkpoints on disk, by the names of files alone (store/checkpoint/places.ts): `s3` and `s3.label` of
+ * session 3, in them `p7.12.state` of pane 7.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -33,6 +33,6 @@ function namesIn(directory: string): string[] {
   try {
     return fs.readdirSync(directory);
   } catch {
-    return []; // there is none, or nothing in it is ours
+    return []; // missing, or without files of ours
   }
 }

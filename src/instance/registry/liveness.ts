@@ -1,7 +1,7 @@
 /**
- * Whether the process that a socket belongs to lives: it holds its lock (life-lock.ts). What does not answer is not
- * dead: it may be stopped or busy, and macOS refuses connections when a listener's queue is full. Only a socket without
- * a lock beside it, of an earlier version of wsh, is judged by connecting. Takes about 0.02 ms and never waits.
+ * Whether a socket's process is alive: it holds its lock (life-lock.ts). A process that does not answer is not dead: it
+ * may be stopped or busy, and macOS refuses connections when a listener's queue is full. Only a socket without a lock
+ * beside it, of an earlier version of wsh, is judged by connecting. Takes about 0.02 ms and never waits.
  */
 
 import fs from "node:fs";
@@ -26,7 +26,7 @@ export function processState(socket: string, link: string = lockBeside(socket)):
   }
 }
 
-/** How earlier versions judged their sockets: on macOS a busy one, too, refuses. */
+/** How earlier versions judged their sockets: on macOS a busy one refuses too. */
 function isRefused(path: string): boolean {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
   return platform().sockets.connect(path).kind === "refused";
@@ -40,14 +40,14 @@ export function listenerPid(path: string): number | null {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return null;
   const outcome = platform().sockets.connect(path);
   if (outcome.kind === "connected") return outcome.pid;
-  // Its queue is full. The number in the lock's name is its own where a process has one number for all.
+  // Its queue is full. The number in the lock's name is its pid, on systems without pid namespaces.
   const isNumbered = platform().processes.namespace() === "" && lockState(lockBeside(path)) === "held";
   return isNumbered ? lockOwner(lockBeside(path)) : null;
 }
 
 /**
- * The paths in a directory where a socket was bound and still is open, deleted or not: the kernel remembers
- * what the file system has lost. Empty where it does not say (macOS).
+ * The paths in a directory to which an open socket was bound, deleted or not: the kernel remembers paths that the file
+ * system has lost. Empty when the system does not report them (macOS).
  */
 export function boundIn(directory: string): readonly string[] {
   return platform().sockets.bound(directory);

@@ -1,8 +1,8 @@
 /**
- * Which session was made for which request with an id (protocol/requests.ts), one file for each in NAME.requests/ of the
- * state directory. The session process makes the file before it takes its place in the registry, and nobody else can:
- * of two that were started for one request, one makes the session and the other ends, whatever became of the servers
- * that started them. Files are removed REMEMBERED_MS after they were written, by the next request.
+ * Maps requests with an id to the sessions made for them (protocol/requests.ts), one file each in NAME.requests/ of the
+ * state directory. The session process exclusively creates the file before it registers: of two processes started for
+ * one request, one makes the session and the other ends, even if the servers that started them have died. Files are
+ * removed REMEMBERED_MS after they were written, by the next request.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../owned-files.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 
-/** Interval between two looks at a session that is being made, in ms. */
+/** Interval between checks of a session that is being made, in ms. */
 const LOOK_MS = 50;
 
 const MadeSchema = v.object({
@@ -28,7 +28,7 @@ const MadeSchema = v.object({
 
 export interface MadeRequest {
   made(info: SessionInfo): void;
-  /** There is no session after all, and nothing was run. */
+  /** The session was not made after all, and nothing was run. */
   undone(): void;
 }
 
@@ -58,7 +58,7 @@ export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest
 
 /**
  * The session that was made for a request, as it was then; null: none was, and none is being made.
- * @throws WshError request_conflict for another request's id, outcome_unknown when its process died over it
+ * @throws WshError request_conflict for another request's id, outcome_unknown when its process died while making it
  */
 export async function madeFor(instance: Instance, once: Once, patienceMs: number): Promise<SessionInfo | null> {
   const until = performance.now() + patienceMs;

@@ -60,7 +60,7 @@ export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
     watchers = files.flatMap((path) => watch(path, lookSoon) ?? []);
     const isWatching = watchers.length === files.length;
     if (isWatching) watched = found;
-    // What was deleted while the watch was being set up raises no event.
+    // A deletion while the watch was being set up raises no event.
     lookIn(isWatching ? settleMs : blindPollMs);
   }
 

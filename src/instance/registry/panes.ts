@@ -109,7 +109,7 @@ export async function linkPane(instance: Instance, host: number, session: number
   await withDirectoryLock(instance.hostsDir, () => relink(instance, host, paneFile(session, pane)));
 }
 
-/** A session is over, and its process goes on with panes that another one has: it is found by its socket alone. */
+/** A session is over, and its process continues with panes of another session: it is found by its socket alone. */
 export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
   await withDirectoryLock(instance.hostsDir, () => {
     const { links, ids, panes } = snapshot(instance);

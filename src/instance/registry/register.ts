@@ -48,14 +48,14 @@ export interface Claim extends SessionIds {
   readonly life: LifeLock;
 }
 
-/** A claim, and the ended sessions beyond the limit, the one that ended first in front. */
+/** A claim, and the ended sessions beyond the limit, the earliest ended first. */
 export interface ClaimResult extends Claim {
   readonly tooOld: readonly SessionEntry[];
 }
 
 /**
- * Time from a refusal to the second and last try, in ms: a program's end is known to its starter some milliseconds
- * before the registry says so.
+ * Time from a refusal to the second and last try, in ms: a starter learns of a program's end some milliseconds before
+ * the registry does.
  */
 const END_NOTED_MS = 100;
 
@@ -93,8 +93,8 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
 /**
  * Registers a running session again after its runtime directory was deleted: same ids, and same name unless another
  * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
- * session_create_failed when another process has the id, which can be only where the system does not tell what is bound
- * (boundIn): taking it from each other in turn would lose both.
+ * session_create_failed when another process has the id, which is possible only when the system does not report bound
+ * sockets (boundIn): taking it from each other in turn would lose both.
  * @param own the lock that the process has held so far, which the new one replaces
  */
 export async function restoreSession(
@@ -152,7 +152,7 @@ export async function claimLost(
     }
     const files = ended ? fileNames(instance) : withinLimit(instance, maxSessions);
     if (!ended) refuseConflict(instance, files, name);
-    // Ids that came from another state directory are not given out a second time.
+    // Ids from another state directory are not issued a second time.
     await withCounters(instance, files, (next) => ({
       result: null,
       after: {
@@ -209,8 +209,8 @@ function requireUnheld(instance: Instance, { id, session }: SessionIds): void {
 }
 
 /**
- * The registry's file names, if one more session is allowed. They give an upper bound of sessions; the processes are
- * counted one by one, and dead ones looked for, only when that bound is too high.
+ * The registry's file names, if one more session is allowed. They give an upper bound of sessions; only when that bound
+ * is too high are the processes counted one by one and dead ones removed.
  */
 function withinLimit(instance: Instance, maxSessions: number): FileNames {
   const files = fileNames(instance);
@@ -225,7 +225,7 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
   return entries.filter((entry) => !entry.ended && !entry.isMember).length < maxSessions;
 }
 
-/** The ended sessions beyond the limit, the one that ended first in front: its name was changed then. */
+/** The ended sessions beyond the limit, the earliest ended first: its name was changed then. */
 function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[] {
   const { entries, links } = snapshot(instance);
   const ended = entries.filter((entry) => entry.ended);
@@ -304,7 +304,7 @@ async function bindAndLink(
   };
 }
 
-/** Binds the socket of an id and links it; nothing of it is left when that fails. The caller holds the lock. */
+/** Binds the socket of an id and links it; a failure leaves nothing behind. The caller holds the lock. */
 export async function bindAnd(
   instance: Instance,
   id: number,
@@ -313,7 +313,7 @@ export async function bindAnd(
 ): Promise<{ readonly socket: string; readonly life: LifeLock }> {
   const socket = hostSocket(instance, id);
   checkSocketPath(socket);
-  // Before the socket: nobody ever sees one without a lock.
+  // Before the socket, which is thus never visible without a lock.
   const life = takeLifeLock(instance, socket);
   try {
     await bind(socket);
@@ -327,7 +327,7 @@ export async function bindAnd(
   }
 }
 
-/** What is no socket may lie where a host's would be: it stays, and that id is not given. */
+/** Other files may have a socket's name: they stay, and that id is not issued. */
 export function unoccupied(instance: Instance, first: number): number {
   let id = first;
   while (isOccupied(hostSocket(instance, id))) id += 1;
@@ -339,7 +339,7 @@ function isOccupied(socket: string): boolean {
   return fs.lstatSync(socket, { throwIfNoEntry: false }) !== undefined || lockState(lockBeside(socket)) === "held";
 }
 
-/** What the system refuses (no space, no descriptors, no permission) is the session's failure, not a defect. */
+/** A refusal by the system (no space, no descriptors, no permission) is the session's failure, not a defect. */
 function asWshError(error: unknown): WshError {
   if (error instanceof WshError) return error;
   const reason = error instanceof Error ? error.message : String(error);

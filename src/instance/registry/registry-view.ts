@@ -1,8 +1,8 @@
 /**
- * The registry as a long-lived reader sees it: read again only when an lstat shows that a directory has changed. A
- * directory that changed just now may change again within the same tick of the kernel's clock, so it counts as
- * unchanged only once its last change is older than that. Listing session processes is one call for any number of them;
- * their names cost an lstat per process and name, and are for readers that cannot ask the process itself.
+ * The registry for a long-lived reader: read again only when an lstat shows that a directory has changed. A directory
+ * that changed recently may change again within the same tick of the kernel's clock, so it counts as unchanged only
+ * once its last change is older than that. Listing session processes is one call for any number of them; their names
+ * cost an lstat per process and name, and are for readers that cannot ask the process itself.
  */
 import fs from "node:fs";
 import { checkRuntimeDir, type Instance } from "../paths.ts";
@@ -32,7 +32,7 @@ class Reading<T> {
     return this.value;
   }
 
-  /** Identity and last change of each directory; null when the last change is too young to tell anything. */
+  /** Identity and last change of each directory; null when the last change is too recent. */
   private stampNow(): string | null {
     const newest = Date.now() - TICK_MS;
     const parts: string[] = [];

@@ -104,12 +104,12 @@ function times(instance: Instance): string {
   return stats.map((stat) => (stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}`)).join(" ");
 }
 
-/** Which directories are at the paths now: one that was deleted and made again is another, and is not being watched. */
+/** Identifies the directories now at the paths: a recreated one differs, and is not being watched. */
 function identity(instance: Instance): string {
   return [instance.hostsDir, instance.namesDir]
     .map((path) => {
       const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-      // An inode's number is soon used again; its birth tells the two apart.
+      // An inode's number is soon reused; the birth time distinguishes the two.
       return stat === undefined ? "absent" : `${stat.ino}:${stat.birthtimeNs}`;
     })
     .join(" ");

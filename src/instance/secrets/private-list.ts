@@ -1,6 +1,6 @@
 /**
- * A list in a file that nobody else can read or write, replaced whole under a lock, so that a reader never sees half of
- * it. A file that is not ours alone, or that is not understood, is refused: then nothing in it is good.
+ * A list in a file that no other user can read or write, replaced completely under a lock, so that a reader never sees
+ * half of it. A file accessible to others, or with invalid contents, is refused completely.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -11,7 +11,7 @@ import { type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
 
 export class PrivateList<T> {
-  /** @param what what the file holds, for messages */
+  /** @param what the contents of the file, for messages */
   constructor(
     private readonly pathIn: (instance: Instance) => string,
     private readonly schema: v.GenericSchema<unknown, T>,

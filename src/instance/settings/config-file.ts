@@ -1,18 +1,18 @@
-/**
- * config.toml as text: what it holds and on which line each key stands. Pure; reading the file is the caller's.
- */
+/** config.toml as text: its values, and the line of each key. Pure; reading the file is the caller's. */
 import { parse, TomlError } from "smol-toml";
 import { WshError } from "../../protocol/errors.ts";
 
 export interface ConfigText {
   readonly values: Readonly<Record<string, unknown>>;
-  /** The line of a key or table at the top level, 1-based; 1 when it cannot be told. */
+  /** The line of a key or table at the top level, 1-based; 1 when unknown. */
   lineOf(key: string): number;
-  /** The line of a key in a table at the top level, 1-based; the table's when it cannot be told. */
+  /** The line of a key in a table at the top level, 1-based; the table's when unknown. */
   lineIn(table: string, key: string): number;
 }
 
-/** Reads TOML. WshError invalid_setting with `file`, `line` and `column` when it is none; `path` is for the message. */
+/**
+ * Parses TOML. WshError invalid_setting with `file`, `line` and `column` for invalid text; `path` is for the message.
+ */
 export function parseConfig(text: string, path: string): ConfigText {
   const lines = text.split("\n");
   try {
@@ -30,7 +30,7 @@ export function parseConfig(text: string, path: string): ConfigText {
   }
 }
 
-/** What is wrong, without the excerpt of the file that the parser adds. */
+/** The reason, without the excerpt of the file that the parser adds. */
 export function reasonOf({ message }: TomlError): string {
   return (message.split("\n")[0] ?? message).replace(/^Invalid TOML document: /, "");
 }

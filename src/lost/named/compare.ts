@@ -1,4 +1,4 @@
-/** What is different between two checkpoints of a session. Pure but for reading their lines. */
+/** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { LostSession } from "../../store/checkpoint/sessions.ts";
 import { linesOf, type Shown, type ShownPane, shown } from "./shown.ts";
@@ -8,10 +8,10 @@ type Change = Difference["changes"][number];
 
 /** Most lines of a pane that are compared: the work grows with their square. */
 const MOST_COMPARED = 2_000;
-/** Most changed lines of a pane that are told, the newest. */
+/** Maximum reported changed lines of a pane, the newest. */
 const MOST_TOLD = 200;
 
-/** Each with the label that each has; null: as it is now */
+/** Each with its label; null: the present state */
 export function compare(
   [before, from]: readonly [LostSession, string | null],
   [after, to]: readonly [LostSession, string | null],
@@ -87,8 +87,8 @@ function union(a: readonly { readonly id: string }[], b: readonly { readonly id:
 }
 
 /**
- * Lines that came (`+`) and went (`-`), in order.
- * @param hasAged the first lines of `before` may be too old to be kept by now: that they went is not told
+ * Added (`+`) and removed (`-`) lines, in order.
+ * @param hasAged the first lines of `before` may have been dropped by now: their removal is not reported
  */
 export function lineChanges(before: readonly string[], after: readonly string[], hasAged: boolean): string[] {
   let start = 0;

@@ -1,4 +1,4 @@
-/** A kept session under new ids, beside the one that runs: its files with every id in them replaced. */
+/** A saved session under new ids, beside the running one: its files with every id in them replaced. */
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
@@ -12,7 +12,7 @@ import { panePart, stateFile } from "../../store/checkpoint/places.ts";
 import type { LayoutRecord } from "../../store/checkpoint/record.ts";
 import type { LostSession } from "../../store/checkpoint/sessions.ts";
 
-/** @param use gets the copy, whose folder is gone afterwards @throws WshError session_create_failed, and of `use` */
+/** @param use gets the copy, whose folder is removed afterwards @throws WshError session_create_failed, and of `use` */
 export async function withCopy<T>(
   instance: Instance,
   kept: LostSession,

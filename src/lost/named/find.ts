@@ -26,7 +26,7 @@ export function checkLabel(text: string): string {
   throw new WshError("invalid_label", `${JSON.stringify(text.slice(0, QUOTED))} is not a label of a checkpoint`);
 }
 
-/** All named checkpoints of this machine, and what cannot be read. @param target only those of this session */
+/** All named checkpoints of this machine, and unreadable ones. @param target only those of this session */
 export function allNamed(
   instance: Instance,
   target?: string,
@@ -53,7 +53,7 @@ export function allNamed(
 }
 
 /**
- * The one that is meant: of the running session, else of the one that was saved last under the name.
+ * The resolved checkpoint: of the running session, else the last one saved under the name.
  * @throws WshError invalid_label, checkpoint_not_found, and why it cannot be read
  */
 export function findNamed(instance: Instance, target: string, label: string): NamedCheckpoint {

@@ -20,7 +20,7 @@ export function runningSession(instance: Instance, target: string): RunningSessi
   return serves === undefined ? null : { number: found.session, socket: serves.socket };
 }
 
-/** Whether a process serves a session, or writes what is kept of it. */
+/** Whether a process serves a session, or writes its checkpoint. */
 export function isRunning(instance: Instance, number: number): boolean {
   return isAlive(instance, number) || runningSession(instance, sessionId(number)) !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * Saves a session under a label: its processes write their parts as they are now into a new folder, which gets its name
- * when all are on the disk. Of a lost session, what is kept of it is copied.
+ * Saves a session under a label: its processes write the present state of their parts into a new folder, which gets its
+ * name when all are on the disk. The checkpoint of a lost session is copied.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ export async function saveNamed(
 }
 
 /**
- * Uses a running session as it is now in the form of a checkpoint.
+ * Reads a running session's present state in the form of a checkpoint.
  * @throws WshError checkpoint_refused, host_unavailable
  */
 export function atPresent<T>(
@@ -98,7 +98,7 @@ function copyParts(from: string, to: string): void {
   }
 }
 
-/** `20261122-103105`, where the person is. */
+/** `20261122-103105`, in the person's time zone. */
 function dated(now: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;

@@ -1,4 +1,4 @@
-/** What a checkpoint has, in a form that is shown and compared. */
+/** A checkpoint's contents in a form to show and compare. */
 
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
@@ -27,7 +27,7 @@ export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): O
   };
 }
 
-/** @param label null: what is written all the time */
+/** @param label null: the continuously written checkpoint */
 export function shown(kept: LostSession, label: string | null): Shown {
   const { session, number, saved_at, layout, panes, left_out } = kept;
   const { name, tags, rows, cols } = session;

@@ -50,7 +50,9 @@ export async function diffAsked(
   return compare(from, [newest(instance, session), null]);
 }
 
-/** What is kept of a session all the time. @throws WshError checkpoint_not_found, and why it cannot be read */
+/**
+ * The continuously written checkpoint of a session. @throws WshError checkpoint_not_found, and why it cannot be read
+ */
 function newest(instance: Instance, target: string): LostSession {
   const running = runningSession(instance, target);
   if (running === null) return findLost(instance, parseTarget(target));
@@ -69,7 +71,7 @@ export function deleteAsked(
 }
 
 /**
- * The session runs again as it was then; beside the one that runs, under new ids, where it is to have another name.
+ * Runs the session again in that state; beside the running one, under new ids, if it gets another name.
  * @throws WshError session_running, and as restoreSession
  */
 export async function restoreNamed(
@@ -97,7 +99,7 @@ export async function restoreNamed(
   return { info, kept: past };
 }
 
-/** With the numbers that its panes have handed out by now, and not by then: callers may hold them. */
+/** Includes numbers that its panes have issued since: callers may hold them. */
 function pastAll(instance: Instance, kept: LostSession): LostSession {
   const since = readSession(kept.number, sessionDir(instance, kept.number));
   const panes = kept.panes.map((record) => {
@@ -114,7 +116,7 @@ function pastAll(instance: Instance, kept: LostSession): LostSession {
   return { ...kept, panes };
 }
 
-/** What was kept of the session otherwise, and is not of the one that runs now. */
+/** Removes the session's other checkpoint files that do not belong to the running one. */
 function removeOthers(instance: Instance, { number, panes, layout }: LostSession): void {
   const own = new Set<string>([...panes.map(({ pane }) => panePart(pane)), ...(layout === null ? [] : ["layout"])]);
   const directory = sessionDir(instance, number);

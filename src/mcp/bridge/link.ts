@@ -94,7 +94,7 @@ export class Link {
     this.wire?.resume();
   }
 
-  /** Hangs up; `lost` is not called for it. */
+  /** Hangs up; `lost` is not called. */
   close(): void {
     this.isLost = true;
     this.drained?.resolve();
@@ -186,7 +186,7 @@ function idBefore(line: Uint8Array, keys: readonly string[]): RequestId | null {
   }
 }
 
-/** Where a string or number that begins at `start` ends, however long it is. */
+/** End of a string or number that begins at `start`, of any length. */
 function idEnd(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) {
     const comma = bytes.indexOf(COMMA, start);

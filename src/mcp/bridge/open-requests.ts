@@ -1,5 +1,5 @@
 /**
- * Tracks which requests of the client are open, and what to tell it when their answers will not come. Pure bookkeeping:
+ * Tracks the client's open requests, and answers them when the server's answers will not arrive. Pure bookkeeping:
  * every accepted request is answered exactly once, by the server or from here.
  */
 import { idOf, isRequestId } from "../../wire/lines.ts";
@@ -16,7 +16,7 @@ export interface ClientMessage {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** What a line is, or the JSON-RPC error that answers it. */
+/** A parsed line, or the JSON-RPC error that answers it. */
 export type Parsed =
   | { readonly ok: true; readonly message: ClientMessage }
   | { readonly ok: false; readonly code: number; readonly reason: string; readonly id: RequestId | null };
@@ -84,7 +84,7 @@ export class OpenRequests {
     return this.open.has(id);
   }
 
-  /** Requests whose answer the client waits for; a listen has none until it is cancelled. */
+  /** Requests with an awaited answer; a listen has none until it is cancelled. */
   get awaited(): number {
     return [...this.open.values()].filter(({ message }) => message.method !== "subscriptions/listen").length;
   }

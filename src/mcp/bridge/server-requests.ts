@@ -1,7 +1,7 @@
 /**
- * What a server asks of the client (elicitation), over a bridge that outlives servers. Ids are made anew here: two
- * servers number their requests alike, and an answer to one must not reach the other. An answer to a request of a
- * former link is dropped, and those requests are cancelled at the client.
+ * A server's requests to the client (elicitation), over a bridge that outlives servers. Ids are replaced: two servers
+ * number their requests alike, and an answer to one must not reach the other. An answer to a request of a former link
+ * is dropped, and those requests are cancelled at the client.
  */
 
 import { requestedId } from "./link.ts";
@@ -43,7 +43,7 @@ export class ServerRequests {
     return JSON.stringify({ ...JSON.parse(line), id: own });
   }
 
-  /** The link is gone. @returns what tells the client that nobody waits for its answers */
+  /** The link is gone. @returns lines that cancel its requests at the client */
   lost(): string[] {
     const lines = [...this.open.keys()].map((requestId) => {
       const params = { requestId, reason: "the wsh server ended" };

@@ -1,6 +1,6 @@
 /**
- * The bridge's stdout: whole lines in order, and how much the reader has not taken yet. Node's stream reports data as
- * written while a pipe still holds it back, so this uses Bun's sink, whose flush resolves when the bytes were taken.
+ * The bridge's stdout: whole lines in order, and the amount that the reader has not taken. Node's stream reports data
+ * as written while a pipe still holds it back, so this uses Bun's sink, whose flush resolves when the bytes were taken.
  */
 
 export interface OutputEvents {

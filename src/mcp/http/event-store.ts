@@ -5,7 +5,7 @@
  */
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
 
-/** Kept per session: far more than is in transit when a connection breaks. */
+/** Limits per session: far more than is in transit when a connection breaks. */
 const MAX_EVENTS = 256;
 const MAX_BYTES = 1024 * 1024;
 

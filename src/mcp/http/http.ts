@@ -21,7 +21,7 @@ export interface McpHttp {
   stop(): Promise<void>;
 }
 
-/** Sessions for which tokens of their own are in use at once; as many tokens as there may be. */
+/** Maximum sessions with separate scopes in use at once; equal to the limit of tokens. */
 const MAX_SCOPES = 100;
 /** Streams of `subscriptions/listen` at once; the other eras have one for each of their sessions. */
 const MAX_LISTENING = 256;

@@ -13,7 +13,7 @@ export function jsonRpcError(
 /**
  * Makes one JSON body from an event stream: the answers to the requests of `body`, in the order of the requests.
  * Notifications are dropped: the body has no place for them.
- * @param signal aborts when the client has left: one that takes no stream cannot come back to its answers
+ * @param signal aborts when the client has left: one without stream support cannot fetch its answers later
  */
 export async function collectJson(response: Response, body: unknown, signal: AbortSignal): Promise<Response> {
   const messages = Array.isArray(body) ? body : [body];
@@ -48,7 +48,7 @@ async function* events(stream: ReadableStream<Uint8Array>, signal: AbortSignal):
   const decoder = new TextDecoder();
   let rest = "";
   const passed = new TransformStream<Uint8Array, Uint8Array>();
-  stream.pipeTo(passed.writable, { signal }).catch(() => {}); // it ends, and with it what is read here
+  stream.pipeTo(passed.writable, { signal }).catch(() => {}); // it ends, and this read with it
   for await (const chunk of passed.readable) {
     rest += decoder.decode(chunk, { stream: true });
     const parts = rest.split("\n\n");

@@ -23,7 +23,7 @@ const SWEEP_MS = 60 * 1000;
 const DEFAULT_MAX_SESSIONS = 256;
 /** Delay before a client whose stream broke should reconnect, in ms. */
 const RETRY_MS = 3_000;
-/** Time without any stream or request after which nobody waits for what a client looks at, in ms: it would have come back. */
+/** Time without any stream or request after which a client's reads are abandoned, in ms: it would have reconnected. */
 const GONE_MS = 2 * RETRY_MS;
 
 interface Session {
@@ -182,7 +182,7 @@ export class HttpSessions {
     const wanted = request.headers.get("mcp-session-id");
     if (wanted === null) return jsonRpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required", id);
     const session = this.sessions.get(wanted);
-    // Another token's session must look the same as one that does not exist.
+    // Another token's session must look the same as a missing one.
     if (session?.tokenId !== identity.via.id) return jsonRpcError(404, -32001, "Session not found", id);
     return session;
   }
@@ -194,7 +194,7 @@ export class HttpSessions {
     }
   }
 
-  /** Where a token has its part, the one of its own sessions ends that is unused for longest. @returns why there is no room */
+  /** A token at its share of sessions loses its longest idle one. @returns why there is no room */
   private makeRoom(share: Share): string | null {
     const all = [...this.sessions.values()];
     const limit = this.options.maxSessions ?? DEFAULT_MAX_SESSIONS;
@@ -231,12 +231,12 @@ function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[]
   return messages.flatMap((message) => (typeof message === "object" && message !== null ? [{ ...message }] : []));
 }
 
-/** Its client may come back for what it does; what it only looks at it can ask again. */
+/** Its client may return for the results of changes; it can repeat reads. */
 function endLooks({ transport, unanswered }: Session): void {
   for (const [requestId, isLook] of unanswered) {
     if (!isLook) continue;
     const error = { code: -32000, message: "Nobody waited for the answer any more: ask again" };
-    // Kept for a client that comes back later still.
+    // Stored for a client that returns later still.
     transport.send({ jsonrpc: "2.0", id: requestId, error }).catch(() => {});
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
   }
@@ -250,7 +250,7 @@ function requestsIn(body: unknown): { readonly id: string | number; readonly isL
   });
 }
 
-/** Requests that will not be answered, since their caller cancelled them. */
+/** Requests that stay unanswered, since their caller cancelled them. */
 function cancelledIds(body: unknown): (string | number)[] {
   const cancels = messagesIn(body).filter(({ method }) => method === "notifications/cancelled");
   return cancels.flatMap(({ params }) => {

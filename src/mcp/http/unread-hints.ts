@@ -6,7 +6,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 
 const DATA = "data: ";
 
-/** These only say that reading again is worthwhile. */
+/** These only invite the client to read again. */
 const hintMethods: ReadonlySet<string> = new Set([
   "notifications/resources/list_changed",
   "notifications/resources/updated",

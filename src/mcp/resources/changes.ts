@@ -1,7 +1,7 @@
 /**
- * Watches subscribed resources for changes. One long poll watches a session's output, however many subscribers there
- * are, and only while there are any; the gateway's own feed reports changes of the session list. Subscribers are told
- * that something changed, at most a few times a second, and read again. Every watch ends with its last subscriber.
+ * Watches subscribed resources for changes. One long poll watches a session's output for all its subscribers, and only
+ * while there are any; the gateway's own feed reports changes of the session list. Subscribers are notified of a change
+ * at most a few times a second, and read again. Every watch ends with its last subscriber.
  */
 import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
@@ -11,7 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 const UPDATE_PAUSE_MS = 300;
 /** Length of one long poll, in ms; then another begins. */
 const POLL_MS = 300_000;
-/** Pause after a session could not be reached, in ms. */
+/** Pause after an unreachable session, in ms. */
 const RETRY_MS = 1_000;
 
 /** Calls back with a session's id when it started, ended or was renamed. */

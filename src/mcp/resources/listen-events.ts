@@ -1,6 +1,6 @@
 /**
- * Events for `subscriptions/listen` over HTTP: the SDK forwards to each stream what it asked for. A resource is watched
- * while a stream that names it is open, the list of sessions while any stream is.
+ * Events for `subscriptions/listen` over HTTP: the SDK forwards to each stream its requested events. A resource is
+ * watched while a stream that names it is open, the list of sessions while any stream is.
  */
 import { InMemoryServerEventBus } from "@modelcontextprotocol/server";
 import * as v from "valibot";

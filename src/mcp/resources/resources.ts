@@ -1,6 +1,6 @@
 /**
  * Resources: the sessions, and each session's screen and newest history. Reading one is the operation of the same name;
- * the SDK turns what is not found into a protocol error.
+ * the SDK turns a missing one into a protocol error.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import type { Call } from "../../operations/call.ts";

@@ -9,7 +9,7 @@ import { type LineSocket, LineTransport } from "./line-transport.ts";
 
 export interface ConversationOptions extends McpSettings {
   readonly changes: Changes;
-  /** The caller's connection has ended, and with it what it owns. */
+  /** The caller's connection has ended, and everything it owns with it. */
   readonly callerGone?: (id: string) => void;
 }
 
@@ -42,7 +42,7 @@ export class Conversation {
     if (era === "legacy") {
       this.owned.push(registerSubscriptions(server, changes, call));
     } else {
-      // The SDK forwards only what a listen asked for.
+      // The SDK forwards only the events that a listen requested.
       this.modern = server;
       this.owned.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
     }

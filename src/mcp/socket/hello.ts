@@ -23,7 +23,7 @@ export const MAX_HELLO_BYTES = 1024 * 1024;
 export interface ClientHello {
   readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
   readonly version: string;
-  /** Where the agent is, for what it starts. */
+  /** The agent's directory and environment, for programs that it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly tools?: ToolSet;

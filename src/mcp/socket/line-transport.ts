@@ -1,7 +1,7 @@
 /**
  * The SDK's transport over a stream of lines, one JSON-RPC message each. An invalid message is answered here and the
- * connection lives on. When MAX_PENDING_BYTES are pending for a peer that does not read, nothing more is read from it;
- * answers already being made still join the queue, and their number is bounded by what was read.
+ * connection continues. When MAX_PENDING_BYTES are pending for a peer that does not read, nothing more is read from it;
+ * answers already being made still join the queue, and their number is limited by the requests read.
  */
 
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";
@@ -14,7 +14,7 @@ import { MAX_LINE_BYTES } from "./hello.ts";
 /** Unread bytes of answers above which reading stops: a few of the largest screens. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-/** What a transport requires of its socket. */
+/** A transport's interface to its socket. */
 export interface LineSocket {
   /** Returns how many bytes it took. */
   write(bytes: Uint8Array): number;

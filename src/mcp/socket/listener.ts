@@ -97,7 +97,7 @@ class BridgeConnection implements WireEvents {
     this.close();
   }
 
-  /** Collects the first line, answers it, and passes what follows to the conversation. */
+  /** Collects the first line, answers it, and passes later bytes to the conversation. */
   private greet(bytes: Uint8Array): void {
     const end = bytes.indexOf(0x0a);
     this.hello.push(new Uint8Array(end === -1 ? bytes : bytes.subarray(0, end)));

@@ -8,12 +8,15 @@ import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
-/** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
+/**
+ * How long a command may wait for input before its caller gets the result, in ms: longer than another caller takes to
+ * answer.
+ */
 const ASKING_MS = 5_000;
 /** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and less of each of several at once. */
 const OUTPUT_BYTES = 4_096;
 const PARALLEL_OUTPUT_BYTES = 1_024;
-/** Lines of a failed one among several, where nothing else is asked for: errors stand at the end. */
+/** Lines of a failed one among several by default: errors are at the end. */
 const PARALLEL_TAIL = 10;
 /** The forms of a condition are said once, in the description of wsh_wait. */
 const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;

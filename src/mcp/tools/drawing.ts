@@ -42,7 +42,7 @@ const common = {
 };
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
 
-/** @throws WshError invalid_request naming what a new element lacks */
+/** @throws WshError invalid_request naming the missing property of a new element */
 function needed<T>(value: T | null | undefined, name: string): T {
   if (value !== null && value !== undefined) return value;
   throw new WshError("invalid_request", `a new element needs '${name}'`, {
@@ -157,7 +157,7 @@ export const panel = tool({
   },
 });
 
-/** Whether the panel has room, and what the program has left. */
+/** Whether the panel has room, and the program's remaining rows. */
 async function roomLeft(ask: Ask, session: string, id: string) {
   const [{ visible }, info] = await Promise.all([ask("panel.get", { id }, session), ask("session.get", {}, session)]);
   const pane = info.windows.find((window) => window.active)?.panes.find((candidate) => candidate.active);

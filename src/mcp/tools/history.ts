@@ -16,7 +16,7 @@ export const history = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
-  // The instructions tell of it where there are other machines.
+  // The instructions mention it if there are other machines.
   unlisted: ["all_machines"],
   described: {
     session: { type: "string", description: "it ran in; may be gone" },

@@ -1,14 +1,14 @@
 /**
- * JSON Schemas for tools/list, made from valibot schemas. They only describe: parsing is the operation's, so that its
+ * JSON Schemas for tools/list, made from valibot schemas. They only describe: the operation parses, so that its
  * failures carry code and hint. Every model pays for the list in tokens, so inputs are reduced to what helps in
- * calling, and outputs to the names of what comes back; those that always do are those with a type. Pure; called once per
- * tool, when the module loads.
+ * calling, and outputs to names; outputs that are always present have a type. Pure; called once per tool, when the
+ * module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";
 import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
 
-/** What to write in an input: types, choices, defaults, and a description of every field. */
+/** The schema of an input: types, choices, defaults, and a description of every field. */
 export function describeInput(
   schema: v.ObjectSchema<v.ObjectEntries, undefined>,
   instead: Readonly<Record<string, JsonSchema>> = {},
@@ -24,7 +24,7 @@ export function describeInput(
   return { ...json, properties: Object.fromEntries(described) };
 }
 
-/** What comes back: names, and types of what always does, nested values by type alone. */
+/** The schema of an output: names, types of fields that are always present, nested values by type alone. */
 export function describeOutput(schema: v.GenericSchema): JsonSchema {
   return reduceOutput(inputJsonSchema(schema), 0);
 }

@@ -1,12 +1,12 @@
 /**
- * Screens and what came after an input as a model reads them: one text, blank rows at the end cut, what decides first,
- * and of a program's output and screen the one that shows what it did. Pure.
+ * Screens and outputs after an input for a model: one text, blank rows at the end cut, the decision first, and of a
+ * program's output and screen the one that shows its effect. Pure.
  */
 
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Line, Screen } from "../../protocol/screen.ts";
 
-/** The rows as one text; styled rows stay as they are. */
+/** The rows as one text; styled rows stay unchanged. */
 function rowsOf({ lines }: Pick<Screen, "lines">): string {
   return withoutBlankEnd(lines).map(textOf).join("\n");
 }

@@ -1,5 +1,5 @@
 /**
- * Progress of a call that waits: elapsed milliseconds, the session's state and its newest line, once a second after the
+ * Progress of a waiting call: elapsed milliseconds, the session's state and its newest line, once a second after the
  * first. Only for requests that asked for it; it stops before the reply is sent, and a failed reading does not fail the
  * call.
  */
@@ -19,7 +19,7 @@ const MESSAGE_LENGTH = 120;
 export interface ProgressRequest {
   readonly token: string | number;
   readonly session: string | undefined;
-  /** What `progress` counts up to, in ms. */
+  /** The final value of `progress`, in ms. */
   readonly total: number;
   readonly intervalMs: number;
 }

@@ -1,10 +1,10 @@
-/** Pure functions that make a tool result from an output, or from what was thrown. */
+/** Pure functions that make a tool result from an output, or from a thrown error. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { WshError } from "../../protocol/errors.ts";
 
 /**
- * The output as structured content and the same as text. Warnings are a key of an object, and a second text beside
- * an array, which has no place for them.
+ * The output as structured content and the same as text. Warnings are a key of an object, or a second text beside an
+ * array, which has no place for them.
  */
 export function goodResult(output: unknown, warnings: readonly string[]): CallToolResult {
   if (Array.isArray(output)) {
@@ -23,8 +23,8 @@ function withWarnings(output: unknown, warnings: readonly string[]): Record<stri
 }
 
 /**
- * A mistake or failure: text only, since clients check structured content against the output schema even here.
- * A wait that timed out reports what it saw, its message under `error` too.
+ * A mistake or failure: text only, since clients check structured content against the output schema even here. A wait
+ * that timed out reports its findings, its message under `error` too.
  */
 export function badResult(thrown: unknown): CallToolResult {
   const error = WshError.from(thrown);

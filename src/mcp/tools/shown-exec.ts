@@ -1,11 +1,11 @@
 /**
- * Results of commands as a model reads them: what decides first, and nothing that says nothing (no signal, nothing
- * omitted, no duration of what still runs). An unknown exit code stays: null says that it is not known. Pure.
+ * Results of commands for a model: the decision first, without empty fields (no signal, nothing omitted, no duration of
+ * a running command). An unknown exit code stays: null means unknown. Pure.
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Step, StepResult } from "../../protocol/commands.ts";
 
-/** Characters of a command that stands for its step's name. */
+/** Characters of a command that replaces its step's name. */
 const NAME_LENGTH = 40;
 
 type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
@@ -21,14 +21,14 @@ export function shownExec(result: Result, cwd?: string): object {
   return { ...result, steps: steps.map((step) => shownStep(step, cwd)) };
 }
 
-/** The result of commands at the same time: those of which nothing needs to be looked at take a line. */
+/** The result of parallel commands: unremarkable ones take a line. */
 export function shownParallel(result: Result, given: readonly Step[] | undefined, cwd?: string): object {
   const { steps } = result;
   if (steps === undefined) return withoutNothing(result, cwd);
   return { ...result, steps: steps.map((step, n) => inShort({ name: nameOf(given?.[n]), ...step }, cwd)) };
 }
 
-/** Sessions are numbered as they come to be, so a step without a name is known by its command. */
+/** Sessions are numbered as they are created, so a step without a name is identified by its command. */
 function nameOf(step: Step | undefined): string | undefined {
   return step === undefined || step.command.length <= NAME_LENGTH
     ? step?.command
@@ -68,7 +68,7 @@ const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
 
 function withoutNothing(whole: Result | StepResult, cwd: string | undefined): object {
   const { verified, ...rest } = whole;
-  // What was typed is never verified, and says so.
+  // A typed command is never verified, and is marked as typed.
   const doubt = verified === false && whole.typed !== true ? { verified } : {};
   const result = { ...rest, ...doubt };
   return Object.fromEntries(

@@ -1,13 +1,15 @@
 /**
- * Sessions as a model reads them: windows and panes only where there is more than one pane, since what is said of a
- * single one is said of its session already. Pure.
+ * Sessions for a model: windows and panes only with more than one pane, since the facts about a single one are the
+ * session's. Pure.
  */
 import type { PaneInfo, SessionInfo, WindowInfo } from "../../protocol/session.ts";
 
-/** Characters of a command in a list: a script as an argument is not what a session is found by. */
+/** Characters of a command in a list: nobody finds a session by a script in an argument. */
 const COMMAND_LENGTH = 120;
 
-/** One of a list: what it is found and judged by. `wsh_list_sessions` of one session says everything else. */
+/**
+ * A session in a list: the fields to find and judge it by. `wsh_list_sessions` of one session returns everything else.
+ */
 export function listedSession(info: SessionInfo): object {
   const { id, name, state, cwd, tags, idle_ms, running } = info;
   const command = info.command.length > COMMAND_LENGTH ? `${info.command.slice(0, COMMAND_LENGTH)}…` : info.command;
@@ -28,7 +30,7 @@ export function shownSession(info: SessionInfo): object {
   return windows === null ? session : { ...session, windows };
 }
 
-/** Null where the session is its only pane. */
+/** Null when the session has only this pane. */
 function severalWindows({ windows }: SessionInfo): ShownWindow[] | null {
   return windows.length < 2 && (windows[0]?.panes.length ?? 0) < 2 ? null : shownWindows(windows);
 }
@@ -37,7 +39,7 @@ export interface ShownWindow {
   readonly id: string;
 }
 
-/** Windows with what an agent addresses and decides by: ids, places, what runs and how it is. */
+/** Windows with the fields by which an agent addresses and decides: ids, places, programs and states. */
 export function shownWindows(windows: readonly WindowInfo[]): ShownWindow[] {
   return windows.map(({ id, index, name, active, rows, cols, zoomed, synchronized, panes }) => ({
     ...{ id, index, name, active, rows, cols },

@@ -174,7 +174,7 @@ export const runCommand = tool({
 
 const SAYS_WHAT_WAS_SEEN: ReadonlySet<string> = new Set(["idle_timeout", "expect_not_met"]);
 
-/** A wait that ran out tells what was seen, in the same form. */
+/** A timed-out wait reports its findings, in the same form. */
 function shownTimeout(error: unknown, include: readonly RunPart[] | undefined, format: "plain" | "styled"): unknown {
   if (!(error instanceof WshError) || !SAYS_WHAT_WAS_SEEN.has(error.code)) return error;
   const seen = v.safeParse(outputSchema("run"), error.details);

@@ -84,7 +84,7 @@ function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = v.pipe(v.string(), v.description("name, name:window.pane or @id"));
 
-/** The same in tools that are no one's first: what a target may be has been said before. */
+/** The same in tools that are not a model's first: the forms of a target were described before. */
 export const TargetField = v.pipe(v.string(), v.description("its name or @id"));
 
 /** @throws WshError invalid_request naming the parameter that the action needs */

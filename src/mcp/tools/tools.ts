@@ -42,7 +42,7 @@ export const tools: readonly Tool[] = [
   screenMode,
 ];
 
-/** Tools on other machines: a model does not pay for them where there are none. */
+/** Tools on other machines: omitted without other machines, to save the model tokens. */
 export const machineTools: readonly Tool[] = [
   createSessionAnywhere,
   listServers,
@@ -51,7 +51,7 @@ export const machineTools: readonly Tool[] = [
   removeServer,
 ];
 
-/** Whether a call of it changes nothing, so that it can be made again. */
+/** Whether its calls change nothing, so that they can be repeated. */
 export function isLookingTool(name: unknown): boolean {
   return tools.some((tool) => tool.name === name && tool.access === "observe");
 }

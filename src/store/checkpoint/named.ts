@@ -25,7 +25,7 @@ const UNNAMED_MS = 3_600_000;
 const namedPattern = /^s([1-9]\d{0,8})\.([^~]+)(?:~([1-9]\d{0,8}))?$/;
 const unnamedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
 
-/** Sent to the process of a pane or layout: the folder to write into. */
+/** Request to a session process to save: the folder to write into. */
 export const SaveToSchema = v.object({ folder: v.pipe(v.string(), v.regex(unnamedPattern)) });
 
 export interface NamedFolder {
