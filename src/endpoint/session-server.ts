@@ -51,6 +51,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.look",
   "host.written",
   "host.focus",
+  "host.watched",
   "host.keys",
   "host.command",
   "host.release",
@@ -226,6 +227,7 @@ export class SessionServer implements PeerHandler {
       case "host.look":
       case "host.written":
       case "host.focus":
+      case "host.watched":
       case "host.keys":
       case "host.command":
       case "host.release":

@@ -91,6 +91,8 @@ export class SessionHost implements SessionParts, Served {
     );
     for (const change of ["settled", "placed"] as const) arrangement.events.on(change, () => this.compare());
     arrangement.events.on("placed", () => this.resize());
+    arrangement.events.on("placed", () => this.tellViews());
+    session.events.on("listed", () => this.tellViews());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
@@ -136,6 +138,12 @@ export class SessionHost implements SessionParts, Served {
     events.on("listed", changed);
     events.on("agent", (changed) => agent(changed.pane, changed.agent));
     events.on("endTold", () => tell("session_end_told"));
+  }
+
+  /** Sessions of which there is a view learn whether somebody looks at it. Without views it costs a walk over the panes. */
+  private tellViews(): void {
+    for (const placed of this.arrangement.placed.values())
+      if (placed instanceof ViewLink) placed.watched(this.session.viewers.show(placed.id));
   }
 
   refresh(): Promise<void> {

@@ -37,6 +37,7 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
     "host.help",
     "host.look",
     "host.focus",
+    "host.watched",
   ].map((name) => [name, "observe"] as const),
   ...["host.command"].map((name) => [name, "operate"] as const),
 ]);

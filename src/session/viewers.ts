@@ -37,7 +37,9 @@ export interface Viewer {
   /** Takes part in it only while all others that would observe, too. */
   readonly observes: boolean;
   /** What it shows: with an active window of its own; a window that the session does not show now. */
-  readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean };
+  readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
+  /** Whether somebody is at it: of a view in another session, whether somebody there has it before them. */
+  readonly isWatched: boolean;
   /** What people call it, where it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
@@ -100,7 +102,20 @@ export class Viewers {
 
   /** Terminals at which a person can type. */
   get people(): number {
-    return this.order.length;
+    return this.order.filter((id) => this.viewers.get(id)?.isWatched).length;
+  }
+
+  /** Whether a pane is shown where a person can type. */
+  show(pane: string): boolean {
+    return this.order.some((id) => {
+      const viewer = this.viewers.get(id);
+      return viewer?.isWatched === true && viewer.shown.shows(pane);
+    });
+  }
+
+  /** Somebody has come to a viewer, or nobody is at it any more. */
+  watchedChanged(): void {
+    this.changed();
   }
 
   get all(): readonly Viewer[] {

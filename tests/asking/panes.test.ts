@@ -189,3 +189,27 @@ describe("the command line", () => {
     expect(await pending).toMatchObject({ code: 0, stdout: "a\nb\n" });
   });
 });
+
+test("a view counts as a person only while one has it before them", async () => {
+  await using the = await scene();
+  const { wsh, http, terminal } = the;
+  await wsh.session("t");
+  await wsh.ok("split", "s", "--view", "t");
+  const outcome = async () => (await the.ask({ question: "Seen?", kind: "confirm", max_wait_ms: 0 }, "t")) as AskResult;
+  await until("the view to be seen", async () => (await outcome()).decided_by !== "nobody_attached");
+  await terminal.sees(/Seen\?[\s\S]*Esc/);
+  const cancelAll = async (): Promise<void> => {
+    const open = (await http.get("/sessions/t/ask")).body as PendingQuestion[];
+    for (const { ask_id } of open) await wsh.ok("ask", "--cancel", ask_id);
+  };
+  await cancelAll();
+  await http.expect(201, http.post("/sessions/s/windows", { focus: true }));
+  await until("nobody", async () => (await outcome()).decided_by === "nobody_attached");
+  await cancelAll();
+  await http.post("/sessions/s:0/window/select", {});
+  await until("the view to be seen again", async () => (await outcome()).decided_by !== "nobody_attached");
+  await cancelAll();
+  terminal.type("\x1cd");
+  await terminal.exited;
+  await until("nobody again", async () => (await outcome()).decided_by === "nobody_attached");
+});

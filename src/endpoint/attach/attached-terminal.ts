@@ -70,6 +70,8 @@ export class TerminalStream implements Viewer {
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
+  /** A view's session tells of the person there; one that has not, has none. */
+  isWatched: boolean;
   readonly environment: Readonly<Record<string, string>>;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
@@ -101,6 +103,7 @@ export class TerminalStream implements Viewer {
     this.around = attach.around;
     this.scrollback = attach.scrollback;
     this.composed = attach.composed;
+    this.isWatched = !attach.composed || !attach.observe;
     this.environment = attach.environment;
     this.outer = attach.outer;
     const { settings } = policy;
@@ -246,6 +249,12 @@ export class TerminalStream implements Viewer {
     await requireOutside(this.policy.instance, this, place);
     if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
     else this.move(place.socket, place.number);
+  }
+
+  /** Of a view: somebody in the session that has it sees it, or nobody any more. */
+  watched(on: boolean): void {
+    this.isWatched = on;
+    this.session.viewers.watchedChanged();
   }
 
   say(text: string): void {

@@ -25,6 +25,9 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       // The page has the focus, or lost it: programs that asked are told.
       stream.typing.focused(v.parse(FocusSchema, input).on);
       break;
+    case "host.watched":
+      stream.watched(v.parse(FocusSchema, input).on);
+      break;
     case "host.keys":
       stream.takeKeys();
       peer.rest();

@@ -68,6 +68,7 @@ export class ViewLink implements PlacedPane {
   /** The pending request. */
   private question: Promise<void> | null = null;
   private over = false;
+  private isWatched = false;
 
   private constructor(
     linked: Linked,
@@ -166,6 +167,13 @@ export class ViewLink implements PlacedPane {
 
   learnColors(colors: TerminalColors): void {
     this.request("host.colors", colors).catch(() => {});
+  }
+
+  /** Whether a person has it before them here: only then does one count there. */
+  watched(on: boolean): void {
+    if (this.isGuest || this.over || on === this.isWatched) return;
+    this.isWatched = on;
+    this.request("host.watched", { on }).catch(() => {});
   }
 
   /** A view is only shown no more. */
