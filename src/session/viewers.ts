@@ -21,6 +21,8 @@ export interface SessionPlace {
 
 /** What can be told of the person at a terminal. */
 export interface Presence {
+  /** Whether somebody is at it: of a view in another session, whether somebody there has it before them. */
+  readonly isWatched: boolean;
   /** Whether they look at a pane there. */
   looksAt(pane: string): boolean;
   /** When they were last there while it shows a pane, in ms as performance.now counts; before all time: never. */
@@ -38,8 +40,6 @@ export interface Viewer {
   readonly observes: boolean;
   /** What it shows: with an active window of its own; a window that the session does not show now. */
   readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
-  /** Whether somebody is at it: of a view in another session, whether somebody there has it before them. */
-  readonly isWatched: boolean;
   /** What people call it, where it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
@@ -102,14 +102,14 @@ export class Viewers {
 
   /** Terminals at which a person can type. */
   get people(): number {
-    return this.order.filter((id) => this.viewers.get(id)?.isWatched).length;
+    return this.order.filter((id) => this.viewers.get(id)?.presence.isWatched).length;
   }
 
   /** Whether a pane is shown where a person can type. */
   show(pane: string): boolean {
     return this.order.some((id) => {
       const viewer = this.viewers.get(id);
-      return viewer?.isWatched === true && viewer.shown.shows(pane);
+      return viewer?.presence.isWatched === true && viewer.shown.shows(pane);
     });
   }
 

@@ -80,7 +80,7 @@ describe("news", () => {
   function viewer(fake: Fake) {
     const heard: string[] = [];
     const each = {
-      presence: { looksAt: () => fake.looks, rings: () => fake.rings, seen: () => fake.seenAt },
+      presence: { isWatched: true, looksAt: () => fake.looks, rings: () => fake.rings, seen: () => fake.seenAt },
       alert: (text: string) => void heard.push(text),
     } as Partial<Viewer> as Viewer;
     return { each, heard };

@@ -70,8 +70,6 @@ export class TerminalStream implements Viewer {
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
-  /** A view's session tells of the person there; one that has not, has none. */
-  isWatched: boolean;
   readonly environment: Readonly<Record<string, string>>;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
@@ -97,13 +95,13 @@ export class TerminalStream implements Viewer {
   ) {
     const attach = v.parse(AttachSchema, input);
     this.presence = new Presence(shown);
+    this.presence.isWatched = !attach.composed || !attach.observe;
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
     this.by = { caller, access: this.readOnly ? "observe" : access };
     this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
     this.composed = attach.composed;
-    this.isWatched = !attach.composed || !attach.observe;
     this.environment = attach.environment;
     this.outer = attach.outer;
     const { settings } = policy;
@@ -249,12 +247,6 @@ export class TerminalStream implements Viewer {
     await requireOutside(this.policy.instance, this, place);
     if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
     else this.move(place.socket, place.number);
-  }
-
-  /** Of a view: somebody in the session that has it sees it, or nobody any more. */
-  watched(on: boolean): void {
-    this.isWatched = on;
-    this.session.viewers.watchedChanged();
   }
 
   say(text: string): void {

@@ -6,6 +6,8 @@ import type { Shown } from "./shown.ts";
 const LOOKING_MS = 30_000;
 
 export class Presence implements Looks {
+  /** Of a view its session tells; until then nobody is there. */
+  isWatched = true;
   /** When the person attached or typed last, or clicked; never, once the terminal has told that it lost the focus. */
   private actedAt: number;
 

@@ -26,7 +26,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       stream.typing.focused(v.parse(FocusSchema, input).on);
       break;
     case "host.watched":
-      stream.watched(v.parse(FocusSchema, input).on);
+      stream.typing.watched(v.parse(FocusSchema, input).on);
       break;
     case "host.keys":
       stream.takeKeys();

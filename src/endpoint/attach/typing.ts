@@ -66,6 +66,12 @@ export class Typing {
     session.typed(viewer.id, bytes, shown.typed);
   }
 
+  /** Of a view: somebody in the session that has it sees it, or nobody any more. */
+  watched(on: boolean): void {
+    this.parts.presence.isWatched = on;
+    this.session.viewers.watchedChanged();
+  }
+
   /** The terminal has the focus, or lost it, and says so by itself: programs that asked are told. */
   focused(on: boolean): void {
     const { session, viewer, shown } = this;
