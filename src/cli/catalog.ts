@@ -67,19 +67,19 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "kill",
         usage: "NAME…",
-        summary: "end sessions and all that runs in them",
+        summary: "kill sessions and their programs",
         load: async () => (await import("./commands/kill.ts")).register,
       },
       {
         name: "setup",
         usage: "[HOST]",
-        summary: "write wsh into an AI host's configuration",
+        summary: "add wsh to an AI host's configuration",
         load: async () => (await import("./commands/setup.ts")).setupCommand,
       },
       {
         name: "doctor",
         usage: "",
-        summary: "find problems and say what to do",
+        summary: "check this installation and suggest fixes",
         load: async () => (await import("./commands/doctor.ts")).register,
       },
     ],
@@ -90,27 +90,27 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "detach",
         usage: "NAME…",
-        summary: "disconnect the terminals at a session",
+        summary: "disconnect the terminals from a session",
         load: async () => (await import("./commands/detach.ts")).register,
       },
       {
         name: "keys",
         usage: "[--json]",
-        summary: "show what keys do in a session",
+        summary: "show the key bindings",
         load: async () => (await import("./commands/keys.ts")).register,
       },
       {
         name: "paste",
         isRare: true,
         usage: "[NAME] [--list]",
-        summary: "print what was copied in a session",
+        summary: "print the newest copy of a session",
         load: async () => (await import("./commands/paste.ts")).register,
       },
       {
         name: "rename",
         isRare: true,
         usage: "NAME NEW",
-        summary: "give a session another name",
+        summary: "rename a session",
         load: async () => (await import("./commands/rename.ts")).register,
       },
       {
@@ -130,7 +130,7 @@ export const catalog: readonly CatalogGroup[] = [
         name: "window",
         isRare: true,
         usage: "[ACTION] [TARGET]",
-        summary: "list, make, change and close windows",
+        summary: "list, create, change and close windows",
         load: async () => (await import("./commands/window.ts")).register,
       },
       {
@@ -144,7 +144,7 @@ export const catalog: readonly CatalogGroup[] = [
         name: "layout",
         isRare: true,
         usage: "[ACTION] [TARGET]",
-        summary: "show, change and save how panes lie",
+        summary: "show, change and save layouts",
         load: async () => (await import("./commands/layout.ts")).register,
       },
       {
@@ -156,7 +156,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "forget",
         usage: "NAME | --all",
-        summary: "delete what is kept of a lost session",
+        summary: "delete the checkpoints of a lost session",
         isRare: true,
         load: async () => (await import("./commands/forget.ts")).register,
       },
@@ -164,7 +164,7 @@ export const catalog: readonly CatalogGroup[] = [
         name: "checkpoint",
         isRare: true,
         usage: "ACTION [NAME] [LABEL]",
-        summary: "save a session under a label, go back to it",
+        summary: "save a session under a label, restore it",
         load: async () => (await import("./commands/checkpoint.ts")).register,
       },
     ],
@@ -187,13 +187,13 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "screen",
         usage: "NAME",
-        summary: "print what the session shows",
+        summary: "print the session's screen",
         load: async () => (await import("./commands/screen.ts")).register,
       },
       {
         name: "output",
         usage: "NAME [--since N]",
-        summary: "print what was written",
+        summary: "print the session's output",
         load: async () => (await import("./commands/output.ts")).register,
       },
       {
@@ -218,19 +218,19 @@ export const catalog: readonly CatalogGroup[] = [
         name: "private",
         isRare: true,
         usage: "[NAME] on|off",
-        summary: "keep nothing of a session on disk",
+        summary: "keep a session's data off the disk",
         load: async () => (await import("./commands/private.ts")).register,
       },
       {
         name: "history",
         usage: "[WORDS…]",
-        summary: "find commands of any session, also ended ones",
+        summary: "search the commands of all sessions",
         load: async () => (await import("./commands/history.ts")).register,
       },
       {
         name: "status",
         usage: "[NAME]",
-        summary: "say what a session, or the server, is doing",
+        summary: "show the state of a session or the server",
         load: async () => (await import("./commands/status.ts")).register,
       },
       {
@@ -251,7 +251,7 @@ export const catalog: readonly CatalogGroup[] = [
         name: "restart",
         isRare: true,
         usage: "NAME",
-        summary: "start a session's program again",
+        summary: "restart a session's program",
         load: async () => (await import("./commands/restart.ts")).register,
       },
       {
@@ -281,13 +281,13 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "hook",
         usage: "AGENT EVENT",
-        summary: "report what an agent does, from its hook",
+        summary: "report an agent's state, from its hook",
         load: async () => (await import("./commands/hook.ts")).register,
       },
       {
         name: "stop",
         usage: "",
-        summary: "end all sessions and the server",
+        summary: "stop the server and all sessions",
         load: async () => (await import("./commands/stop.ts")).register,
       },
       {
@@ -301,7 +301,7 @@ export const catalog: readonly CatalogGroup[] = [
         name: "fleet",
         isRare: true,
         usage: "init|invite|list|revoke|join|leave",
-        summary: "many machines, by NATS servers of yours",
+        summary: "many machines, over your own NATS servers",
         load: async () => (await import("./commands/fleet.ts")).register,
       },
       {
@@ -315,14 +315,14 @@ export const catalog: readonly CatalogGroup[] = [
         name: "share",
         isRare: true,
         usage: "NAME",
-        summary: "make a link to one session for others",
+        summary: "create a link to one session",
         load: async () => (await import("./commands/share.ts")).register,
       },
       {
         name: "persist",
         isRare: true,
         usage: "[on|off]",
-        summary: "whether the server outlives its last session",
+        summary: "keep the server after its last session",
         load: async () => (await import("./commands/persist.ts")).register,
       },
       {

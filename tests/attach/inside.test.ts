@@ -37,7 +37,7 @@ test("the terminal goes there, nothing is nested, and of two at the session only
   second.type("echo typed there\r");
   await second.sees(/^typed there$/m);
   expect(await wsh.screen("two")).toContain("typed there");
-  await first.sees("[gone to session 'two']");
+  await first.sees("[switched to session 'two']");
   first.type("echo still here\r");
   await first.sees(/^still here$/m);
   expect(await wsh.screen("two")).not.toContain("still here");

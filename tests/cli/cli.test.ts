@@ -32,14 +32,14 @@ describe("version and mistakes", () => {
     [["attach"], "no session is running"],
     [["list", "extra"], "too many arguments"],
     [["wait", "x", "tomorrow"], "'tomorrow' is not a condition"],
-    [["exec", "x"], "there is no command"],
+    [["exec", "x"], "the command is missing"],
     [["-L", "no/such", "list"], '"no/such" is not an instance name'],
     [["--socket", "/tmp/x.sock", "list"], "--socket is '/tmp/x.sock'"],
     [["list", "--socket", "/tmp/x.sock"], "--socket is '/tmp/x.sock'"],
     [["screen", "x", "--tail", "0"], "'0' is not a whole number of at least 1"],
     [["new", "x", "--size", "0x24"], "'0x24' is not a size"],
     [["resize", "x", "1001x24"], "'1001x24' is not a size"],
-    [["send", "x"], "there is nothing to type"],
+    [["send", "x"], "nothing to type"],
     [["persist", "maybe"], "Allowed choices are on, off"],
   ])("%j is a usage error", async (args, message) => {
     const { code, stdout, stderr } = await wsh.run(...args);
@@ -50,7 +50,7 @@ describe("version and mistakes", () => {
 
   test.each([
     [["attach", "nobody"], "no session 'nobody'"],
-    [["attach", "nobody", "--scrollback", "some"], "'some' is not an amount of scrollback"],
+    [["attach", "nobody", "--scrollback", "some"], "'some' is not a scrollback amount"],
     [["kill", "nobody"], "no session 'nobody'"],
     [["screen", "bad name"], "is not a session name"],
     [["new", "bad name"], "is not a session name"],
@@ -368,7 +368,7 @@ describe("wsh without a terminal", () => {
     await own.session("other", "--", "exit 5");
     const env = { WSH_SESSION: "mirror", WSH_PANE: pane, WSH_SOCKET: own.instance.httpSocket };
     const refused = await own.runWith({ env }, "attach", "mirror");
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in session 'mirror' already") });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("already in session 'mirror'") });
     expect((await own.runWith({ env }, "attach", "other")).stderr).not.toContain("already");
   });
 });

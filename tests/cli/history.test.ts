@@ -99,7 +99,7 @@ describe("what runs", () => {
     expect(await wsh.run("checkpoint", "list", "nosuch")).toMatchObject({
       ...{ code: 1, stdout: "", stderr: expect.stringContaining("'nosuch'") },
     });
-    expect(await wsh.ok("checkpoint", "list", "quiet")).toContain("no checkpoint has a label");
+    expect(await wsh.ok("checkpoint", "list", "quiet")).toContain("no labelled checkpoints");
   });
 
   test("bad filters are refused by name", async () => {
@@ -115,7 +115,7 @@ describe("what runs", () => {
     expect(await wsh.run("history", "--by", "nobody")).toMatchObject({ code: 1 });
     expect(await wsh.run("history", "delete")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("nothing says"),
+      stderr: expect.stringContaining("no commands selected"),
     });
     expect(await wsh.run("history", "delete", "--all")).toMatchObject({
       code: 0,
@@ -421,7 +421,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     await wsh.ok("exec", "--", "echo second");
     await using person = await PersonTerminal.open(wsh);
     await person.type("wsh history -n 1 echo");
-    const screen = await person.sees("older ones match, too: -n prints more");
+    const screen = await person.sees("more commands match: -n prints more");
     expect(screen).toContain("echo second");
     expect(screen).not.toContain("echo first");
   });

@@ -107,7 +107,7 @@ test("every host's hooks are written and removed; a file that is another's is le
     expect(written).toStartWith("Created ");
     expect(await wsh.ok("setup", host, "--hooks")).toContain("already");
     expect(await wsh.ok("setup", host, "--hooks", "--remove")).toStartWith("Removed from ");
-    expect(await wsh.ok("setup", host, "--hooks", "--remove")).toContain("holds no hooks");
+    expect(await wsh.ok("setup", host, "--hooks", "--remove")).toContain("contains no hooks");
   }
   expect(await wsh.ok("setup", "codex", "--hooks")).toContain("trust it with /hooks");
   const plugin = join(wsh.dir, "config/opencode/plugins/wsh.js");

@@ -29,7 +29,7 @@ async function scene(config = "") {
 test("the view is live: it sorts by who needs somebody, keeps the choice, attaches, comes back, and quits", async () => {
   await using the = await scene('agent_alert = "bell"\n');
   await using view = EmulatorTerminal.run(the.wsh, ["agents"], { rows: 12, cols: 90 });
-  await view.sees("No agent runs in a session.");
+  await view.sees("No agents are running.");
   await the.fake("one", "claude");
   await the.fake("two", "codex");
   await view.sees(/claude +one/);

@@ -127,7 +127,7 @@ describe("a list with what can be no session is none: what was there last stays 
       code: 1,
       names: ["dev", "m1/dev"],
     });
-    expect(stderr).toContain("the list of machine 'm1' cannot be used");
+    expect(stderr).toContain("the list of machine 'm1' is invalid");
     expect(stderr).toContain("its answer is none that it could have");
     expect(stderr).not.toContain("does not answer");
     const listed = await (await near.fetch("/sessions")).json();

@@ -94,7 +94,7 @@ test("a wrong token is said to be wrong", async () => {
   for (const which of [["--all-machines"], ["--server", "wrong"]]) {
     const { code, stderr } = await near.run("list", ...which);
     expect({ code, isGone: stderr.includes("'wrong' does not answer") }).toEqual({ code: 1, isGone: false });
-    expect(stderr).toMatch(/machine 'wrong' answers, and refuses its list.*does not admit.*\n.*wsh doctor/s);
+    expect(stderr).toMatch(/machine 'wrong' refuses to list its sessions.*does not admit.*\n.*wsh doctor/s);
   }
   await near.ok("servers", "remove", "wrong");
 });

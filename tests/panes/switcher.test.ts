@@ -194,7 +194,7 @@ test("before it opens another one, wsh says how many sessions there are; wsh a a
   expect(first.bytes).not.toContain("other session");
   await using second = EmulatorTerminal.run(wsh, ["--name", "second"]);
   await second.sees(/^\$/m);
-  expect(second.bytes).toContain("1 other session lives: wsh ls shows, wsh a NAME attaches");
+  expect(second.bytes).toContain("1 other session is running: wsh ls lists them, wsh a NAME attaches");
   first.type("echo shared\r");
   await first.sees(/^shared$/m);
   await using third = EmulatorTerminal.run(wsh, ["a", "first"]);

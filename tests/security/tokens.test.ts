@@ -43,7 +43,7 @@ describe("wsh token", () => {
     [["create", "x", "--session", "no name"], "is not a session name"],
     [["create", "x", "--session", "nobody"], "no session 'nobody'"],
     [["create", "x", "--access", "root"], "unknown access 'root'"],
-    [["create"], "takes the token's name"],
+    [["create"], "needs the token's name"],
     [["revoke", "nobody"], "there is no token 'nobody'"],
     [["steal"], "unknown action 'steal'"],
   ])("%j is refused", async (args, message) => {

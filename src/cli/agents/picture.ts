@@ -28,7 +28,7 @@ export function picture(agents: readonly AgentRow[], options: PictureOptions): s
   const { rows, cols, color } = options;
   const waiting = agents.filter(({ agent }) => needsPerson(agent)).length;
   const count = `${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
-  const title = agents.length === 0 ? "No agent runs in a session." : `${count}, ${waiting} waiting for you`;
+  const title = agents.length === 0 ? "No agents are running." : `${count}, ${waiting} waiting for you`;
   const lines = [style(shorten(title, cols), "1", color)];
   // The title, a blank line, the help.
   const room = Math.max(0, rows - 3);

@@ -20,9 +20,9 @@ export function register(program: Command): void {
   program
     .command("agents")
     .description(
-      "Show the AI agents that run in sessions and their panes, those that need you first. On a terminal the view is " +
-        "live: arrows and Enter attach to an agent, with its pane in view, and q quits. A question mark says that it " +
-        "only rests: why, only its hooks tell (wsh setup HOST --hooks). The setting agent_alert rings.",
+      "Show the AI agents in sessions and their panes, those that need you first. On a terminal the view is " +
+        "live: arrows select, Enter attaches to an agent's pane, q quits. A question mark means that the agent is at " +
+        "rest and only its hooks can say why (wsh setup HOST --hooks). The setting agent_alert rings a bell.",
     )
     .option("--once", "print them once, on a terminal too")
     .option("--json", "print them as JSON")
@@ -31,7 +31,7 @@ export function register(program: Command): void {
       if (json === true) return printJson((await find(instance)).map(({ agent, ...at }) => ({ ...at, ...agent })));
       if (once !== true && process.stdout.isTTY && process.stdin.isTTY) return live(instance);
       const rows = await find(instance);
-      if (rows.length === 0) return say("No agent runs in a session.\n");
+      if (rows.length === 0) return say("No agents are running.\n");
       return print(table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "WHY"], ...rows.map(cellsOf)]));
     });
 }

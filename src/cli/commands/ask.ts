@@ -38,26 +38,26 @@ export function register(program: Command): void {
   program
     .command("ask [question]")
     .description(
-      "Ask the person at an attached terminal, in a dialog there, and print the answer. Without --session: wherever " +
-        "somebody is attached, at the terminal used last. Interrupting the command leaves the question. A secret goes to " +
-        "the program that reads a password in the pane that --session names, and is printed nowhere; a hand-over ends " +
-        "when the person gives the program back.\n" +
-        "Exit code 0 for an answer, 1 for no, dismissed, or nobody attached, 124 when the time is over first.",
+      "Ask the person at an attached terminal in a dialog, and print the answer. Without --session, the dialog opens " +
+        "at the terminal used last. Interrupting the command leaves the question open. A secret is typed into " +
+        "the program that reads a password in the pane named by --session, and is never printed; a hand-over ends " +
+        "when the person hands the program back.\n" +
+        "Exit code 0 for an answer, 1 for no, dismissed, or no attached terminal, 124 on timeout.",
     )
     .option("--session <name>", "ask in this session")
     .addOption(new Option("--kind <kind>", "default: choice with --choice, else text").choices([...questionKinds]))
-    .option("--choice <text>", "something to choose from, repeatable", collect)
-    .option("--multiple", "several may be chosen")
-    .option("--detail <text>", "more to know, below the question")
-    .option("--default <answer>", "what is prepared as the answer (confirm: yes or no), repeatable", collect)
-    .option("--timeout <seconds>", "life of the question (default: 600)", seconds)
-    .option("--wait <seconds>", "wait only this long; the question stays (default: its life)", seconds)
-    .option("--wait-for-person", "ask even if nobody is attached yet (needs --session)")
-    .option("--list", "show the questions that are not answered yet")
-    .option("--cancel <ask-id>", "end a question without an answer")
+    .option("--choice <text>", "add a choice (repeatable)", collect)
+    .option("--multiple", "allow several choices")
+    .option("--detail <text>", "details, shown below the question")
+    .option("--default <answer>", "preselected answer (confirm: yes or no), repeatable", collect)
+    .option("--timeout <seconds>", "lifetime of the question (default: 600)", seconds)
+    .option("--wait <seconds>", "wait only this long; the question stays open", seconds)
+    .option("--wait-for-person", "ask even if no terminal is attached (needs --session)")
+    .option("--list", "show the open questions")
+    .option("--cancel <ask-id>", "close a question without an answer")
     .option(
       "--answer <ask-id>",
-      "answer another's question: with the text, yes or no, or with --choice; the result says that a call did",
+      "answer a question: with text, yes or no, or --choice; the result records that a call answered",
     )
     .option("--json", "print the whole result as JSON")
     .action(async (question: string | undefined, options: AskOptions, command: Command) => {
@@ -156,7 +156,7 @@ async function list(instance: Instance, { session: name, json }: AskOptions): Pr
     for (const each of await open.call("ask.list", {}).catch(() => [])) found.push({ session: open.name, ...each });
   }
   if (json === true) return printJson(found);
-  if (found.length === 0) return say("no question waits for an answer\n");
+  if (found.length === 0) return say("no open questions\n");
   const rows = found.map((each) => [each.session, each.kind, each.state, each.asked_by, each.ask_id, each.question]);
   return print(table([["SESSION", "KIND", "STATE", "ASKED BY", "ASK_ID", "QUESTION"], ...rows]));
 }
@@ -183,7 +183,7 @@ async function end(
   act: (session: SessionClient) => Promise<AskResult>,
 ): Promise<void> {
   const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
-  let refused = new WshError("question_not_found", `'${unwanted ?? wanted}' is no question of a session`);
+  let refused = new WshError("question_not_found", `no question '${unwanted ?? wanted}'`);
   let ended: AskResult | null = null;
   for (const session of sessions) {
     using open = session;

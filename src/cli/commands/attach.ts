@@ -27,22 +27,22 @@ export function register(program: Command): void {
   program
     .command("attach [name]")
     .description(
-      "Show a session in this terminal and type into it: the only one, where no name is given.\n" +
-        "The prefix key (Ctrl+\\) twice detaches, with ? it shows all keys.\n" +
-        "Typed inside a session, it leads your terminal there, in place of showing one session in another (--nested).\n" +
+      "Show a session in this terminal and type into it. NAME can be omitted if only one session is running.\n" +
+        "The prefix key (Ctrl+\\) twice detaches; the prefix key and ? show all keys.\n" +
+        "Inside a session, it switches your terminal to NAME; --nested shows NAME inside the session instead.\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
     .option(
       "--scrollback <lines>",
-      "history to put into this terminal's scrollback: new (since it detached), all, none, or N lines",
+      "history to copy into this terminal's scrollback: new (since it detached), all, none, or N lines",
       "new",
     )
-    .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
-    .option("--independent", "look at windows and panes by yourself: others keep theirs")
-    .option("--follow", "leave the size to the other terminals while there are some")
+    .option("--alt-screen", "draw on the alternate screen")
+    .option("--independent", "choose windows and panes independently of other terminals")
+    .option("--follow", "let other attached terminals decide the size")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
-    .option("--nested", "inside a session: show the other one in it")
-    .option("--read-only", "watch only: send no keys, never decide the size")
+    .option("--nested", "inside a session: show NAME in it")
+    .option("--read-only", "read-only: send no keys, do not affect the size")
     .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
@@ -74,7 +74,7 @@ export function register(program: Command): void {
         flags.nested !== true &&
         (await goThere(instance, { name: shown ?? name, session, socket }, ownWays(flags)))
       ) {
-        process.stderr.write(`[gone to session '${visible(shown ?? name)}']\n`);
+        process.stderr.write(`[switched to session '${visible(shown ?? name)}']\n`);
         return;
       }
       const { exitCode } = await attachHere(instance, {
@@ -92,7 +92,7 @@ function onlyName(instance: Instance): string {
   const names = listSessions(instance).flatMap(({ name, ended }) => (name === null || ended ? [] : [name]));
   const [only] = names;
   if (only === undefined)
-    throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` shows what there was.");
+    throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` includes ended sessions.");
   if (names.length > 1) throw new UsageError(`${names.length} sessions are running: ${names.join(", ")}`, "Name one.");
   return only;
 }
@@ -113,7 +113,7 @@ function ownWays({ scrollback, altScreen, readOnly, independent, follow, prefix 
 function scrollbackOf(text: string): ScrollbackChoice {
   if (text === "new" || text === "all" || text === "none") return text;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new WshError("invalid_request", `'${text}' is not an amount of scrollback`, {
+  throw new WshError("invalid_request", `'${text}' is not a scrollback amount`, {
     hint: "Give new, all, none, or a number.",
   });
 }

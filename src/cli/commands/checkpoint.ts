@@ -27,16 +27,16 @@ export function register(program: Command): void {
     .command("checkpoint")
     .addArgument(new Argument("<action>", "what to do").choices([...actions]))
     .argument("[name]", "the session")
-    .argument("[label]", "name of the checkpoint")
+    .argument("[label]", "label of the checkpoint")
     .argument("[other]", "diff: another label")
     .usage("[options] ACTION [NAME] [LABEL]")
     .description(
-      "save NAME [LABEL]: keeps the session as it is now (without a label: under date and time) until it is deleted, also " +
-        "when the session has ended; list [NAME]; show NAME [LABEL]: what it has; diff NAME LABEL [OTHER]: what is " +
-        "different now, or in another one; restore NAME LABEL: the session runs again as it was then; delete NAME LABEL.",
+      "save NAME [LABEL]: saves the session's present state (default label: date and time) until you delete it, even " +
+        "after the session ends; list [NAME]; show NAME [LABEL]: its content; diff NAME LABEL [OTHER]: the difference " +
+        "from now, or from OTHER; restore NAME LABEL: restores the session as it was then; delete NAME LABEL.",
     )
-    .option("--as <new>", "restore: under another name; also while the session runs, beside it")
-    .option("--replace", "save: over the one that has the label")
+    .option("--as <new>", "restore: under another name, also beside the running session")
+    .option("--replace", "save: replace a checkpoint with the same label")
     .option("--json", "print the answer as JSON")
     .action(
       (
@@ -58,9 +58,9 @@ type Asked = CheckpointOptions & {
 
 async function act(action: Action, asked: Asked, command: Command): Promise<void> {
   const { name, label, other, as, replace = false, json = false } = asked;
-  if (other !== undefined && action !== "diff") throw new UsageError(`'${action}' takes no '${other}'`);
-  if (as !== undefined && action !== "restore") throw new UsageError(`'${action}' takes no --as`);
-  if (replace && action !== "save") throw new UsageError(`'${action}' takes no --replace`);
+  if (other !== undefined && action !== "diff") throw new UsageError(`unexpected argument '${other}' for '${action}'`);
+  if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
+  if (replace && action !== "save") throw new UsageError(`--replace cannot be used with '${action}'`);
   const instance = instanceOf(command);
   const work = await import("../../lost/named/work.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
@@ -93,8 +93,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
       const { restoreAsked } = await import("../../lost/work.ts");
       const input = { session, label: from, all: false, ...(as === undefined ? {} : { as }) };
       const done = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
-      for (const { pane_id, message } of done.left_out)
-        complain(`it is restored without its pane ${pane_id}: ${message}`);
+      for (const { pane_id, message } of done.left_out) complain(`restored without pane ${pane_id}: ${message}`);
       if (json) return printJson(done);
       const restored = done.restored[0]?.name ?? session;
       return say(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
@@ -141,7 +140,7 @@ async function sayList({ named, lost, unreadable }: OperationOutput<"checkpoint.
   ];
   if (rows.length > 0) {
     await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE"], ...rows]));
-  } else if (unreadable.length === 0) await say("No session is lost, and no checkpoint has a label.\n");
+  } else if (unreadable.length === 0) await say("No lost sessions and no labelled checkpoints.\n");
   for (const { session, label, message } of unreadable) {
     complain(`${label === undefined ? session : `${session} '${label}'`} cannot be read: ${message}`);
   }
@@ -168,13 +167,13 @@ async function sayShown(shown: Shown): Promise<void> {
 }
 
 async function sayDifference({ changes, lines, from, to }: Difference): Promise<void> {
-  if (changes.length === 0 && lines.length === 0) return say("Nothing is different.\n");
+  if (changes.length === 0 && lines.length === 0) return say("No differences.\n");
   await say(`--- ${from.label} ${moment(from.saved_at)}\n+++ ${to.label ?? "now"} ${moment(to.saved_at)}\n`);
   for (const { of, what, before, after } of changes) {
     await say(`${of === null ? "" : `${of} `}${what}: ${before ?? "(none)"} → ${after ?? "(none)"}\n`);
   }
   for (const { pane_id, changed, more } of lines) {
-    await say(`@@ ${pane_id}${more > 0 ? `, ${more} older changes left out` : ""}\n`);
+    await say(`@@ ${pane_id}${more > 0 ? `, ${more} older changes omitted` : ""}\n`);
     await say(changed.map((line) => `${line}\n`).join(""));
   }
 }

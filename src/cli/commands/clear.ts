@@ -7,7 +7,7 @@ export function register(program: Command): void {
   program
     .command("clear <name>")
     .description(
-      "Clear a session's screen and scrollback, also on disk. Stays: what commands were run (wsh history), and checkpoints with a label.",
+      "Clear a session's screen and scrollback, also on disk. The command history (wsh history) and labelled checkpoints remain.",
     )
     .action(async (name: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);

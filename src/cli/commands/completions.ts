@@ -15,7 +15,7 @@ export function register(program: Command, whole: () => Promise<Command>): void 
   program
     .command("completions")
     .description(
-      "Print completions for a shell, with the names of sessions. To use them:\n" +
+      "Print completions for a shell, including session names. To use them:\n" +
         '  bash: eval "$(wsh completions bash)"      zsh: eval "$(wsh completions zsh)"\n' +
         "  fish: wsh completions fish | source",
     )

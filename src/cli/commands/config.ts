@@ -22,12 +22,12 @@ export function register(program: Command): void {
   const config = program
     .command("config")
     .description(
-      "Print every setting with its value, where that comes from, and what it is for.\n\n" +
+      "Print every setting with its value, origin and meaning.\n\n" +
         "Sessions, their terminals and pages follow the file when it changes; where a file system tells nobody,\n" +
         "`wsh config reload` has them read it. A mistake changes nothing, and is said.",
     )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
-    .option("--changed", "only settings that are not at their default")
+    .option("--changed", "only settings that differ from their default")
     .option("--json", "print them as JSON")
     .action(async ({ json, changed }: ConfigOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -44,7 +44,7 @@ export function register(program: Command): void {
           name: `theme.${role}`,
           value: entry?.text ?? themeRoles[role][0],
           origin: entry?.origin ?? ({ from: "default" } as const),
-          doc: `Look of ${themeRoles[role][1]}.`,
+          doc: `Style of ${themeRoles[role][1]}.`,
         }));
       if (json === true) {
         const all = [...rows, ...looks.map(({ doc: _, ...look }) => look)];

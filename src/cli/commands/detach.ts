@@ -8,7 +8,7 @@ import { forEachSession } from "../session/each.ts";
 export function register(program: Command): void {
   program
     .command("detach <name...>")
-    .description("Disconnect the terminals that are attached to sessions; what runs in them keeps running.")
+    .description("Disconnect the terminals attached to sessions; the programs keep running.")
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);
       await forEachSession(names, async (name) => {

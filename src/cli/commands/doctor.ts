@@ -16,8 +16,8 @@ export function register(program: Command): void {
   program
     .command("doctor [machine]")
     .description(
-      "Check this installation; say what is wrong and what to do. Changes nothing.\n" +
-        "With a machine (wsh servers) or an address: check the way there step by step.",
+      "Check this installation, report problems and suggest fixes. Changes nothing.\n" +
+        "With a machine (wsh servers) or an address: check the connection step by step.",
     )
     .option("--json", "print the findings as JSON")
     .action(async (machine: string | undefined, { json }: { readonly json?: boolean }, command: Command) => {

@@ -42,17 +42,15 @@ export function register(program: Command): void {
     .description(
       "Run a command at a session's prompt, print its output, and exit with its code " +
         `(128+n by signal n, ${TIMED_OUT} timeout, ${UNKNOWN} unknown). Without NAME: in a new session.\n` +
-        "One word after -- is shell text; of several each is an argument. Ctrl+C interrupts the command; twice leaves it.",
+        "One word after -- is shell text; several words are arguments. Ctrl+C interrupts the command; twice leaves it.",
     )
     .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
     .addOption(
-      new Option("--on-timeout <what>", "what the command gets then")
-        .choices(["leave", "interrupt", "kill"])
-        .default("leave"),
+      new Option("--on-timeout <what>", "action on timeout").choices(["leave", "interrupt", "kill"]).default("leave"),
     )
-    .option("--background", "do not wait: print its id, or its session's name")
+    .option("--background", "do not wait: print the id, or the session's name")
     .option("--until <condition>", "in the background until port=3000, text=ready, …", collectCondition)
-    .option("--create", "with NAME: make the session if there is none")
+    .option("--create", "with NAME: create the session if it does not exist")
     .addOption(
       new Option("--typed <syntax>", "with NAME: type at a nested shell, ssh, a container; prints at its end").choices([
         "sh",
@@ -66,20 +64,20 @@ export function register(program: Command): void {
         "fish",
       ]),
     )
-    .option("--clear-line", "with NAME: discard what stands at the prompt")
-    .option("--resume <id>", "with NAME: go on with a command, or a request")
-    .option("--cwd <dir>", "without NAME or with --create: where to start")
+    .option("--clear-line", "with NAME: discard the text at the prompt")
+    .option("--resume <id>", "with NAME: resume waiting for a command or request")
+    .option("--cwd <dir>", "without NAME or with --create: start directory")
     .option("--env <name=value>", "the same: a variable (repeatable)", collect)
-    .option("-i, --stdin", "without NAME: it reads our standard input")
-    .option("--pipeline", "each word is a command, and reads the last one's")
-    .option("--show", "in a pane beside NAME's, or beside this one")
-    .option("--keep <which>", "with --show: panes that stay: none, failed, all", keptPanes)
+    .option("-i, --stdin", "without NAME: pass standard input to the command")
+    .option("--pipeline", "each word is a command that reads the previous one")
+    .option("--show", "run in a pane beside NAME's, or beside this one")
+    .option("--keep <which>", "with --show: panes to keep: none, failed, all", keptPanes)
     .option("--grep <pattern>", "print only matching lines (RE2) with their numbers")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
     .option("--head <n>", "print only the first N lines, or matches", wholeNumber(1))
     .option("--tail <n>", "print only the last N lines, or matches", wholeNumber(1))
     .addOption(new Option("--output <when>", "when to print the output").choices(["all", "on_failure", "none"]))
-    .option("--json", "print nothing but the result, as JSON")
+    .option("--json", "print only the result, as JSON")
     .action(async (words: string[], given: ExecOptions, command: Command) => {
       const options = { ...given, isFiltered: await checkFilter(given) };
       const instance = instanceOf(command);
@@ -88,7 +86,7 @@ export function register(program: Command): void {
       const { name, text } = wordsOf(words);
       if (options.resume !== undefined) {
         if (parsePlace(name ?? "").machine === null) {
-          throw new UsageError("--resume takes the id of a command, or a request to a session of another machine");
+          throw new UsageError("--resume takes the id of a command, or of a request to a session of another machine");
         }
         (await import("../session/asked-there.ts")).resumeRequest(options.resume);
       }
@@ -102,13 +100,13 @@ export function register(program: Command): void {
         throw new UsageError("--typed and --integrate cannot be used together");
       }
       if (options.typed !== undefined && (options.background === true || options.until !== undefined)) {
-        throw new UsageError("--typed waits for the end: no --background and no --until");
+        throw new UsageError("--typed cannot be used with --background or --until");
       }
       if (name === null && options.create === true) throw new UsageError("--create needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
-      if (options.stdin === true) throw new UsageError("--stdin is for commands in a session of their own");
+      if (options.stdin === true) throw new UsageError("--stdin cannot be used with NAME");
       if (options.create !== true && (options.cwd !== undefined || options.env !== undefined)) {
-        throw new UsageError("--cwd and --env are for commands in a session of their own, or that --create makes");
+        throw new UsageError("with NAME, --cwd and --env need --create");
       }
       const { session: open, place } =
         options.create === true
@@ -148,17 +146,17 @@ async function unknownEnd(begun: Begun, options: ExecOptions, thrown: unknown): 
 /** @throws UsageError */
 function keptPanes(text: string): ExecOptions["keep"] {
   if (text === "none" || text === "failed" || text === "all") return text;
-  throw new UsageError(`'${text}' names no panes that stay`, "Known are none, failed and all.");
+  throw new UsageError(`invalid value '${text}' for --keep`, "Use none, failed or all.");
 }
 
 /** @throws UsageError */
 function wordsOf(words: readonly string[]): { name: string | null; text: string } {
   const { before, after } = splitAtDashes(words, process.argv);
   const [name, ...rest] = before;
-  if (after !== null && rest.length > 0) throw new UsageError(`'${rest[0]}' is one name too many`);
+  if (after !== null && rest.length > 0) throw new UsageError(`unexpected argument '${rest[0]}'`);
   const command = after ?? rest;
   if (command.length > 0) return { name: name ?? null, text: shellText(command) };
-  throw new UsageError("there is no command", "Give it after --, as in: wsh exec dev -- make.");
+  throw new UsageError("the command is missing", "Write the command after --, as in: wsh exec dev -- make.");
 }
 
 async function execAtPrompt(
@@ -255,8 +253,8 @@ export async function execFresh(
 async function execPipeline(instance: Instance, words: readonly string[], options: ExecOptions): Promise<void> {
   const { before, after } = splitAtDashes(words, process.argv);
   const steps = after ?? before;
-  if (steps.length < 2) throw new UsageError("--pipeline joins at least two commands, each a word of its own");
-  if (after !== null && before.length > 0) throw new UsageError("--pipeline is for commands in sessions of their own");
+  if (steps.length < 2) throw new UsageError("--pipeline needs at least two commands, each as one word");
+  if (after !== null && before.length > 0) throw new UsageError("--pipeline cannot be used with NAME");
   for (const name of ["background", "until", "show", "create", "typed", "integrate", "clearLine"] as const) {
     if (options[name] !== undefined) throw new UsageError(`--pipeline cannot be used with --${name}`);
   }
@@ -283,7 +281,7 @@ async function execPipeline(instance: Instance, words: readonly string[], option
     const fault = files.fault(index);
     if (fault !== null) complain(fault);
     results.push(fault === null ? result : { ...result, warnings: [fault] });
-    if (process.exitCode && isPassedOn) complain(`'${step}' has failed: what follows it was not run`);
+    if (process.exitCode && isPassedOn) complain(`'${step}' failed; the following steps were not run`);
   }
   if (options.json === true) await printJson({ steps: results });
 }
@@ -299,7 +297,7 @@ async function execShown(
     if (options[other] !== undefined) throw new UsageError(`--show cannot be used with --${other}`);
   }
   const beside = name ?? paneAround(process.env)?.pane;
-  if (beside === undefined) throw new UsageError("this runs in no session: name the one whose pane it runs beside");
+  if (beside === undefined) throw new UsageError("not inside a session: name the session to run beside");
   const { keep = "none", cwd, env } = options;
   // What people look at, and not the session's oldest pane.
   using session = await SessionClient.open(instance, /[:@]/.test(beside) ? beside : `${beside}:`);
@@ -331,7 +329,7 @@ async function followFresh(
   using session = await SessionClient.open(instance, info.id);
   const end = (): Promise<unknown> => session.call(ending, {});
   const [record] = await session.call("commands.list", {});
-  if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
+  if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its command`);
   const { until } = options;
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
@@ -377,7 +375,7 @@ async function watch(
     .catch((thrown) => endedUnderIt(session, thrown));
   if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
-    complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
+    complain(`${stream.omittedLines} lines are missing: the output was faster than its reader`);
   }
   const over = seen.state === "running";
   // Nobody reads on, so nothing may wait for us.
@@ -407,7 +405,7 @@ function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unk
   const error = WshError.from(thrown);
   if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
   const isSaid = error.message.includes(whatEnds);
-  complain(isSaid ? `the command's end is not known: ${error.message}` : `${whatEnds} was ended: ${error.message}`);
+  complain(isSaid ? `the command's result is unknown: ${error.message}` : `${whatEnds} was killed: ${error.message}`);
   process.exitCode = UNKNOWN;
 }
 

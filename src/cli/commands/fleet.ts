@@ -47,11 +47,11 @@ export function register(program: Command): void {
     .command("fleet [action] [word]")
     .usage("init [DIR] | invite | list | revoke NAME | join [LINE] | leave")
     .description(
-      "Many machines that connect outward to a NATS server of yours, and are used as NAME/SESSION (docs/machines.md). " +
-        "init writes the server's configuration and the keys; invite prints a line that is run on another machine.",
+      "Connect many machines through your own NATS server; use them as NAME/SESSION (docs/machines.md). " +
+        "init writes the server's configuration and the keys; invite prints a line to run on another machine.",
     )
     .option("--name <name>", "init: the fleet's; invite: the machine's or person's (default: a free one)")
-    .option("--host <host>", "init: where the server is reached; several make a cluster", collect)
+    .option("--host <host>", "init: the server's address; several make a cluster", collect)
     .option("--port <n>", `init: port for TLS (default: ${PORT})`, wholeNumber(1))
     .option(
       "--wss-port <n>",
@@ -59,16 +59,16 @@ export function register(program: Command): void {
       wholeNumber(1),
     )
     .option("--cluster-port <n>", `init: port between servers (default: ${CLUSTER_PORT})`, wholeNumber(1))
-    .option("--cert <file>", "init: the servers' certificate, instead of one made here")
+    .option("--cert <file>", "init: the servers' certificate, instead of a generated one")
     .option("--key <file>", "init: its key")
-    .option("--ca <file>", "init: what signs it (default: the system's authorities)")
-    .option("--role <role>", "invite: machine (is used), observe, operate or admin (uses others)")
-    .option("--tag <tag>", "invite: a tag of the machine, by which it is found; several", collect)
-    .option("--expires <duration>", "invite: when the credentials end: 12h, 30d (default: when revoked)")
-    .option("--wss", "invite: only by secure WebSocket")
+    .option("--ca <file>", "init: its authority (default: the system's authorities)")
+    .option("--role <role>", "invite: machine (offers its sessions), observe, operate or admin (use others')")
+    .option("--tag <tag>", "invite: tag of the machine (repeatable)", collect)
+    .option("--expires <duration>", "invite: lifetime of the credentials: 12h, 30d (default: until revoked)")
+    .option("--wss", "invite: secure WebSocket only")
     .option("--dir <dir>", "invite, list, revoke: the fleet's directory (default: fleet, beside the logs)")
-    .option("--file <file>", "join: write the credentials there, for wsh server --fleet FILE")
-    .option("--no-start", "join: start no server")
+    .option("--file <file>", "join: write the credentials to FILE, for wsh server --fleet FILE")
+    .option("--no-start", "join: do not start a server")
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, word: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
@@ -87,7 +87,7 @@ export function register(program: Command): void {
           return (await import("../fleet/join.ts")).leave(instance);
         default:
           throw new UsageError(
-            action === undefined ? "what of a fleet?" : `unknown action '${action}'`,
+            action === undefined ? "the action is missing" : `unknown action '${action}'`,
             "Use init, invite, list, revoke, join or leave.",
           );
       }
@@ -103,8 +103,8 @@ async function init(instance: Instance, word: string | undefined, options: Optio
   const { serverFiles } = await import("../../cluster/authority/server-config.ts");
   const dir = directoryOf(instance, word ?? options.dir);
   const { cert, key, ca } = options;
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key belong together");
-  if (ca !== undefined && cert === undefined) throw new UsageError("--ca belongs to --cert");
+  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key must be given together");
+  if (ca !== undefined && cert === undefined) throw new UsageError("--ca needs --cert");
   const authority = ca === undefined ? {} : { authority: readText(ca) };
   const given =
     cert === undefined || key === undefined
@@ -122,16 +122,16 @@ async function init(instance: Instance, word: string | undefined, options: Optio
   const { name, port, wssPort } = fleet;
   await recorded(instance, "fleet.init", { name, hosts }, () => makeFleet(dir, fleet));
   const tried = tryConfiguration(join(dir, serverDirectory(0)), serverFiles.config);
-  complain(`fleet '${name}' is in ${dir}: keep a copy of keys/, which rules the fleet`);
-  complain(`others reach ${hosts.join(", ")} on port ${port} (TLS) or ${wssPort} (secure WebSocket)`);
+  complain(`fleet '${name}' is in ${dir}; back up keys/, which controls the fleet`);
+  complain(`others connect to ${hosts.join(", ")} on port ${port} (TLS) or ${wssPort} (secure WebSocket)`);
   if (hosts.length === 1)
     complain("start nats-server (2.10 or newer is best) with this command, then invite yourself:");
-  else complain("copy each directory to the host of its number, and start nats-server there:");
+  else complain("copy each directory to its host and start nats-server there:");
   for (const at of hosts.keys()) {
     await print(`cd ${quote(join(dir, serverDirectory(at)))} && nats-server -c ${serverFiles.config}\n`);
   }
   complain("  wsh fleet invite --role admin | sh");
-  if (tried !== null) complain(`nats-server here does not take the configuration: ${tried}`);
+  if (tried !== null) complain(`nats-server rejects the configuration: ${tried}`);
 }
 
 /** nats-server's error about its configuration; null: none, or nats-server is not installed. */
@@ -143,10 +143,10 @@ function tryConfiguration(cwd: string, config: string): string | null {
 }
 
 async function inviteOne(instance: Instance, word: string | undefined, options: Options): Promise<void> {
-  if (word !== undefined) throw new UsageError(`'${word}' is too much`, "Give a name with --name.");
+  if (word !== undefined) throw new UsageError(`unexpected argument '${word}'`, "Give a name with --name.");
   const role = fleetRoles.find((each) => each === options.role);
   if (role === undefined) {
-    const what = options.role === undefined ? "what may who is invited do?" : `unknown role '${options.role}'`;
+    const what = options.role === undefined ? "--role is missing" : `unknown role '${options.role}'`;
     throw new UsageError(what, `Use --role ${fleetRoles.join(", ")}.`);
   }
   const tags = options.tag ?? [];
@@ -167,12 +167,12 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   await print(`PATH="$PATH:$HOME/.local/bin" wsh fleet join ${packInvitation(credentials)}\n`);
   const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();
   const may = role === "machine" ? `is machine '${name}'` : `may ${words[role]} as '${name}'`;
-  complain(`this line is a secret: who runs it ${may}, until ${end}`);
-  complain(`run it there, or at once: … | ssh ${role === "machine" ? name : "HOST"} sh`);
+  complain(`this line is a secret: the machine or person that runs it ${may}, until ${end}`);
+  complain(`run it there, or pipe it: … | ssh ${role === "machine" ? name : "HOST"} sh`);
 }
 
 const words: Readonly<Record<Exclude<FleetRole, "machine">, string>> = {
-  observe: "look at every machine",
+  observe: "observe every machine",
   operate: "use every machine",
   admin: "do anything on every machine",
 };
@@ -206,7 +206,7 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
       })),
     );
   }
-  if (members.length === 0) return say("Nobody was invited yet: wsh fleet invite --role admin\n");
+  if (members.length === 0) return say("No members yet: wsh fleet invite --role admin\n");
   const day = (at: number | null) => (at === null ? "-" : new Date(at).toISOString().slice(0, 16).replace("T", " "));
   const rows = members.map((each) => [
     each.name,
@@ -220,24 +220,24 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
 }
 
 async function revokeOne(instance: Instance, name: string | undefined, options: Options): Promise<void> {
-  if (name === undefined) throw new UsageError("'revoke' takes a name", "See: wsh fleet list");
+  if (name === undefined) throw new UsageError("the name to revoke is missing", "See: wsh fleet list");
   const { revoke, tellServers } = await import("../../cluster/authority/invite.ts");
   const dir = directoryOf(instance, options.dir);
   const { role } = await recorded(instance, "fleet.revoke", { name }, () => revoke(dir, name));
   try {
     await tellServers(dir);
-    await say(`'${name}' (${role}) is out: the servers admit it no more. What runs there goes on.\n`);
+    await say(`'${name}' (${role}) is revoked: the servers no longer accept it. Its programs keep running.\n`);
   } catch (thrown) {
     const { message } = WshError.from(thrown);
     process.exitCode = 1;
-    complain(`'${name}' is revoked in ${dir}, but the servers do not know of it yet: ${message}`);
-    complain(`Once they can be reached, revoke '${name}' again, or start them again with these directories.`);
+    complain(`'${name}' is revoked in ${dir}, but the servers were not updated: ${message}`);
+    complain(`Revoke '${name}' again when the servers can be reached, or restart them with these directories.`);
   }
 }
 
 function portOf(port: number): number {
   if (port <= LAST_PORT) return port;
-  throw new UsageError(`${port} is no port`);
+  throw new UsageError(`${port} is not a port`);
 }
 
 function readText(path: string): string {

@@ -15,15 +15,17 @@ export function register(program: Command): void {
   program
     .command("forget [name]")
     .description(
-      "Delete what is kept of a session that does not run, its checkpoints with labels too: it can be neither read nor " +
-        "restored any more.",
+      "Delete all checkpoints of a session that is not running, labelled ones too. It can then no longer be read " +
+        "or restored.",
     )
-    .option("-a, --all", "every session that does not run")
+    .option("-a, --all", "every session that is not running")
     .option("-y, --yes", "do not ask")
     .option("--json", "print what was deleted as JSON")
     .action(async (name: string | undefined, { all = false, yes, json }: ForgetOptions, command: Command) => {
-      if (all === (name !== undefined)) throw new UsageError("give the name of a session that does not run, or --all");
-      const what = name === undefined ? "what is kept of all sessions that do not run" : `what is kept of '${name}'`;
+      if (all === (name !== undefined))
+        throw new UsageError("give the name of a session that is not running, or --all");
+      const what =
+        name === undefined ? "the checkpoints of all sessions that are not running" : `the checkpoints of '${name}'`;
       if (yes !== true && !(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
       const { forgetAsked } = await import("../../lost/work.ts");
       const { forgotten } = await forgetAsked(
@@ -31,12 +33,12 @@ export function register(program: Command): void {
         name === undefined ? { all } : { session: name, all },
       );
       if (json === true) return printJson({ forgotten });
-      if (forgotten.length === 0) return say("Nothing is kept of sessions that do not run.\n");
+      if (forgotten.length === 0) return say("No checkpoints of sessions that are not running.\n");
       for (const { id, name: called, bytes, labels } of forgotten) {
         const quoted = labels.map((label) => `'${label}'`).join(", ");
         const named = labels.length === 0 ? "" : `, with checkpoint${labels.length === 1 ? "" : "s"} ${quoted}`;
         const size = `${Math.ceil(bytes / 1_024)} KB`;
-        await say(`Deleted what was kept of session '${called ?? id}' (${id})${named}: ${size}.\n`);
+        await say(`Deleted the checkpoints of session '${called ?? id}' (${id})${named}: ${size}.\n`);
       }
     });
 }

@@ -68,22 +68,19 @@ interface DeleteOptions extends Filters {
 export function register(program: Command): void {
   const history = withFilters(program.command("history [words...]"))
     .description(
-      "Find commands of any session, living or ended, by the beginnings of their words. On a terminal: type to filter, " +
-        "Enter puts the line at the session's prompt, unsent.",
+      "Search the commands of all sessions, running or ended, by word prefixes. On a terminal: type to filter, " +
+        "Enter puts the line at the session's prompt without running it.",
     )
-    .option("-n, --limit <n>", "most commands to print (default: 20)", wholeNumber(1))
-    .option("--output", "print what they printed, too, where that was kept (setting history = output)")
-    .option("--list", "print, although this is a terminal")
-    .option("--all-machines", "print, with those of the other machines")
-    .option("--pick", "choose on the terminal, and print the line: for a key of the shell's own editor")
+    .option("-n, --limit <n>", "maximum number of commands (default: 20)", wholeNumber(1))
+    .option("--output", "include their output, if kept (setting history = output)")
+    .option("--list", "print a list, even on a terminal")
+    .option("--all-machines", "print a list, including other machines")
+    .option("--pick", "select on the terminal and print the line, for a key of the shell's editor")
     .option("--json", "print the page as JSON")
-    .option(
-      "--import [sources...]",
-      "take in the histories of bash, zsh, fish and atuin, once: those found, or SOURCE[=FILE]",
-    )
+    .option("--import [sources...]", "import the histories of bash, zsh, fish and atuin: those found, or SOURCE[=FILE]")
     .action((words: string[], options: HistoryOptions, command: Command) => show(words, options, command));
   withFilters(history.command("delete [words...]"))
-    .description("Delete commands from the history, and what they printed.")
+    .description("Delete commands and their output from the history.")
     .option("--id <id>", "one command, by its id in --json", wholeNumber(0))
     .option("--all", "everything")
     .option("-y, --yes", "do not ask")
@@ -93,15 +90,15 @@ export function register(program: Command): void {
 
 function withFilters(command: Command): Command {
   return command
-    .option("--session <name>", "only commands of the session of this name")
-    .option("--cwd <dir>", "only commands that ran in the directory, or below")
-    .option("--here", "the same, for this directory")
-    .option("--server <name>", "commands of that machine (wsh servers)")
-    .option("--failed", "only commands that failed, or died of a signal")
+    .option("--session <name>", "only commands of this session")
+    .option("--cwd <dir>", "only commands run in this directory or below")
+    .option("--here", "only commands run here or below")
+    .option("--server <name>", "commands of this machine (wsh servers)")
+    .option("--failed", "only commands that failed or were killed by a signal")
     .option("--exit <code>", "only commands with this exit code", wholeNumber(0))
     .option("--since <when>", "not before: 90m, 2d (ago), 2026-01-31")
-    .option("--until <when>", "before that")
-    .option("--longer <duration>", "only commands that took so long, or longer: 2m")
+    .option("--until <when>", "before this time")
+    .option("--longer <duration>", "only commands that took at least this long: 2m")
     .option("--by <who>", "person, agent or import");
 }
 
@@ -126,7 +123,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   const machine = machineIn(instance, options);
   const isFar = machine !== null || options.allMachines === true;
   if (options.import !== undefined) {
-    if (isFar) throw new UsageError("--import takes in histories of this machine");
+    if (isFar) throw new UsageError("--import works on this machine only");
     return importAll(places, options.import, options.json === true);
   }
   const { History } = await import("../../store/history/ask.ts");
@@ -134,7 +131,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   const { list, json, output, limit } = options;
   const isList = isFar || list === true || json === true || output === true || limit !== undefined;
   const isPick = options.pick === true;
-  if (isPick && isList) throw new UsageError("--pick prints one line: it goes with no option of a list");
+  if (isPick && isList) throw new UsageError("--pick cannot be used with list options");
   if (isPick && !(process.stdin.isTTY && process.stderr.isTTY)) {
     throw new UsageError("--pick needs a terminal on standard input and standard error");
   }
@@ -168,7 +165,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if (page.commands.length === 0) return say("No commands.\n");
   if (output === true) await say(page.commands.map(withOutput).join("\n"));
   else await printTable(page.commands);
-  if (page.more && process.stdout.isTTY) complain("older ones match, too: -n prints more");
+  if (page.more && process.stdout.isTTY) complain("more commands match: -n prints more");
 }
 
 /**
@@ -191,7 +188,7 @@ function findHere(instance: Instance, session: string): void {
   } catch (thrown) {
     throw new WshError(
       "session_not_found",
-      `no session '${session}' in instance '${instance.name}', and no command of one`,
+      `no session '${session}' in instance '${instance.name}', and no commands of one`,
       {},
       { cause: thrown },
     );
@@ -241,18 +238,18 @@ function row(command: HistoryCommand): string[] {
 function withOutput(command: HistoryCommand): string {
   const { output, cwd } = command;
   const head = `${ago(command.started_at, Date.now())}  exit ${ending(command)}  ${cwd ?? ""}`;
-  const printed = output === null || output === undefined ? "(what it printed was not kept)" : output;
+  const printed = output === null || output === undefined ? "(output not kept)" : output;
   return `# ${head.trimEnd()}\n$ ${command.command}\n${printed}\n`;
 }
 
 async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
   // The parent command knows the same options, and takes those that stand before `delete`.
   const given: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
-  if (given.allMachines === true) throw new UsageError("commands are deleted on one machine at a time");
+  if (given.allMachines === true) throw new UsageError("commands can be deleted on one machine at a time");
   const filters = filtersOf(words, given);
   const { id, all } = given;
   if (id === undefined && all !== true && Object.keys(filters).length === 0) {
-    throw new UsageError("nothing says which commands to delete", "Give words, a filter, --id or --all.");
+    throw new UsageError("no commands selected", "Give words, a filter, --id or --all.");
   }
   const instance = instanceOf(command);
   const machine = machineIn(instance, given);
@@ -302,7 +299,7 @@ async function importAll(places: Places, chosen: true | string[] | boolean, json
   using history = new History(places, places.retention);
   const results = files.map((file) => importFrom(history, file));
   if (json) return printJson(results);
-  if (results.length === 0) return say("No history of bash, zsh, fish or atuin was found.\n");
+  if (results.length === 0) return say("No history of bash, zsh, fish or atuin found.\n");
   for (const { source, path, commands, imported, error } of results) {
     if (error !== undefined) complain(`${source}: ${path} cannot be read: ${error}`);
     else await say(`${source}: ${imported} of ${commands} commands are new (${path})\n`);
@@ -318,7 +315,7 @@ function placesOf(instance: Instance): Places {
   const { values } = loadSettings(instance, { env: process.env, tolerant: true });
   const places = historyPlaces(instance);
   if (values.history === "off" && !fs.existsSync(places.journals)) {
-    complain("the history is off (setting history): nothing is kept");
+    complain("the history is off (setting history)");
   }
   return { ...places, retention: { days: values.history_days, bytes: values.history_bytes } };
 }

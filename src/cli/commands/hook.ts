@@ -29,14 +29,14 @@ export function register(program: Command): void {
   program
     .command("hook <agent> <event>")
     .description(
-      "Report what an AI agent does, from its hook: the event by the agent's own name, with its payload on standard input. " +
+      "Report an AI agent's event from its hook: the agent's own event name, with its payload on standard input. " +
         "`wsh setup HOST --hooks` writes the hooks. Does nothing outside of a session (WSH_PANE).",
     )
-    .option("--state <state>", `the state, for an agent that wsh does not know: ${agentStates.join(", ")}`)
-    .option("--message <text>", "what the agent asks or says")
+    .option("--state <state>", `the state, for an agent unknown to wsh: ${agentStates.join(", ")}`)
+    .option("--message <text>", "the agent's message")
     .action(async (agent: string, event: string, options: HookOptions) => {
       const state = options.state === undefined ? null : agentState(options.state);
-      if (!agentNamePattern.test(agent)) throw new UsageError(`'${agent}' is not a name of an agent`);
+      if (!agentNamePattern.test(agent)) throw new UsageError(`'${agent}' is not an agent name`);
       const around = paneAround(process.env);
       if (around === null) return;
       // Whatever hangs, a session process or our own standard input.
@@ -53,7 +53,7 @@ export function register(program: Command): void {
       });
       // One that another agent started says nothing of how this one is set up.
       if (reason !== "nested") noteFired(around.instance, agent, !accepted);
-      if (!accepted) await say(`not counted: ${reason}\n`);
+      if (!accepted) await say(`ignored: ${reason}\n`);
     });
 }
 

@@ -11,8 +11,8 @@ export function register(program: Command): void {
   program
     .command("keys")
     .description(
-      "Print what each key does after the prefix key, and check the table [keys] of the settings.\n" +
-        'There, "g" = "window.select to=last" binds a key to an operation, and "x" = "none" to nothing.',
+      "Print the bindings of the keys after the prefix key, and check the table [keys] of the settings.\n" +
+        'There, "g" = "window.select to=last" binds a key to an operation, and "x" = "none" unbinds it.',
     )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
     .option("--json", "print each key with its operation as JSON")
@@ -27,7 +27,7 @@ export function register(program: Command): void {
         }));
         return printJson({ prefix, keys });
       }
-      if (prefix === null) return print('No key is taken: prefix_key is "none".\n');
+      if (prefix === null) return print('No keys are bound: prefix_key is "none".\n');
       const rows = bindingRows(bindings).map(({ keys, says }) => [keys.join(" "), says]);
       return print(
         `${table([["KEY", `AFTER ${prefix}`], [prefix, "detach"], ...rows].map((row) => row.map(visible)))}`,

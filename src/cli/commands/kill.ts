@@ -10,9 +10,9 @@ export function register(program: Command): void {
   program
     .command("kill <name...>")
     .description(
-      "End sessions: SIGHUP to the programs in their panes, SIGKILL to those left after the setting kill_grace_ms.\n" +
-        "What a program made independent of its terminal (nohup, setsid) goes on.\n" +
-        "A session process that does not answer is killed.",
+      "Kill sessions: SIGHUP to the programs in their panes, SIGKILL to those left after the setting kill_grace_ms.\n" +
+        "Programs independent of their terminal (nohup, setsid) keep running.\n" +
+        "A session process that does not answer gets SIGKILL.",
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);

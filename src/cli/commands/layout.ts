@@ -24,18 +24,18 @@ type Action = (typeof actions)[number];
 export function register(program: Command): void {
   program
     .command("layout")
-    .addArgument(new Argument("[action]", "what to do (default: get)").choices([...actions]))
-    .addArgument(new Argument("[name...]", "session, window or pane (default: this one), and what follows below"))
+    .addArgument(new Argument("[action]", "action (default: get)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session, window or pane (default: this one), and the arguments below"))
     .usage("[options] [ACTION] [TARGET] [FILE|PRESET]")
     .description(
-      "get: how the panes lie; set [TARGET] FILE (- reads it): arranges a window as a file, or a layout of tmux, says: its panes take the " +
-        "first places, others are started; save [TARGET] FILE: all windows with commands and directories, for " +
+      "get: print the layout; set [TARGET] FILE (- reads it): arranges a window by a file, or a layout of tmux: its panes take the " +
+        "first places, more are started; save [TARGET] FILE: all windows with commands and directories, for " +
         `wsh new --layout FILE (- prints it); preset [TARGET] NAME: ${layoutPresetNames.join(", ")} or next; equalise; rotate.`,
     )
-    .option("--tmux", "get: as tmux writes it")
-    .option("--close-others", "set: end panes for which there is no place")
-    .option("--backwards", "rotate: to the place before")
-    .option("--force", "save: replace a file")
+    .option("--tmux", "get: in tmux's format")
+    .option("--close-others", "set: close panes that have no place")
+    .option("--backwards", "rotate: backward")
+    .option("--force", "save: overwrite a file")
     .option("--json", "print the answer as JSON; save: write JSON")
     .action((action: Action | undefined, words: string[], options: LayoutOptions, command: Command) =>
       act(action ?? "get", words, options, command),
@@ -59,7 +59,7 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
       const { target, rest } = wordsOf(action, words, ["a name"]);
       const preset = [...layoutPresetNames, "next" as const].find((each) => each === rest[0]);
       if (preset === undefined) {
-        throw new UsageError(`'${rest[0]}' is no layout`, `Known are ${layoutPresetNames.join(", ")} and next.`);
+        throw new UsageError(`unknown layout '${rest[0]}'`, `Use ${layoutPresetNames.join(", ")} or next.`);
       }
       return done(await atTarget(command, target, (session) => session.call("layout.preset", { preset })), json);
     }
@@ -85,7 +85,7 @@ function fileWords(action: Action, words: readonly string[]) {
   const file = rest[0] ?? "";
   if (target === undefined || !PATH.test(target)) return { target, file };
   throw new UsageError(
-    `'${target}' is a file's name, and stands where the session does`,
+    `'${target}' is a file name, but a session is expected here`,
     PATH.test(file) ? "Give a session, and one file." : `The file comes last: wsh layout ${action} ${file} ${target}`,
   );
 }
@@ -115,7 +115,7 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
   warnings.forEach(warn);
   const [window] = planned;
   if (window === undefined || planned.length > 1) {
-    throw new WshError("invalid_layout", `'${file}' has ${planned.length} windows, and one is arranged`, {
+    throw new WshError("invalid_layout", `'${file}' has ${planned.length} windows; set arranges one`, {
       hint: "wsh new --layout starts a session with all of them.",
     });
   }

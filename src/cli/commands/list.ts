@@ -34,12 +34,12 @@ export function register(program: Command): void {
   program
     .command("list")
     .description("Show the sessions of the instance, oldest first.")
-    .option("-a, --all", "show ended sessions that can still be read, too")
+    .option("-a, --all", "include ended sessions that can still be read")
     .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
-    .option("--all-machines", "sessions of the other machines, too (wsh servers)")
-    .option("--server <name>", "only those of that machine")
-    .option("--json", "print everything known of them as JSON")
-    .option("--names", "print only their names")
+    .option("--all-machines", "include sessions of other machines (wsh servers)")
+    .option("--server <name>", "only sessions of this machine")
+    .option("--json", "print all details as JSON")
+    .option("--names", "print only the names")
     .action(async ({ all, json, names, tag = [], allMachines, server }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
       const isFar = allMachines === true || server !== undefined;
@@ -86,11 +86,11 @@ async function findThere(instance: Instance, server: string | null): Promise<Sho
 /** One that refuses is there, and what to do about it is another thing than about one that is gone. */
 function troubleWords(machine: string, trouble: WshError): string {
   const { code, message, status } = trouble;
-  const asTheyWere = "its sessions are shown as they were";
+  const asTheyWere = "its last known sessions are shown";
   // It was asked only to tell: nothing of what it may have done is unknown.
-  if (code === "outcome_unknown") return `the list of machine '${machine}' cannot be used; ${asTheyWere}: ${message}`;
+  if (code === "outcome_unknown") return `the list of machine '${machine}' is invalid; ${asTheyWere}: ${message}`;
   if (!isRefusal(status)) return `machine '${machine}' does not answer; ${asTheyWere}: ${message}`;
-  return `machine '${machine}' answers, and refuses its list; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
+  return `machine '${machine}' refuses to list its sessions; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
 }
 
 function nameOf(one: Shown): string {

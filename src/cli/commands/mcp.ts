@@ -15,14 +15,14 @@ export function register(program: Command): void {
   program
     .command("mcp")
     .description(
-      "Speak MCP on standard input and output. Starts a server when none runs, and reconnects when it was restarted.\n" +
-        "'wsh setup' writes this command into an AI host's configuration.",
+      "Speak MCP on standard input and output. Starts a server if none is running, and reconnects after a restart.\n" +
+        "'wsh setup' adds this command to an AI host's configuration.",
     )
     .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all", "machines"]).default("all"))
-    .option("--session <name>", "session that tools use when none is named")
-    .option("--read-only", "serve only tools that change nothing")
-    .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
-    .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
+    .option("--session <name>", "default session of the tools")
+    .option("--read-only", "serve only read-only tools")
+    .option("--bind <address>", "TCP address of a newly started server (default: none)")
+    .addOption(new Option("--token <token>", "token of a newly started server").env("WSH_TOKEN"))
     .option("--config <path>", "settings file (WSH_CONFIG)")
     .action(async ({ tools, session, readOnly, bind, token }: McpOptions, command: Command) => {
       const { runBridge } = await import("../../mcp/bridge/bridge.ts");

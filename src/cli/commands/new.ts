@@ -35,10 +35,10 @@ export function register(program: Command): void {
     .usage("[options] [NAME] [-- COMMAND…]")
     .description(
       "Start a session in the background, with your shell or a command, and print its name.\n" +
-        "One word after -- is shell text; of several each is an argument.",
+        "One word after -- is shell text; several words are arguments.",
     )
     .addOption(
-      new Option("--if-exists <what>", "when the name is in use: fail, or use that session")
+      new Option("--if-exists <what>", "if the name is in use: fail, or attach to that session")
         .choices(["error", "attach"])
         .default("error"),
     )
@@ -46,19 +46,19 @@ export function register(program: Command): void {
     .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
     .option("--tag <tag>", "label the session (repeatable)", collect)
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
-    .option("--private", "keep nothing of it on disk: no history of its commands")
+    .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
-    .option("--place <tag>", "on another machine that has the tag (repeatable; any: on any)", collect)
-    .option("--json", "print everything known of the session as JSON")
+    .option("--place <tag>", "start on another machine with this tag (repeatable; any: any machine)", collect)
+    .option("--json", "print all details of the session as JSON")
     .action(async (words: string[], options: NewOptions, command: Command) => {
       const instance = instanceOf(command);
       const { before, after } = splitAtDashes(words, process.argv);
-      if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
+      if (before.length > 1) throw new UsageError(`unexpected argument '${before[1]}'`, "Write the command after --.");
       const [name] = before;
       const { machine, target } = parsePlace(name ?? "");
       if (options.place !== undefined) {
-        if (machine !== null) throw new UsageError(`'${name}' names a machine already, without --place`);
+        if (machine !== null) throw new UsageError(`'${name}' already names a machine; --place cannot be used`);
         if (options.layout !== undefined) throw new UsageError("--layout starts sessions on this machine only");
         return newPlaced(instance, options.place, createOf(name, after, options), options);
       }
@@ -139,8 +139,8 @@ async function newByLayout(
   options: NewOptions,
   layout: string,
 ): Promise<void> {
-  if (after !== null || options.shell !== undefined) throw new UsageError("--layout says itself what runs");
-  if (options.ifExists === "attach") throw new UsageError("--layout starts a session: --if-exists attach does not");
+  if (after !== null || options.shell !== undefined) throw new UsageError("--layout cannot be used with a command");
+  if (options.ifExists === "attach") throw new UsageError("--layout cannot be used with --if-exists attach");
   const [{ readLayout }, { fillSession, firstProgram }] = await Promise.all([
     import("../panes/layout-file.ts"),
     import("../panes/start-layout.ts"),
@@ -167,7 +167,7 @@ async function newByLayout(
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
   const { cwd, shell, tag = [], env, size, private: isPrivate } = options;
-  if (after !== null && after.length === 0) throw new UsageError("there is no command after --");
+  if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
   return {
     name: name ?? null,
     command: after === null ? null : shellText(after),

@@ -46,11 +46,11 @@ export function register(program: Command): void {
   program
     .command("open [session]")
     .description(
-      "Open the sessions in a browser, logged in; with a session, that one. Starts a server if none runs. Without a " +
-        "display it prints the address, as --print does: it lets one browser in, within a minute.",
+      "Open the sessions, or one session, in a logged-in browser. Starts a server if none is running. Without a " +
+        "display it prints the address, as --print does: the address logs in one browser, within a minute.",
     )
     .option("--print", "print the address instead of opening it")
-    .option("--tab", "in a tab of the usual browser, not in a window of its own")
+    .option("--tab", "open a browser tab, not a separate window")
     .option("--json", "with --print: as JSON")
     .action(async (session: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
@@ -63,7 +63,7 @@ export function register(program: Command): void {
         return explain(page, expires_in_s);
       }
       if (!(await show(instance, address, options.tab === true))) {
-        complain("no browser was found: open this address within a minute");
+        complain("no browser found: open this address within a minute");
         await print(`${address}\n`);
         explain(page, expires_in_s);
       }
@@ -84,8 +84,8 @@ async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSche
   } catch (thrown) {
     const { message } = WshError.from(thrown);
     if (!/answered 404/.test(message)) throw thrown;
-    throw new WshError("server_unavailable", "the running server is of a version without a page", {
-      hint: "End it (its sessions go on), and try again: `wsh info` prints its process.",
+    throw new WshError("server_unavailable", "the running server has no web page: its version is too old", {
+      hint: "Kill the server process (sessions keep running) and try again: `wsh info` prints its process id.",
     });
   }
 }
@@ -101,8 +101,8 @@ function addressOf(page: string, code: string | null, session: string | null): s
 
 function explain(page: string, seconds: number | null): void {
   const { port } = new URL(page);
-  if (seconds !== null) complain(`the address lets one browser in, within ${seconds} s`);
-  complain(`from another machine, first: ${tunnelLine(port)}`);
+  if (seconds !== null) complain(`the address logs in one browser, within ${seconds} s`);
+  complain(`from another machine, run first: ${tunnelLine(port)}`);
 }
 
 function hasDisplay(): boolean {

@@ -41,7 +41,7 @@ export function configureOpen(program: Command): void {
     )
     .option(
       "-c <command>",
-      "run this instead of a shell, and exit with its code;\ninto a pipe it prints the plain output, as wsh exec does",
+      "run this instead of a shell, and exit with its code;\ninto a pipe, print plain output, as wsh exec does",
     )
     .addOption(new Option("-i", "accepted for scripts that pass it to shells").hideHelp())
     .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
@@ -50,7 +50,7 @@ export function configureOpen(program: Command): void {
     .option("--cwd <dir>", "directory to start in (default: this one)")
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
-    .option("--nested", "start it inside a session of wsh")
+    .option("--nested", "start inside a wsh session")
     .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
     .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
     .option("--config <path>", "settings file (WSH_CONFIG)")
@@ -114,7 +114,7 @@ async function attachTo(instance: Instance, { info, socket }: Started, flags: Op
   });
   // A shell's exit code is its last command's: not a failure of wsh.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
-  for (const { message } of failures) complain(`no server beside the session: ${message}`);
+  for (const { message } of failures) complain(`no server was started: ${message}`);
 }
 
 /** Into a pipe: prints the command's output without screen control, as `wsh exec -- COMMAND` does. */
@@ -162,7 +162,7 @@ async function warnOfInput(): Promise<void> {
   try {
     const { done, value } = await Bun.stdin.stream().getReader().read();
     if (!done && value.length > 0)
-      complain("standard input is not given to the command\n`wsh exec -i -- COMMAND` reads it.");
+      complain("standard input is not passed to the command\n`wsh exec -i -- COMMAND` reads it.");
   } catch {
     // Closed: nothing is lost.
   }
@@ -179,8 +179,8 @@ function sayOthers(instance: Instance): void {
     // Whatever is wrong there is said where the session is started.
   }
   if (others === 0) return;
-  const text = others === 1 ? "1 other session lives" : `${others} other sessions live`;
-  const line = `${text}: wsh ls shows, wsh a NAME attaches`;
+  const text = others === 1 ? "1 other session is running" : `${others} other sessions are running`;
+  const line = `${text}: wsh ls lists them, wsh a NAME attaches`;
   process.stderr.write(takesColor(process.stderr) ? `\x1b[2m${line}\x1b[22m\n` : `${line}\n`);
 }
 

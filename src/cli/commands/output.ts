@@ -29,17 +29,17 @@ export function register(program: Command): void {
   program
     .command("output <name>")
     .description(
-      "Print what a session wrote, as text: the newest lines, a command's output, or what came after a cursor.",
+      "Print a session's output as text: the newest lines, a command's output, or everything after a cursor.",
     )
     .option("-n, --lines <n>", "the newest N lines (default: 100); with --command, lines A-B of it", linesOrRange)
-    .option("--since <cursor>", "what came after an output cursor", wholeNumber(0))
-    .option("--command <id>", "what one command printed", wholeNumber(1))
-    .option("--grep <pattern>", "only lines that match (RE2); of a command with their numbers, in all of its output")
+    .option("--since <cursor>", "output after this cursor", wholeNumber(0))
+    .option("--command <id>", "output of one command", wholeNumber(1))
+    .option("--grep <pattern>", "only matching lines (RE2); with --command, numbered and from its whole output")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
     .option("--head <n>", "only the first N lines, or matches", wholeNumber(1))
     .option("--tail <n>", "only the last N lines, or matches", wholeNumber(1))
-    .option("--line-number", "begin lines with their number")
-    .option("--max-bytes <n>", "longest output in bytes; of more, print head and tail", wholeNumber(0))
+    .option("--line-number", "number the lines")
+    .option("--max-bytes <n>", "output limit in bytes; beyond it, print head and tail", wholeNumber(0))
     .option("-f, --follow", "keep printing new output until the session ends or Ctrl+C")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, options: OutputOptions, command: Command) => {
@@ -82,7 +82,7 @@ async function follow(session: SessionClient, from: number, grep: string | undef
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
     await printRendered(more.text ?? "");
     const { omitted_lines: missing = 0 } = more;
-    if (missing > 0) complain(`${missing} lines are missing: they came faster than they were read`);
+    if (missing > 0) complain(`${missing} lines are missing: the output was faster than its reader`);
     if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;
     since = more.output_cursor;
   }

@@ -27,22 +27,22 @@ type Action = (typeof actions)[number];
 export function register(program: Command): void {
   program
     .command("pane")
-    .addArgument(new Argument("[action]", "what to do (default: list)").choices([...actions]))
-    .addArgument(new Argument("[name...]", "session or pane (default: this one), and what follows below"))
+    .addArgument(new Argument("[action]", "action (default: list)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session or pane (default: this one), and the arguments below"))
     .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
     .description(
-      "list; close: ends its program; select: gives it the focus; resize; zoom [TARGET]; swap [TARGET] OTHER; " +
-        "move: beside --to, or into a window of its own; title [TARGET] TEXT; keep [TARGET] on|off: whether it stays when its " +
-        "program has ended; respawn: its program again, or COMMAND.",
+      "list; close: ends its program; select: makes it the active pane; resize; zoom [TARGET]; swap [TARGET] OTHER; " +
+        "move: beside --to, or into a new window; title [TARGET] TEXT; keep [TARGET] on|off: keep the pane after its " +
+        "program exits; respawn: restart its program, or run COMMAND.",
     )
     .option("--to <target>", `select: ${ways.join(", ")}; move: a pane, window or session`)
-    .addOption(new Option("-d, --direction <side>", "resize: which border goes where; move: side").choices([...sides]))
+    .addOption(new Option("-d, --direction <side>", "resize: direction of the border; move: side").choices([...sides]))
     .option("--by <n>", "resize: cells (default: 1)", wholeNumber(1))
     .option("--rows <n>", "resize: cells, or a share such as 40%", amount)
     .option("--cols <n>", "resize: cells, or a share such as 40%", amount)
     .option("--size <n>", "move: cells, or a share such as 40%", amount)
     .option("--cwd <dir>", "respawn: directory to start in")
-    .option("--focus", "move: show it to those who are attached")
+    .option("--focus", "move: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
     .action(acting<Action, PaneOptions>("respawn", act));
 }
@@ -109,7 +109,7 @@ async function act(action: Action, { words, after, options, at }: Given<PaneOpti
 function wayOf(to: string | undefined): { readonly to?: (typeof ways)[number] } {
   if (to === undefined) return {};
   const way = ways.find((each) => each === to);
-  if (way === undefined) throw new UsageError(`'${to}' is none of ${ways.join(", ")}`);
+  if (way === undefined) throw new UsageError(`'${to}' is not one of ${ways.join(", ")}`);
   return { to: way };
 }
 

@@ -20,14 +20,14 @@ export function register(program: Command): void {
   program
     .command("paste")
     .argument("[name]", "the session (default: this one)")
-    .description("Print what was copied last in a session: by a person who looked back, by a program, or with --add.")
-    .option("--list", "list what was copied, newest first")
-    .addOption(new Option("--id <number>", "another one than the newest, of --list"))
-    .option("--add", "keep standard input as if it had been copied")
+    .description("Print the newest copy in a session: made in copy mode, by a program, or with --add.")
+    .option("--list", "list the paste buffers, newest first")
+    .addOption(new Option("--id <number>", "a paste buffer of --list (default: the newest)"))
+    .option("--add", "add standard input as a paste buffer")
     .option("--json", "print the answer as JSON")
     .action(async (given: string | undefined, flags: PasteFlags, command: Command) => {
       const around = given === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: given };
-      if (around === null) throw new UsageError("this runs in no session: name one");
+      if (around === null) throw new UsageError("not inside a session: name one");
       using session = await SessionClient.open(around.instance, around.pane);
       if (flags.list === true) return printList(await session.call("buffer.list", {}), flags.json === true);
       if (flags.add === true) {
@@ -35,7 +35,7 @@ export function register(program: Command): void {
         return flags.json === true ? printJson(added) : say(`Paste buffer ${added.id} has ${added.bytes} bytes.\n`);
       }
       const { id } = flags;
-      if (id !== undefined && !/^\d{1,9}$/.test(id)) throw new UsageError(`'${id}' is no number of a paste buffer`);
+      if (id !== undefined && !/^\d{1,9}$/.test(id)) throw new UsageError(`'${id}' is not a paste buffer number`);
       const found = await session.call("buffer.get", id === undefined ? {} : { buffer_id: Number(id) });
       return flags.json === true ? printJson(found) : print(found.text);
     });

@@ -9,9 +9,7 @@ import { say } from "../print.ts";
 export function register(program: Command): void {
   program
     .command("persist")
-    .description(
-      "Print whether the server outlives its last session (persistent) or ends with it (ephemeral), or change that.",
-    )
+    .description("Print or set whether the server outlives its last session (persistent) or ends with it (ephemeral).")
     .addArgument(new Argument("[mode]", "make it persistent or ephemeral").choices(["on", "off"]))
     .action(async (mode: "on" | "off" | undefined, _options, command: Command) => {
       const instance = instanceOf(command);

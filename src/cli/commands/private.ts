@@ -16,8 +16,8 @@ export function register(program: Command): void {
     .argument("[name]", "the session (default: this one)")
     .addArgument(new Argument("[state]", "from now on").choices(["on", "off"]))
     .description(
-      "Say whether a session is private, or make it so: nothing of a private one is kept on disk. Without a name: the " +
-        "session that this runs in.",
+      "Print or set whether a session is private: nothing of a private session is kept on disk. Without a name: the " +
+        "session in which this command runs.",
     )
     .option("--json", "print the answer as JSON")
     .action(
@@ -27,7 +27,7 @@ export function register(program: Command): void {
         const wanted = isState ? given : state;
         const name = isState ? undefined : given;
         const around = name === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: name };
-        if (around === null) throw new UsageError("this runs in no session: name one");
+        if (around === null) throw new UsageError("not inside a session: name one");
         using session = await SessionClient.open(around.instance, around.pane);
         const info =
           wanted === undefined
@@ -48,8 +48,8 @@ async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise
   try {
     labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
   } catch (thrown) {
-    return complain(`whether something was saved of it is not known: ${WshError.from(thrown).message}`);
+    return complain(`its labelled checkpoints could not be listed: ${WshError.from(thrown).message}`);
   }
   if (labels.length === 0) return;
-  complain(`what was saved of it stays: ${labels.join(", ")}; wsh checkpoint delete ${name} LABEL deletes it`);
+  complain(`labelled checkpoints remain: ${labels.join(", ")}; wsh checkpoint delete ${name} LABEL deletes one`);
 }

@@ -7,7 +7,7 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("rename <name> <new>")
-    .description("Give a session another name; terminals and clients stay connected.")
+    .description("Rename a session; terminals and clients stay connected.")
     .action(async (name: string, renamed: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const info = await session.call("session.update", { name: renamed });

@@ -13,10 +13,10 @@ export function register(program: Command): void {
   program
     .command("resize <name> <size>")
     .description(
-      "Set the size of a session's terminal, as COLSxROWS. It holds while nobody is attached: an attached terminal " +
-        "decides the size itself.",
+      "Set the size of a session's terminal, as COLSxROWS. It lasts until a terminal attaches: an attached terminal " +
+        "determines the size.",
     )
-    .option("--force", "also while terminals are attached, until one of them types or resizes")
+    .option("--force", "also with attached terminals, until one of them types or resizes")
     .action(async (name: string, size: string, options: { readonly force?: boolean }, command: Command) => {
       const wanted = parseSize(size);
       using session = await SessionClient.open(instanceOf(command), name);

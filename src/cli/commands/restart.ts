@@ -7,7 +7,7 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("restart <name>")
-    .description("Start a session's program again: same command, directory, size and name.")
+    .description("Restart a session's program: same command, directory, size and name.")
     .action(async (name: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const { pid } = await session.call("session.restart", {});

@@ -14,12 +14,12 @@ export function register(program: Command): void {
   program
     .command("restore [name]")
     .description(
-      "Make a lost session run again: the same name, ids, tags and layout. Each pane shows what was there above a rule, " +
-        "and a new shell in the same directory below; the line of what ran stands at its prompt, and Enter runs it. " +
-        "Pagers, editors, ssh and agents run again at once (setting restore_programs adds others). Without a name: the " +
-        "one that is lost, if it is the only one.",
+      "Restore a lost session with its name, ids, tags and layout. Each pane shows its old screen above a rule and " +
+        "a new shell in the same directory below; the command line that was running is at the prompt, Enter runs it. " +
+        "Pagers, editors, ssh and agents are restarted (the setting restore_programs adds others). Without a name: the " +
+        "only lost session.",
     )
-    .option("-a, --all", "every lost session")
+    .option("-a, --all", "all lost sessions")
     .option("--as <new>", "under another name")
     .option("--json", "print the sessions as JSON")
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
@@ -34,10 +34,10 @@ export function register(program: Command): void {
       if (json === true) await printJson(done);
       else {
         for (const info of done.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
-        if (done.restored.length === 0 && done.failed.length === 0) await say("No session is lost.\n");
+        if (done.restored.length === 0 && done.failed.length === 0) await say("No lost sessions.\n");
       }
       for (const { session, pane_id, message } of done.left_out)
-        complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
+        complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
       for (const failure of done.failed) complain(`session '${failure.session}' is not restored: ${failure.message}`);
       if (done.failed.length > 0) process.exitCode = 1;
     });
@@ -49,7 +49,7 @@ async function onlyLost(instance: ReturnType<typeof instanceOf>): Promise<string
   const lost = allLost(instance);
   const [first] = lost;
   if (first !== undefined && lost.length === 1) return `@s${first.number}`;
-  if (first === undefined) throw new UsageError("no session is lost");
+  if (first === undefined) throw new UsageError("no lost sessions");
   const names = lost.map(({ session }) => session.name).join(", ");
   throw new UsageError(`${lost.length} sessions are lost: ${names}`, "Name one, or give --all.");
 }

@@ -33,13 +33,13 @@ export function register(program: Command): void {
   program
     .command("run <name> [text...]")
     .description(
-      "Type a line into the program that runs, press Enter, wait until what it starts has ended or waits for input, " +
-        "and print the new output. At a shell's prompt 'wsh exec' is more exact.",
+      "Type a line into the running program, press Enter, wait until its result is complete or it waits for input, " +
+        "and print the new output. At a shell's prompt, 'wsh exec' is more exact.",
     )
-    .option("--keys <key...>", "press keys after the text, and no Enter")
-    .option("--idle <seconds>", "silence that counts as the end where nothing else tells", seconds)
+    .option("--keys <key...>", "press keys after the text, without Enter")
+    .option("--idle <seconds>", "silence that counts as the end if there is no better sign", seconds)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
-    .option("--exit-code", "exit with the code of the shell command that ended: 125 when none did or it is not known")
+    .option("--exit-code", "exit with the code of the shell command that ended; 125: none, or unknown")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, words: string[], options: RunOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);

@@ -16,14 +16,14 @@ interface ScreenOptions {
 export function register(program: Command): void {
   program
     .command("screen <name>")
-    .description("Print what a session shows now.")
+    .description("Print a session's screen.")
     .addOption(
       new Option("--format <format>", "plain text, ansi with colours, or styled: spans as JSON")
         .choices(["plain", "styled", "ansi"])
         .default("plain"),
     )
-    .option("--tail <n>", "only the last N rows that are not blank", wholeNumber(1))
-    .option("--json", "print everything known of the screen as JSON")
+    .option("--tail <n>", "only the last N non-blank rows", wholeNumber(1))
+    .option("--json", "print all details of the screen as JSON")
     .action(async (name: string, { format, tail, json }: ScreenOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const screen = await session.call("screen.get", {

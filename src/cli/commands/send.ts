@@ -18,20 +18,20 @@ export function register(program: Command): void {
   program
     .command("send <name> [text...]")
     .description(
-      "Type text into a session as it is, words joined by spaces; '-' types standard input.\n" +
-        "No newline is added: --enter presses Enter afterwards.",
+      "Type text into a session unchanged, words joined by spaces; '-' types standard input.\n" +
+        "No newline is added; --enter presses Enter afterwards.",
     )
     .option("--keys <key...>", "press keys after the text: Ctrl+C Up F5 Alt+x")
     .option("--enter", "press Enter at the end")
     .option("--submit", "same as --enter")
-    .option("--paste", "send the text as a paste, where the program supports that")
+    .option("--paste", "send the text as a paste if the program supports it")
     .option("--base64", "the text is base64 of the bytes to type")
     .option("--json", "print what was sent as JSON")
     .action(async (name: string, words: string[], options: SendOptions, command: Command) => {
       const instance = instanceOf(command);
       const submit = options.enter === true || options.submit === true;
       if (words.length === 0 && options.keys === undefined && !submit) {
-        throw new UsageError("there is nothing to type", "Give text, --keys or --enter; '-' types standard input.");
+        throw new UsageError("nothing to type", "Give text, --keys or --enter; '-' types standard input.");
       }
       const given = await typed(words, options.base64 === true);
       using session = await SessionClient.open(instance, name);

@@ -50,11 +50,8 @@ export function register(program: Command): void {
     .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080; with -L: a free port)")
     .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
     .addOption(new Option("--no-auth", "accept requests without a token").env("WSH_NO_AUTH"))
-    .option("--force", "with --no-auth: also on an address that other machines reach")
-    .option(
-      "--audit",
-      "record every call and who made it, those to session processes too (see audit_file in wsh config)",
-    )
+    .option("--force", "with --no-auth: also on an address that other machines can reach")
+    .option("--audit", "record every call with its caller (see audit_file in wsh config)")
     .option("--log-format <format>", "text or json")
     .option("--ephemeral", "end with the last session (default: stay)")
     .option("--max-sessions <n>", "live sessions allowed", wholeNumber(1))
@@ -62,12 +59,12 @@ export function register(program: Command): void {
     .option("--rate-limit <n>", "requests a second for each address", wholeNumber(0))
     .option("--hostname <name>", "the server's own name")
     .option("--base-prefix <path>", "path before every route")
-    .option("--public-url <url>", "where others reach it, by way of a proxy: for wsh share")
+    .option("--public-url <url>", "its address behind a proxy, for wsh share")
     .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
     .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
-    .option("--fleet <file>", "be in a fleet: credentials from wsh fleet invite")
+    .option("--fleet <file>", "join a fleet with credentials from wsh fleet invite")
     .option("--config <path>", "settings file (WSH_CONFIG)")
-    .option("--ensure", "start one in the background if none runs, and print its addresses")
+    .option("--ensure", "start one in the background if none is running, and print its addresses")
     .option("--json", "with --ensure: print them as JSON")
     .addOption(new Option("--report").hideHelp())
     .action(async (flags: ServerFlags, command: Command) => {
@@ -188,10 +185,10 @@ async function restoreAll(instance: Instance): Promise<void> {
     try {
       const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
       for (const { session, pane_id, message } of left_out)
-        complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
+        complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
       for (const { session, message } of failed) failures.push(`session '${session}' is not restored: ${message}`);
     } catch (thrown) {
-      failures.push(`no session is restored: ${WshError.from(thrown).message}`);
+      failures.push(`sessions were not restored: ${WshError.from(thrown).message}`);
     }
     if (failures.length === 0) return;
     if (at === 0 || pauseMs === undefined) for (const failure of failures) complain(failure);
@@ -206,12 +203,12 @@ async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
   const args = flags.fleet === undefined ? [] : ["--fleet", resolve(flags.fleet)];
   const { started } = await startServer(instance, { bind: flags.bind, token: flags.token, args });
   if (!started && args.length > 0) {
-    throw new WshError("server_already_running", "a server runs here already: --fleet would not count", {
-      hint: "`wsh server --force --fleet FILE` takes its place.",
+    throw new WshError("server_already_running", "a server is already running: --fleet would have no effect", {
+      hint: "`wsh server --force --fleet FILE` replaces it.",
     });
   }
   const info = readServerInfo(instance);
-  if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} says nothing of the server`);
+  if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} does not describe the server`);
   const found = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
   if (flags.json === true) return printJson(found);
   await say(`${[found.socket, ...found.addresses].join("\n")}\n`);

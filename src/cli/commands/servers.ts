@@ -23,15 +23,12 @@ export function register(program: Command): void {
     .command("servers [action] [server]")
     .usage("[list | add ADDRESS | remove NAME | info NAME | reload]")
     .description(
-      "Other machines: their sessions are used from here by NAME/SESSION, in every command that takes a session.\n" +
-        "ADDRESS is ssh://[user@]host[:port], where ssh asks what it needs to know, or https://host[:port] with --token.\n" +
-        "wsh is needed there too; over ssh it is offered to be copied.",
+      "Other machines: every command that takes a session accepts NAME/SESSION for theirs.\n" +
+        "ADDRESS is ssh://[user@]host[:port], where ssh may ask for a password, or https://host[:port] with --token.\n" +
+        "The machine needs wsh too; over ssh, this command offers to copy it.",
     )
-    .option("--name <name>", "add: its name here (default: the first part of the host)")
-    .option(
-      "--token <token>",
-      "add: the token of an https server there (better: WSH_MACHINE_TOKEN, which no list shows)",
-    )
+    .option("--name <name>", "add: local name (default: the first part of the host)")
+    .option("--token <token>", "add: token of its https server (WSH_MACHINE_TOKEN keeps it out of process lists)")
     .option("--ca <file>", "add: PEM certificates to trust for https, instead of the system's")
     .option("--json", "print as JSON")
     .action(
@@ -46,7 +43,7 @@ export function register(program: Command): void {
           case "remove": {
             const name = required(server, action, "a machine's name");
             await remove(instance, name);
-            return say(`Machine '${name}' removed; its sessions go on.\n`);
+            return say(`Machine '${name}' removed; its sessions keep running.\n`);
           }
           case "info":
             return info(instance, required(server, action, "a machine's name"), options.json === true);

@@ -38,7 +38,7 @@ export function setupCommand(program: Command): void {
   program
     .command("setup")
     .description(
-      "Write wsh into an AI host's configuration. Without HOST, list the hosts found on this machine and those set up.",
+      "Add wsh to an AI host's configuration. Without HOST, list the hosts found on this machine and those set up.",
     )
     .addArgument(new Argument("[host]", "the host to configure").choices(hostIds))
     .addOption(
@@ -47,11 +47,11 @@ export function setupCommand(program: Command): void {
         .default("user"),
     )
     .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all", "machines"]))
-    .option("--session <name>", "session that tools use when none is named")
-    .option("--read-only", "serve only tools that change nothing")
-    .option("--dry-run", "show the change and write nothing")
-    .option("--hooks", "write the hooks by which the host's agent tells wsh what it does (wsh agents)")
-    .option("--remove", "take wsh out of the configuration")
+    .option("--session <name>", "default session of the tools")
+    .option("--read-only", "serve only read-only tools")
+    .option("--dry-run", "show the change without writing it")
+    .option("--hooks", "write the hooks with which the host's agent reports its state (wsh agents)")
+    .option("--remove", "remove wsh from the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
@@ -70,14 +70,14 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
   const host = hookHosts.find((candidate) => candidate.host === id);
   const withHooks = `Hosts with hooks: ${hookHosts.map((each) => each.host).join(", ")}.`;
   if (options.hooks !== true) {
-    throw new WshError("invalid_request", `wsh sets up only the hooks of '${id}'`, { hint: "Add --hooks." });
+    throw new WshError("invalid_request", `wsh can set up only the hooks of '${id}'`, { hint: "Add --hooks." });
   }
   if (host === undefined) {
-    const what = id === undefined ? "--hooks needs a host" : `wsh knows no hooks of '${id}'`;
+    const what = id === undefined ? "--hooks needs a host" : `wsh has no hooks for '${id}'`;
     throw new WshError("invalid_request", what, { hint: withHooks });
   }
   if (options.scope === "project") {
-    throw new WshError("invalid_request", "hooks are written for the user only", { hint: "Leave out --scope." });
+    throw new WshError("invalid_request", "hooks have user scope only", { hint: "Leave out --scope." });
   }
   const isRemoving = options.remove === true;
   const wanted = isRemoving ? "nowhere" : host.own !== undefined && (await loadsOwn(host.own)) ? "own" : "merged";
@@ -85,7 +85,7 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
   const changes = all.filter(({ kind }) => kind !== "none");
   if (changes.length === 0) {
     const places = all.filter(({ owner }) => isRemoving || (owner !== "host") === (wanted === "own"));
-    return `${shown((places[0] ?? all[0])?.place)} ${isRemoving ? "holds no hooks of wsh" : "holds the hooks already"}.\n`;
+    return `${shown((places[0] ?? all[0])?.place)} ${isRemoving ? "contains no hooks of wsh" : "already contains the hooks"}.\n`;
   }
   if (options.dryRun === true) {
     return changes
@@ -96,7 +96,7 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
   }
   const told = changes.map((change) => {
     const backup = applyHooks(change);
-    const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
+    const kept = backup === undefined ? "" : `Backup: ${backup}\n`;
     return `${verbs[change.kind]} ${shown(change.place)}\n${kept}`;
   });
   const what =
@@ -145,7 +145,7 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   const launch: Launch = { command, args: [...args, ...argumentsFor(options)] };
   const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
   if (change.kind === "none") {
-    const state = options.remove === true ? "does not know wsh" : "is set up already";
+    const state = options.remove === true ? "does not know wsh" : "is already set up";
     return `${host.title} ${state}: ${shown(change.place)}\n`;
   }
   if (options.dryRun === true) {
@@ -153,7 +153,7 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   }
   const backup = applyChange(change);
   const verb = verbs[change.kind];
-  const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
+  const kept = backup === undefined ? "" : `Backup: ${backup}\n`;
   return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
 }
 

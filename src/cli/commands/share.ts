@@ -44,23 +44,23 @@ export function register(program: Command): void {
     .command("share [session]")
     .usage("SESSION [options] | --list | --revoke ID")
     .description(
-      "Make a link by which somebody sees a session in a browser, for a while; with --write they type there, too. It opens " +
-        "that session alone, and admits the browser that opens it first: make a link for each viewer. It takes an address " +
-        "that others reach: TLS (wsh server --bind 0.0.0.0:8443 --tls-cert …), or a service that passes requests on (tailscale " +
-        "serve 8080) and its address in public_url.",
+      "Create a temporary link that shows a session in a browser; with --write, its viewer can type too. The link opens " +
+        "only that session, and admits the first browser that opens it: create a link for each viewer. It needs an address " +
+        "that others can reach: TLS (wsh server --bind 0.0.0.0:8443 --tls-cert …), or a proxy (tailscale " +
+        "serve 8080) with its address in public_url.",
     )
-    .option("--write", "the viewer may type: as you, with all that your account may do")
-    .option("--expires <duration>", `how long the link counts: 30m, 1h, 2d (default: ${USUAL_LIFE})`)
-    .option("--qr", "show the link as a code for a phone's camera, too")
-    .option("--local", "an address of this machine, for who reaches it by ssh -L")
-    .option("--list", "show the links that count, and who looks on")
-    .option("--revoke <id>", "end a link, and what was opened by it")
+    .option("--write", "let the viewer type as you, with all rights of your account")
+    .option("--expires <duration>", `lifetime of the link: 30m, 1h, 2d (default: ${USUAL_LIFE})`)
+    .option("--qr", "also show the link as a QR code")
+    .option("--local", "an address of this machine, for access over ssh -L")
+    .option("--list", "show the valid links and their viewers")
+    .option("--revoke <id>", "revoke a link and everything opened with it")
     .option("--json", "print as JSON")
     .action(async (session: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
       if (options.list === true) return list(instance, options.json === true);
       if (options.revoke !== undefined) return revoke(instance, options.revoke);
-      if (session === undefined) throw new UsageError("which session is to be shared?", "wsh share SESSION");
+      if (session === undefined) throw new UsageError("the session to share is missing", "wsh share SESSION");
       return share(instance, session, options);
     });
 }
@@ -80,14 +80,14 @@ async function share(instance: Instance, session: string, options: Options): Pro
   await print(`${address}\n`);
   if (options.qr === true) await print(await picture(address));
   if (access === "operate")
-    complain(`who opens this link first types as you, until ${until}: it is as good as your keyboard`);
-  else complain(`who opens this link first sees the session, until ${until}`);
-  complain("it admits one browser: make another link for another viewer");
+    complain(`the first viewer of this link types as you until ${until}: treat it like your keyboard`);
+  else complain(`the first viewer of this link sees the session until ${until}`);
+  complain("it admits one browser: create another link for another viewer");
   if (options.local === true) {
     const { port } = new URL(page);
-    complain(`on the other machine, first: ${tunnelLine(port)}`);
+    complain(`on the other machine, run first: ${tunnelLine(port)}`);
   }
-  complain(`end it: wsh share --revoke ${name}`);
+  complain(`to revoke it: wsh share --revoke ${name}`);
 }
 
 /** Links are numbered, as far as they count. */
@@ -102,8 +102,8 @@ async function publicPage(instance: Instance): Promise<string> {
   if (info.public_url !== undefined) return `${info.public_url}${info.base_prefix}`;
   const { public_url } = (await settingsOf(instance)).values;
   if (public_url !== "") {
-    throw new WshError("server_unavailable", `the running server knows nothing of public_url (${public_url}) yet`, {
-      hint: "End it (its sessions go on) and start it again.",
+    throw new WshError("server_unavailable", `the running server does not use public_url (${public_url}) yet`, {
+      hint: "Restart the server (sessions keep running).",
     });
   }
   for (const address of info.addresses) {
@@ -113,11 +113,11 @@ async function publicPage(instance: Instance): Promise<string> {
     return `https://${host}${port === "" ? "" : `:${port}`}${info.base_prefix}`;
   }
   const plain = info.addresses.some((address) => !isHere(new URL(address).hostname));
-  const why = plain ? "without TLS anybody on the way could read the link and the session" : "others cannot reach it";
-  throw new WshError("server_unavailable", `there is no address for others: ${why}`, {
+  const why = plain ? "without TLS, the network could read the link and the session" : "others cannot reach it";
+  throw new WshError("server_unavailable", `no address for other machines: ${why}`, {
     hint:
       "Either: wsh server --bind 0.0.0.0:8443 --tls-cert FILE --tls-key FILE. Or: tailscale serve 8080 (or a proxy of " +
-      'yours), and public_url = "https://…" in the settings, then start the server again. Or, for who may log in ' +
+      'yours), and public_url = "https://…" in the settings, then restart the server. Or, for people who can log in ' +
       "here: wsh share --local and ssh -L.",
   });
 }
@@ -127,14 +127,14 @@ function localPage(instance: Instance): string {
   const [address] = info.addresses;
   if (address !== undefined) return `${address.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1")}${info.base_prefix}`;
   throw new WshError("server_unavailable", "the server has no TCP address", {
-    hint: "`wsh open --print` gives it one.",
+    hint: "`wsh open --print` adds one.",
   });
 }
 
 function running(instance: Instance) {
   const info = isServerAlive(instance) ? readServerInfo(instance) : null;
   if (info !== null) return info;
-  throw new WshError("server_unavailable", "no server is running: a link leads to one", {
+  throw new WshError("server_unavailable", "no server is running, and a link needs one", {
     hint: "Start it: wsh server, or wsh service install.",
   });
 }
@@ -196,7 +196,7 @@ function viewersCell(people: readonly string[]): string {
 
 async function revoke(instance: Instance, id: string): Promise<void> {
   if (!readTokens(instance).some(({ name, share }) => name === id && share === true)) {
-    throw new WshError("invalid_request", `there is no link '${id}'`, { hint: "wsh share --list shows them." });
+    throw new WshError("invalid_request", `no link '${id}'`, { hint: "wsh share --list lists them." });
   }
   await recorded(instance, "share.revoke", { name: id }, () => revokeToken(instance, id));
   await say(`Link '${id}' revoked.\n`);

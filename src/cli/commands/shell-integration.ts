@@ -7,7 +7,7 @@ export function register(program: Command): void {
   program
     .command("shell-integration")
     .description(
-      "Print the script that tells wsh where commands begin and end. Sessions load it by themselves; elsewhere, " +
+      "Print the script that tells wsh where commands begin and end. Sessions load it automatically; elsewhere, " +
         "such as over ssh, source it at the end of the shell's rc file.",
     )
     .addArgument(new Argument("<shell>").choices(integratedShells))

@@ -7,7 +7,7 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("signal <name> <signal>")
-    .description("Send a signal (INT, SIGTERM, 15 …) to what runs in the session's foreground.")
+    .description("Send a signal (INT, SIGTERM, 15 …) to the session's foreground program.")
     .action(async (name: string, wanted: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const { signal } = await session.call("session.signal", { signal: wanted });

@@ -12,7 +12,7 @@ const NAME_COLS = Math.max(...guides.map(({ name }) => name.length)) + 2;
 export function register(program: Command): void {
   program
     .command("skill")
-    .description("Print a guide for agents, or without a name the list of guides. From a shell, begin with core-http.")
+    .description("Print a guide for agents; without a name, list the guides. From a shell, begin with core-http.")
     .addArgument(new Argument("[name]").choices(guides.map(({ name }) => name)))
     .action((name: string | undefined) => {
       const guide = guides.find((each) => each.name === name);

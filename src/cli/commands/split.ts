@@ -21,13 +21,13 @@ export function register(program: Command): void {
     .usage("[options] [TARGET] [-- COMMAND…]")
     .description(
       "Open a pane with a shell, or COMMAND, beside TARGET (a session, window or pane; default: this pane), and print its id.\n" +
-        "One word after -- is shell text; of several each is an argument.",
+        "One word after -- is shell text; several words are arguments.",
     );
   addProgramOptions(addPlaceOptions(split))
     .option("--json", "print the windows and panes as JSON")
     .action(async (words: string[], options: SplitOptions, command: Command) => {
       const { before, after } = splitAtDashes(words, process.argv);
-      if (before.length > 1) throw new UsageError(`'${before[1]}' is one word too many`, "A command stands after --.");
+      if (before.length > 1) throw new UsageError(`unexpected argument '${before[1]}'`, "Write the command after --.");
       const given = { ...placeOf(options), ...programOf(options, after) };
       const made = await atTarget(command, before[0], (session) => session.call("pane.split", given));
       return printChange(made, "pane", options.json);

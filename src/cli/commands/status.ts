@@ -12,8 +12,10 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("status [name]")
-    .description("Say what a session's program is doing, and how that is known; without a name, how the server is.")
-    .option("--json", "print everything known as JSON")
+    .description(
+      "Print the state of a session's program and the evidence for it; without a name, the state of the server.",
+    )
+    .option("--json", "print all details as JSON")
     .action(async (name: string | undefined, { json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
       if (name === undefined) {

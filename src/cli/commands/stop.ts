@@ -18,7 +18,7 @@ const GONE_POLL_MS = 20;
 export function register(program: Command): void {
   program
     .command("stop")
-    .description("End all sessions of the instance, its server, and its connections by ssh.")
+    .description("Stop all sessions of the instance, its server, and its ssh connections.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       if (isServerAlive(instance)) {
@@ -43,7 +43,7 @@ async function untilGone(instance: Instance): Promise<void> {
   while (isServerAlive(instance)) {
     if (performance.now() > deadline) {
       throw new WshError("server_unavailable", `the server is still running after ${GONE_PATIENCE_MS / 1000} s`, {
-        hint: "It was told to stop; its log is in the state directory.",
+        hint: "It was asked to stop; its log is in the state directory.",
       });
     }
     await Bun.sleep(GONE_POLL_MS);

@@ -14,7 +14,7 @@ interface TagOptions {
 export function register(program: Command): void {
   program
     .command("tag <name>")
-    .description("Show a session's tags, or change them; all changes are made, or none.")
+    .description("Show or change a session's tags; all changes are made, or none.")
     .option("--add <tag>", "add a tag (repeatable)", collect)
     .option("--remove <tag>", "remove a tag (repeatable)", collect)
     .option("--json", "print the tags as JSON")

@@ -25,12 +25,12 @@ export function register(program: Command): void {
     .usage("[create NAME [options] | list | revoke NAME]")
     .description(
       "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens " +
-        "of less access. A new token is shown once; a revoked one is refused at once. The list has shared links and the " +
-        "browsers that 'wsh open' has logged in, too: revoke ends each of them.",
+        "with less access. A new token is shown once; a revoked one is refused immediately. The list includes shared links and " +
+        "browsers logged in by 'wsh open': revoke ends each of them.",
     )
-    .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")
-    .option("--session <target>", "create: the only session that it opens, also after a rename")
-    .option("--expires <duration>", "create: how long it counts: 90s, 30m, 12h, 7d (default: until it is revoked)")
+    .option("--access <access>", "create: observe (read), operate (read and act) or admin (everything)")
+    .option("--session <target>", "create: limit it to this session, also after a rename")
+    .option("--expires <duration>", "create: lifetime: 90s, 30m, 12h, 7d (default: until revoked)")
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -51,14 +51,14 @@ export function register(program: Command): void {
 
 function required(name: string | undefined, action: string): string {
   if (name !== undefined) return name;
-  throw new UsageError(`'${action}' takes the token's name`);
+  throw new UsageError(`'${action}' needs the token's name`);
 }
 
 function printOwn(instance: Instance): Promise<void> {
   const token = readToken(instance);
   if (token === null) {
     throw new WshError("auth_required", `instance '${instance.name}' has no token yet`, {
-      hint: "A token is made when a server first listens on TCP: wsh server --bind 127.0.0.1:8080.",
+      hint: "A server creates it when it first listens on TCP: wsh server --bind 127.0.0.1:8080.",
     });
   }
   return print(`${token}\n`);
@@ -101,7 +101,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
     return { name, kind: "browser", access: "admin" as const, created_at, used_at, origin };
   });
   if (json) return printJson([...tokens, ...browsers]);
-  if (tokens.length + browsers.length === 0) return say("No tokens but the instance's own.\n");
+  if (tokens.length + browsers.length === 0) return say("No tokens besides the instance's own.\n");
   const names = new Map(
     listSessions(instance).flatMap(({ session, name }) => (session === null ? [] : [[sessionId(session), name]])),
   );

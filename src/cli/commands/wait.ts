@@ -32,23 +32,23 @@ export function register(program: Command): void {
   program
     .command("wait <name> [condition...]")
     .description(
-      `Wait until one of the conditions holds and print which: ${simpleConditions.join(", ")}, ` +
+      `Wait until one of the conditions holds and print it: ${simpleConditions.join(", ")}, ` +
         "or the options below. Without any: prompt, waiting_for_input, password or exited.\n" +
-        `Exit code ${TIMED_OUT} when the time is over first, ${NEVER} when somebody else has the port.`,
+        `Exit code ${TIMED_OUT} on timeout, ${NEVER} if another process holds the port.`,
     )
     .option("--text <text>", "until the session prints this text")
-    .option("--regex <pattern>", "until it prints what matches (RE2 syntax)")
+    .option("--regex <pattern>", "until it prints a match (RE2 syntax)")
     .option("--idle <seconds>", "until the session has been silent for this long", seconds)
-    .option("--agent <state>", `until the AI agent there is ${agentStates.join(", ")}`, agentState)
+    .option("--agent <state>", `until its AI agent is ${agentStates.join(", ")}`, agentState)
     .option(
       "--port <port>",
       "until a process of the command, or of the session, listens on this TCP port",
       wholeNumber(1),
     )
-    .option("--any-owner", "with --port: until anybody does, such as docker")
-    .option("--answer <ask-id>", "until that question is answered, or otherwise over")
-    .option("--command-id <id>", "with command_finished and --port: that command", wholeNumber(1))
-    .option("--since <cursor>", "count what came after this output cursor (default: now)", wholeNumber(0))
+    .option("--any-owner", "with --port: accept any listener, such as docker")
+    .option("--answer <ask-id>", "until that question is answered or closed")
+    .option("--command-id <id>", "with command_finished and --port: this command", wholeNumber(1))
+    .option("--since <cursor>", "count output after this cursor (default: now)", wholeNumber(0))
     .option("--timeout <seconds>", "longest wait (default: 30, at most 300)", seconds)
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, names: string[], options: WaitOptions, command: Command) => {

@@ -20,18 +20,18 @@ type Action = (typeof actions)[number];
 export function register(program: Command): void {
   const window = program
     .command("window")
-    .addArgument(new Argument("[action]", "what to do (default: list)").choices([...actions]))
-    .addArgument(new Argument("[name...]", "session or window (default: this one), and what follows below"))
+    .addArgument(new Argument("[action]", "action (default: list)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session or window (default: this one), and the arguments below"))
     .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
     .description(
       "list; new: with a shell or COMMAND, prints its id; close: ends its programs; select: shows it; rename [TARGET] NAME; " +
-        "move [TARGET] NUMBER; synchronize [TARGET] on|off: what is typed goes to all of its panes.",
+        "move [TARGET] NUMBER; synchronize [TARGET] on|off: send input to all of its panes.",
     );
   addProgramOptions(window)
     .option("--name <name>", "new: its name")
     .option("--index <n>", "new: its number", wholeNumber(0))
-    .addOption(new Option("--to <which>", "select: from the target").choices(["next", "previous", "last"]))
-    .option("--focus", "new: show it to those who are attached")
+    .addOption(new Option("--to <which>", "select: relative to the target").choices(["next", "previous", "last"]))
+    .option("--focus", "new: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
     .action(acting<Action, WindowOptions>("new", act));
 }
@@ -83,5 +83,5 @@ async function act(action: Action, { words, after, options, at }: Given<WindowOp
 /** @throws UsageError */
 export function onOff(text: string | undefined): boolean {
   if (text === "on" || text === "off") return text === "on";
-  throw new UsageError(`'${text}' is neither on nor off`);
+  throw new UsageError(`'${text}' is not on or off`);
 }

@@ -133,7 +133,7 @@ test("a huge file costs neither memory nor time", async () => {
   expect([lost.length, unreadable.length]).toEqual([1, 1]);
   expect(await wsh.ok("restore", "b")).toContain("is restored");
   expect(await wsh.shows("b", /── restored/)).toContain("in b");
-  expect(await wsh.ok("forget", "@s1", "--yes")).toContain("Deleted what was kept of session '@s1'");
+  expect(await wsh.ok("forget", "@s1", "--yes")).toContain("Deleted the checkpoints of session '@s1'");
 }, 120_000);
 
 /** Whether files can be made unchangeable here, also for root. */

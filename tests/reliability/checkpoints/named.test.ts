@@ -30,7 +30,7 @@ test("a session is saved, shown, compared with what it became, and runs again as
   expect(await wsh.ok("checkpoint", "save", "dev", "good")).toMatch(
     /^Saved session 'dev' as 'good': 1 pane, \d+ KB\.\n$/,
   );
-  expect(await wsh.ok("checkpoint", "diff", "dev", "good")).toBe("Nothing is different.\n");
+  expect(await wsh.ok("checkpoint", "diff", "dev", "good")).toBe("No differences.\n");
   await wsh.ok("exec", "dev", "--", "echo after; cd /");
   await wsh.ok("tag", "dev", "--add", "late");
   const difference = await wsh.ok("checkpoint", "diff", "dev", "good");

@@ -24,7 +24,7 @@ for (const panes of [1, 2]) {
       await until("the layout to be written", () => files(wsh).some((name) => name.startsWith("layout")));
     const on = await wsh.run("private", "dev", "on");
     expect(on.stdout).toBe("Session 'dev' is private.\n");
-    expect(on.stderr).toContain("what was saved of it stays: 'open'");
+    expect(on.stderr).toContain("labelled checkpoints remain: 'open'");
     await until("all to be removed", () => files(wsh).length === 0);
     await wsh.ok("exec", "@1", "--", "echo hidden");
     // Another session of the same instance is written after it: whatever this one writes would be there by then.

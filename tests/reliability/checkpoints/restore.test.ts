@@ -151,7 +151,7 @@ test("all at once, over HTTP; and forgetting", async () => {
   await until("both to run", async () => (await wsh.list()).every(({ running }) => running));
   await kill(wsh);
   expect((await wsh.run("restore")).stderr).toContain("2 sessions are lost: a, b");
-  expect(await wsh.ok("forget", "a", "--yes")).toMatch(/^Deleted what was kept of session 'a' \(@s1\): \d+ KB\.\n$/);
+  expect(await wsh.ok("forget", "a", "--yes")).toMatch(/^Deleted the checkpoints of session 'a' \(@s1\): \d+ KB\.\n$/);
   expect(fs.existsSync(folderOf(wsh, 1))).toBe(false);
   expect((await wsh.run("screen", "a")).code).toBe(1);
   await wsh.ok("forget", "--all", "--yes");
@@ -220,7 +220,7 @@ test("what was just restored and is ended is gone, too", async () => {
   await until("its process to be gone", () => wsh.processes().every(({ command }) => !command.endsWith(" host")));
   expect(fs.existsSync(folderOf(wsh))).toBe(false);
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
-  expect(await wsh.ok("restore", "--all")).toBe("No session is lost.\n");
+  expect(await wsh.ok("restore", "--all")).toBe("No lost sessions.\n");
 });
 
 test("of one that was killed before anything was kept, it is not said that it runs", async () => {
