@@ -44,15 +44,17 @@ const MAX_MESSAGE = 4_000;
 /** Errors about the login there do not concern the caller here. */
 const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
 
-/** The operation's error there. */
+/** The operation's error there, whose message names the machine. */
 export function errorThere(machine: string, said: Readonly<Record<string, unknown>>): WshError {
   const { code, message, hint, ...details } = addressedDetails(machine, said);
   const cut = (text: unknown): string => {
     const whole = typeof text === "string" ? text : "unknown error";
     return whole.length > MAX_MESSAGE ? `${whole.slice(0, MAX_MESSAGE)}…` : whole;
   };
+  const text = cut(message);
+  const isNamed = text.startsWith(`${machine}: `) || text.includes(`'${machine}'`);
   const error = WshError.fromBody({
-    ...{ code, message: cut(message), ...details, machine },
+    ...{ code, message: isNamed ? text : `${machine}: ${text}`, ...details, machine },
     ...(typeof hint === "string" ? { hint: cut(hint) } : {}),
   });
   if (!refusedThere.has(error.code)) return error;

@@ -136,11 +136,6 @@ export class Machines {
     if (this.all.every((each) => each.address !== address)) await this.endConnection(address);
   }
 
-  /** Ends the ssh masters left open to any added machine. */
-  async endConnections(): Promise<void> {
-    await Promise.all([...new Set(this.all.map(({ address }) => address))].map((each) => this.endConnection(each)));
-  }
-
   private async endConnection(address: string | undefined): Promise<void> {
     const parsed = address === undefined ? null : parseAddress(address);
     const { instance, ssh } = this.options;

@@ -15,6 +15,9 @@ import type { Wsh } from "../support/wsh.ts";
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 setDefaultTimeout(isFull ? 1_800_000 : 120_000);
 
+/** Longest time until a machine is there again, in ms. */
+const THERE_MS = 60_000;
+
 /** What a caller knows of its command. */
 type Outcome =
   | { readonly kind: "done"; readonly exit: number | null; readonly output: string }
@@ -168,7 +171,8 @@ class Trial {
     proxy.after(Number.POSITIVE_INFINITY, () => {});
     proxy.heal();
     const place = { name, loss, pieces, first };
-    await until("the machine to be there", async () => (await near.fetch(`/sessions/m1%2F${session}/screen`)).ok);
+    const isThere = async (): Promise<boolean> => (await near.fetch(`/sessions/m1%2F${session}/screen`)).ok;
+    await until("the machine to be there", isThere, THERE_MS);
     // What was held on the way has arrived.
     if (said?.kind === "not_done") await until("the shell to be at rest", () => this.isAtRest(far, session));
     const runs = (): number => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").split("run\n").length - 1 : 0);

@@ -47,6 +47,13 @@ withSsh("a machine is added, and its sessions are used by machine/session as tho
   expect(JSON.parse(await near.ok("servers", "--json"))).toEqual([
     expect.objectContaining({ hostname: "m1", address: "ssh://m1", health: "healthy", sessions: 0 }),
   ]);
+  for (const args of [
+    ["screen", "m1/none"],
+    ["exec", "m1/none", "--", "true"],
+    ["output", "m1/dev", "--command", "9"],
+  ]) {
+    expect((await near.run(...args)).stderr).toStartWith("wsh: m1: ");
+  }
   await near.ok("servers", "remove", "m1");
   expect((await near.run("exec", "m1/dev", "--", "true")).stderr).toContain("no machine 'm1'");
 });
@@ -114,6 +121,11 @@ withSsh("ssh://host/session needs nothing to be added", async () => {
   person.type("echo here; exit 4\r");
   expect(await person.exited).toBe(4);
   expect(await near.ok("servers")).toContain("No other machines");
+  expect(machines.masterPid()).not.toBeNull();
+  await near.ok("stop");
+  await until("ssh to have ended", () => machines.masterPid() === null);
+  const dir = join(near.instance.runtimeDir, "ssh");
+  expect(fs.readdirSync(dir).filter((name) => !name.endsWith(".lock"))).toEqual([]);
 });
 
 describe("what is in the way on the far machine", () => {

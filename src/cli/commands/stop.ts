@@ -7,7 +7,7 @@ import { askServer } from "../../instance/server-client.ts";
 import { clearDeadServer, isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
-import { instanceOf } from "../instance.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { endSession } from "../session/end.ts";
 
@@ -73,8 +73,7 @@ async function endSessions(instance: Instance): Promise<number> {
 
 /** Logins by ssh that stay open for the next command. */
 async function endConnections(instance: Instance): Promise<void> {
-  const { machinesStamp } = await import("../../cluster/remembered.ts");
-  if (machinesStamp(instance) === "") return;
-  const { machinesOf } = await import("../session/machines.ts");
-  await (await machinesOf(instance)).endConnections();
+  const { endMasters } = await import("../../cluster/ssh/ssh-way.ts");
+  const { values } = await settingsOf(instance);
+  await endMasters({ instance, program: { words: values.ssh_command.split(" ") } });
 }

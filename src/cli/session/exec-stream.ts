@@ -111,11 +111,12 @@ export class ExecStream implements Disposable {
   }
 
   private async ask(id: number | null): Promise<void> {
-    await this.client?.connection.request(
-      "host.follow",
-      { id },
-      { caller: cliCaller, access: "admin", target: this.client.pane },
-    );
+    const { machine } = this.session;
+    const context = { caller: cliCaller, access: "admin", target: this.client?.pane ?? "" } as const;
+    await this.client?.connection.request("host.follow", { id }, context).catch(async (thrown) => {
+      if (machine === null || !(thrown instanceof WshError)) throw thrown;
+      throw (await import("../../cluster/answer.ts")).errorThere(machine, thrown.toBody());
+    });
   }
 
   private receive(message: Message): void {

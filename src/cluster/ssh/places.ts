@@ -1,13 +1,17 @@
-/** Where a link over ssh keeps its sockets and its lock: in the instance's runtime directory, by a digest of the address. */
+/**
+ * Where links over ssh keep their sockets and locks: in a directory of the instance's runtime directory, under names that
+ * begin with a digest of the instance, so that all of them are found and ended, whatever address they were made for.
+ */
 import fs from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { ensureOwnDir, ownUid } from "../../instance/owned-files.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 
 /** ssh binds its control socket under a temporary name: a dot and 16 characters more. */
 const TEMPORARY_BYTES = 17;
-/** Characters of the digest: two of a person's machines never share one. */
-const DIGEST_LENGTH = 12;
+/** Characters of the digests: two instances, or two of a person's machines, never share one. */
+const INSTANCE_LENGTH = 8;
+const ADDRESS_LENGTH = 12;
 
 export interface SshPlaces {
   /** The master's control socket. */
@@ -20,21 +24,35 @@ export interface SshPlaces {
 }
 
 /** Creates the directory if it is missing. @throws WshError runtime_dir_unusable, unsafe_path */
-export function sshPlaces({ runtimeDir }: Instance, key: string): SshPlaces {
-  const digest = new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, DIGEST_LENGTH);
-  const longest = `${digest}.${"0".repeat(7)}.p`.length + TEMPORARY_BYTES + 1;
-  const own = join(runtimeDir, "ssh");
-  const fits = Buffer.byteLength(own) + longest <= maxSocketPathBytes;
-  const dir = fits ? own : `/tmp/wsh-${ownUid()}-ssh`;
-  if (fits) ensureOwnDir(runtimeDir);
+export function sshPlaces(instance: Instance, key: string): SshPlaces {
+  const { runtimeDir } = instance;
+  const { dir, own } = placeOf(instance);
+  if (dir.startsWith(runtimeDir)) ensureOwnDir(runtimeDir);
   ensureOwnDir(dir);
-  const of = (end: string): string => join(dir, `${digest}.${end}`);
-  return { control: of("c"), forwarded: of("s"), lock: of("lock"), relay: of(`${process.pid}.p`) };
+  const stem = join(dir, `${own}${digest(key, ADDRESS_LENGTH)}`);
+  return { control: `${stem}.c`, forwarded: `${stem}.s`, lock: `${stem}.lock`, relay: `${stem}.${process.pid}.p` };
 }
 
-/** Sockets of the stdio fallback to the same machine, of any process. */
-export function relaysOf(control: string): string[] {
-  const stem = control.slice(0, -"c".length);
-  const all = fs.readdirSync(dirname(control)).map((name) => join(dirname(control), name));
-  return all.filter((path) => path.startsWith(stem) && path.endsWith(".p"));
+/** Control sockets of the instance's masters, and all other sockets of links. @param only those of one master */
+export function socketsOf(
+  instance: Instance,
+  only?: string,
+): { readonly controls: string[]; readonly others: string[] } {
+  const { dir, own } = placeOf(instance);
+  const stem = only === undefined ? join(dir, own) : only.slice(0, -"c".length);
+  const names = fs.existsSync(dir) ? fs.readdirSync(dir) : [];
+  const all = names.map((name) => join(dir, name)).filter((path) => path.startsWith(stem));
+  return { controls: all.filter((path) => path.endsWith(".c")), others: all.filter((path) => /\.[sp]$/.test(path)) };
+}
+
+function placeOf({ runtimeDir, hostsDir }: Instance): { readonly dir: string; readonly own: string } {
+  const own = digest(hostsDir, INSTANCE_LENGTH);
+  const longest = INSTANCE_LENGTH + ADDRESS_LENGTH + `.${"0".repeat(7)}.p`.length + TEMPORARY_BYTES + 1;
+  const dir = join(runtimeDir, "ssh");
+  const fits = Buffer.byteLength(dir) + longest <= maxSocketPathBytes;
+  return { dir: fits ? dir : `/tmp/wsh-${ownUid()}-ssh`, own };
+}
+
+function digest(text: string, length: number): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, length);
 }

@@ -15,7 +15,7 @@ import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Way } from "../way.ts";
 import { ensureScript, forwardArgs, masterArgs, runArgs, type SshProgram, said } from "./command.ts";
-import { relaysOf, type SshPlaces, sshPlaces } from "./places.ts";
+import { type SshPlaces, socketsOf, sshPlaces } from "./places.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 
@@ -95,12 +95,10 @@ export class SshWay implements Way {
     this.base = null;
   }
 
-  /** Ends the master, and with it everything over it. A master that cannot be ended expires hours later. */
+  /** Ends the master, and with it everything over it. */
   async end(): Promise<void> {
     await this.close();
-    const { control, forwarded } = this.places;
-    if (fs.existsSync(control)) await runSsh(this.masterArgs("exit"), { timeoutMs: MASTER_MS }).catch(() => {});
-    for (const path of [control, forwarded, ...relaysOf(control)]) fs.rmSync(path, { force: true });
+    await endMasters(this.options, this.places.control);
   }
 
   /** Runs a script there. @throws WshError machine_unreachable with what ssh said */
@@ -228,6 +226,19 @@ export class SshWay implements Way {
   private unreachable(why: string): WshError {
     return new WshError("machine_unreachable", `${this.address.host}: ${why}`);
   }
+}
+
+/** Ends the instance's masters, whatever they were made for. One that cannot be ended expires hours later. @param only one */
+export async function endMasters(
+  { instance, program }: Pick<SshOptions, "instance" | "program">,
+  only?: string,
+): Promise<void> {
+  const { controls, others } = socketsOf(instance, only);
+  // Which master is meant its socket says; the host is any.
+  const to: SshAddress = { kind: "ssh", user: null, host: "master", port: null, instance: null };
+  const exits = controls.map((control) => runSsh(masterArgs(program, to, control, "exit"), { timeoutMs: MASTER_MS }));
+  await Promise.allSettled(exits);
+  for (const path of [...controls, ...others]) fs.rmSync(path, { force: true });
 }
 
 /** Whether systemd kills the processes of a closed login; prints yes or no, or nothing without systemd. */
