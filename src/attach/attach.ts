@@ -2,11 +2,11 @@
  * A person's terminal attached to a session: bytes from the session process go to the terminal, keys go back, until one
  * side ends it. Neither direction is buffered without bound: while a terminal does not take its bytes, the session
  * process is not read, and then repaints; while the session process does not take its input, keys are not read. In
- * every case the terminal is restored and the person is told how it ended.
+ * every case the terminal is restored and the person sees how it ended.
  *
  * A session process that could open the terminal itself carries keys and the program's bytes without us, so an echo
- * crosses no other process. It gets the keys once the answers to our own questions are here. It is told each time that
- * everything it sent was written, since only then may it write itself. Painting, the size and the restoring remain
+ * crosses no other process. It gets the keys once the answers to our own questions are here. It is notified each time
+ * when everything it sent was written, since only then may it write itself. Painting, the size and the restoring remain
  * here.
  *
  * A person can stop us (`kill -TSTP`, `suspend` of a surrounding shell): the terminal is restored and the session
@@ -34,13 +34,15 @@ import { SessionView } from "./view.ts";
 const OUTPUT_LIMIT = 256 * 1024;
 /** Bytes pending for the session process above which the keyboard is not read. */
 const INPUT_LIMIT = 1024 * 1024;
-/** Longest wait for the session process's goodbye, in ms: more than a busy one needs, less than a person notices. */
+/**
+ * Longest wait for the session process's end message, in ms: more than a busy one needs, less than a person notices.
+ */
 const GOODBYE_MS = 300;
 /** Interval between two tries to reach the session that the person goes to, in ms. */
 const AGAIN_POLL_MS = 20;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
-/** Time within which a stop takes effect, in ms; one that has not by then never will: no process could continue us. */
+/** Time within which a stop takes effect, in ms; after it, never: no process could continue us. */
 const STOP_MS = 20;
 
 export interface AttachOptions {
@@ -49,7 +51,7 @@ export interface AttachOptions {
   readonly watch?: ((changed: () => void) => void) | undefined;
   /** Socket of the session process; of another machine's, how it is reached. */
   readonly socket: string | Dial;
-  /** The session is on another machine, which may stop answering and come back. */
+  /** The session is on another machine, which may stop answering and return. */
   readonly far?: FarSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
@@ -57,17 +59,17 @@ export interface AttachOptions {
   readonly altScreen: boolean;
   /** Programs' titles reach the terminal. */
   readonly titles: boolean;
-  /** What programs copy goes to the system's clipboard where the terminal would ignore it. */
+  /** Passes programs' copies to the system's clipboard if the terminal would ignore them. */
   readonly copies: boolean;
   readonly readOnly: boolean;
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
   readonly shown?: () => void;
-  /** An active window, pane and zoom of its own. */
+  /** With a separate active window, pane and zoom. */
   readonly independent?: boolean;
   readonly follow?: boolean;
-  /** Finds the session's socket anew, of another one where the person has gone there; null while it has none. */
+  /** Finds the session's socket again, or another session's if the person has switched; null while it has none. */
   readonly again?: (switched: number | null) => Promise<string | Dial | null>;
 }
 
@@ -90,7 +92,7 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
   return { ...ended, terminalTakes };
 }
 
-/** What was typed before the session moved, and is to be typed behind it. */
+/** Input typed before the session moved, to be typed after it. */
 type TypedBefore = { readonly key: string } | { readonly bytes: readonly number[] };
 
 type Ended = Pick<AttachResult, "outcome" | "name">;
@@ -117,12 +119,12 @@ class Client {
   private keysLeft = false;
   /** The process is stopped, or about to be. */
   private away = false;
-  /** Number of the session that the person has gone to; null: the one that was attached to. */
+  /** Number of the session to which the person has switched; null: the attached one. */
   private switched: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
 
-  /** What was typed while the session moves to another socket; null when it does not. */
+  /** Input typed while the session moves to another socket; null when it does not. */
   private early: Uint8Array[] | null = null;
 
   constructor(
@@ -192,7 +194,7 @@ class Client {
     });
   }
 
-  /** The connection has ended without a goodbye. */
+  /** The connection has ended without an end message. */
   private lost(): void {
     const { far } = this.options;
     const { again } = this.options;
@@ -201,7 +203,7 @@ class Client {
     } else void this.comeBack(far, () => again(this.switched));
   }
 
-  /** Attaches again when the machine that has the session answers; what is typed meanwhile is dropped. */
+  /** Attaches again when the session's machine answers; input in between is dropped. */
   private async comeBack(far: FarSession, find: () => Promise<string | Dial | null>): Promise<void> {
     const { terminal } = this;
     this.early = [];
@@ -212,12 +214,12 @@ class Client {
       });
       if (opened !== null) this.takeUp(opened);
     } catch {
-      // It answers, and has the session no more.
+      // It answers, and the session is gone.
       this.over.resolve({ outcome: outcomeOf(null), name: null });
     }
   }
 
-  /** Goes on over another connection. */
+  /** Continues over another connection. */
   private takeUp({ connection }: Opened): void {
     this.opened = false;
     this.relayed = 0;
@@ -227,7 +229,7 @@ class Client {
     this.early = null;
   }
 
-  /** Attaches to the session that the person goes to. */
+  /** Attaches to the session to which the person switches. */
   private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
     const early: Uint8Array[] = [];
     this.early = early;
@@ -314,7 +316,7 @@ class Client {
       connection.listen({});
       connection.close();
       const { far, again } = this.options;
-      // The path is another machine's: what serves the session there is found by its id.
+      // The path is another machine's: the session's process there is found by its id.
       const isFar = far !== undefined && again !== undefined;
       void this.goOn(isFar ? () => again(this.switched) : async () => socket, typed);
     }
@@ -358,7 +360,7 @@ class Client {
     if (this.away) this.continued();
   }
 
-  /** What the terminal shows is now unknown, and the session process does not write to it. */
+  /** The terminal's contents are now unknown, and the session process does not write to it. */
   private continued(): void {
     const { connection, terminal } = this;
     terminal.takeAgain();
@@ -377,7 +379,7 @@ class Client {
     }
   }
 
-  /** From now on the session process reads the keys; what was begun here is finished first. */
+  /** From now on the session process reads the keys; input begun here is finished first. */
   private async leaveKeys(): Promise<void> {
     if (this.terminal.answers) await this.probe.answers();
     while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
@@ -410,7 +412,9 @@ class Client {
     if (this.options.detachAtEof) this.leave({ kind: "detached" });
   }
 
-  /** The session process removes what it drew over the screen, and says goodbye; one that hangs is not awaited. */
+  /**
+   * The session process removes its drawings over the screen, and sends the end message; one that hangs is not awaited.
+   */
   private leave(outcome: Outcome): void {
     if (this.leaving !== null) return;
     this.leaving = outcome;

@@ -1,4 +1,4 @@
-/** What the client says of itself and its terminal when it attaches. */
+/** The client's description of itself and its terminal when it attaches. */
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";

@@ -1,4 +1,4 @@
-/** Random names and secrets that nobody guesses. */
+/** Random names and secrets that cannot be guessed. */
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /** 32 characters of 62 are 190 bits. */

@@ -1,21 +1,21 @@
 /**
- * A request to another machine whose way may be lost over it. It has an id there, so it is asked again as soon as the
- * machine answers: the same answer comes, or the one that is being worked on, and nothing is done twice. The caller
- * gives up at its own deadline, unless the machine is there and at work; without one AGAIN_MS after the way was lost, or
- * BEGIN_MS after it was sent, whichever is later: from then on nothing is begun there either, and what was done is
- * unknown.
+ * A request to another machine that survives lost connections. It has an id there, so it is repeated as soon as the
+ * machine answers: it gets the same answer, or waits for the running request, and nothing is done twice. The caller
+ * gives up at its own deadline, unless the machine is reachable and working; without a deadline, AGAIN_MS after the
+ * connection was lost, or BEGIN_MS after it was sent, whichever is later. From then on nothing is begun there either,
+ * and the outcome is unknown.
  */
 import { pause } from "../base/deadline.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Longest time until a request that was sent is begun, in ms: a busy machine, or a way that is noticed to be lost. */
+/** Longest time until a sent request is begun, in ms: a busy machine, or the time to notice a lost connection. */
 export const BEGIN_MS = 20_000;
-/** Time in which a lost way is made again, in ms: a login by ssh and a server's start, or a network that comes back. */
+/** Time to restore a lost connection, in ms: a login by ssh and a server's start, or a network that returns. */
 export const AGAIN_MS = 15_000;
 /** Interval between two attempts, in ms. */
 export const RETRY_MS = 500;
 
-/** The way was lost after the request may have been sent. */
+/** The connection was lost after the request may have been sent. */
 export class WayLost extends Error {}
 
 export interface Asked {
@@ -30,20 +30,20 @@ export interface AskedAgain extends Asked {
   readonly firstAt?: number | undefined;
   /** Unix time in ms by this machine's clock. */
   readonly deadline: number;
-  /** The deadline is the caller's own: there is no use in an answer after it. */
+  /** The deadline is the caller's own: an answer after it is useless. */
   readonly isOwn?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Whether the machine answers at this moment: asked once, at the caller's own deadline. */
   readonly isThere?: () => Promise<boolean>;
 }
 
-/** Nothing is there yet, or not at the moment. */
+/** Nothing answers now. */
 export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
- * @param attempt sends it; throws WayLost when it may have been sent. Its argument is when the request was first sent, as
- * Unix time in ms, from the second attempt on
- * @throws WshError outcome_unknown, cancelled, and what `attempt` throws
+ * @param attempt sends it; throws WayLost when it may have been sent. Its argument is when the request was first sent,
+ * as Unix time in ms, from the second attempt on
+ * @throws WshError outcome_unknown, cancelled, and errors of `attempt`
  */
 export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
   const { signal, deadline } = asked;
@@ -56,7 +56,7 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: nu
     } catch (thrown) {
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
-      // A server that ends leaves what it has passed on.
+      // A server that ends drops requests that it has passed on.
       if (thrown instanceof WayLost || code === "server_unavailable") lostAt ??= Date.now();
       else if (lostAt === null) throw thrown;
       else if (code === "session_not_found") throw outcomeUnknown(asked, "its session is gone");
@@ -70,9 +70,9 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: nu
 }
 
 /**
- * An answer, which may take longer than the caller's own deadline where the machine is there: only the beginning has to be
- * before it. The attempt itself is left to end as it does: it may be asked again by its id.
- * @throws WayLost where the machine is silent at the deadline, and what the answer's promise throws
+ * Awaits an answer, which may take longer than the caller's own deadline if the machine is reachable: only its start
+ * must precede the deadline. The attempt itself is not aborted: it may be repeated by its id.
+ * @throws WayLost when the machine is silent at the deadline, and errors of the answer's promise
  */
 export async function whileThere<T>(
   { isOwn = false, deadline, isThere }: Pick<AskedAgain, "isOwn" | "deadline" | "isThere">,
@@ -98,7 +98,7 @@ export function outcomeUnknown({ machine, operation, id }: Asked, why: string): 
 }
 
 /**
- * Until when a request is to be begun. What a dialog types may be due only after what it waits for.
+ * The time by which a request must begin. A dialog may type only after its awaited condition.
  * @param own the caller's own deadline
  */
 export function beginsUntil(operation: string, input: unknown, own = Number.POSITIVE_INFINITY): number {

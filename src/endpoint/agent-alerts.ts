@@ -1,6 +1,6 @@
 /**
- * Tells the person's terminals that an agent begins to need somebody, if the setting `agent_alert` says how: once for
- * each change, at every attached terminal except those where the person looks at that very pane.
+ * Alerts the person's terminals when an agent begins to need input, as set by `agent_alert`: once per change, at every
+ * attached terminal except those at which the person looks at that very pane.
  */
 import { type AgentAlert, type AgentInfo, alertFor, isAlerting } from "../protocol/agent.ts";
 import type { Viewer } from "../session/viewers.ts";
@@ -12,12 +12,12 @@ export interface AlertPort {
 }
 
 export class AgentAlerts {
-  /** What was told of each pane's agent last. */
+  /** Last reported state of each pane's agent. */
   private readonly told = new Map<string, string>();
 
   constructor(private readonly port: AlertPort) {}
 
-  /** @param agent null: there is none any more */
+  /** @param agent null: the agent is gone */
   changed(pane: string, agent: AgentInfo | null): void {
     const { name, viewers } = this.port;
     const alert = this.port.alert();

@@ -1,9 +1,9 @@
 /**
- * A window of a session as one client's stream: frames as people see them (panes, borders, titles), and what happens to
- * windows and panes. Frames are never more than the client reads: while its connection still holds bytes of the last
+ * A window of a session as one client's stream: frames as people see them (panes, borders, titles), and events of
+ * windows and panes. Never sends more frames than the client reads: while its connection still holds bytes of the last
  * one nothing is added, and the next frame has the newest state of each row. Layout events wait in a queue of fixed
- * length; past it the client is told how many it missed, and all windows anew. What is drawn over and beside the window
- * is in its frames, unless the client wants the panes alone; its panes' own elements are in the pictures of the panes.
+ * length; past it the client gets the number of missed ones, and all windows again. Elements over and beside the window
+ * are in its frames, unless the client wants the panes alone; its panes' own elements are in the pictures of the panes.
  */
 import { composeFrame } from "../compositor/compose.ts";
 import { drawDialog, layoutDialog } from "../compositor/dialog.ts";
@@ -35,7 +35,7 @@ export class WindowStream implements PeerStream {
   private over = false;
   private timer: Timer | null = null;
   private lastFrame = Number.NEGATIVE_INFINITY;
-  /** The picture's shape, and its rows: as they are, and as they were sent. */
+  /** The picture's shape, and its rows, original and as sent. */
   private sent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
     null;
   private told = "";
@@ -150,7 +150,7 @@ export class WindowStream implements PeerStream {
     if (this.over || this.peer.outbox.pending > 0) return;
     const { id, shown } = this.streamed;
     this.dirty = false;
-    // The window is gone: what another one shows is not what was asked for.
+    // The window is gone: another one's contents were not requested.
     if (id === null) return;
     this.lastFrame = performance.now();
     const { lines, rows, cols, cursor, top } = this.picture(shown.grid());
@@ -165,7 +165,7 @@ export class WindowStream implements PeerStream {
     const texts: string[] = [];
     const news = lines.flatMap((row, index) => {
       const was = before?.texts[index];
-      // Rows that elements lie on are composed anew for each picture.
+      // Rows under elements are recomposed for each picture.
       const line = was !== undefined && before?.lines[index] === row ? null : rowLine(row, this.format);
       const text = line === null ? was : JSON.stringify(line);
       texts.push(text ?? "");
@@ -184,7 +184,7 @@ export class WindowStream implements PeerStream {
     this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...what, ...rest });
   }
 
-  /** The window as people see it, with the panels around it; `top` rows of them lie above. */
+  /** The window with the panels around it; `top` rows of them are above. */
   private picture(grid: Grid): Grid & { readonly top: number } {
     if (!this.elements) return { ...grid, top: 0 };
     const { elements, layout: own, questions } = this.session;

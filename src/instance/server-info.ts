@@ -1,12 +1,12 @@
 /**
- * NAME.json: what an instance's server publishes about itself for those who find it by its files. Written by the server
- * only, whole and renamed into place, so that a reader never sees half of it. It stays when the server ends: `persist`
- * is a lasting choice of the person; pid and addresses are then empty. A file that cannot be understood is as good as
- * none: the server writes a new one.
+ * NAME.json: the server's public description for processes that find it by its files. Written by the server only,
+ * completely and renamed into place, so that a reader never sees half of it. It stays when the server ends: `persist`
+ * is a lasting choice of the person; pid and addresses are then empty. An invalid file counts as missing: the server
+ * writes a new one.
  *
  * The file is in the state directory, and the runtime directory has a link to it: cleaners of /tmp take no links, and
- * who finds the server's sockets finds what it says, whatever his state directory is. The file's name has the runtime
- * directory and the machine in it, so that neither two of the one nor two of the other mix.
+ * the description is found with the server's sockets from any state directory. The file's name contains the runtime
+ * directory and the machine, so that several of either do not mix.
  */
 
 import fs from "node:fs";
@@ -35,11 +35,11 @@ const serverInfoSchema = v.object({
   public_url: v.optional(v.string()),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),
-  /** Where it records who does what; sessions' processes write there too. Null: nowhere. */
+  /** Its audit log; session processes write to it too. Null: none. */
   audit_file: v.optional(v.nullable(v.string()), null),
 });
 
-/** What tells whether the file of another place is of use any more. */
+/** Decides whether the file of another place is still useful. */
 const placeSchema = v.object({
   runtime_dir: v.string(),
   pid: serverInfoSchema.entries.pid,
@@ -48,12 +48,12 @@ const placeSchema = v.object({
 
 export type ServerInfo = v.InferOutput<typeof serverInfoSchema>;
 
-/** What the running server says, null when there is nothing that can be understood. Its server may have died. */
+/** The running server's description, null when missing or invalid. Its server may have died. */
 export function readServerInfo(instance: Instance): ServerInfo | null {
   return read(instance.infoFile);
 }
 
-/** As readServerInfo, or what the last server here said, of which the link is lost (after a reboot). */
+/** Like readServerInfo, or the last description of this place, whose link is lost (after a reboot). */
 export function readLastServerInfo(instance: Instance): ServerInfo | null {
   return readServerInfo(instance) ?? read(join(keptDirs(instance, "servers")[0], nameHere(instance)));
 }
@@ -92,8 +92,8 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
 }
 
 /**
- * Removes what servers of this machine have said whose runtime directory is gone. A choice stays: the directory of an
- * account may be made anew at each login.
+ * Removes descriptions by servers of this machine whose runtime directory is gone. Files with a choice stay: an
+ * account's directory may be recreated at each login.
  */
 export function sweepServerInfos(instance: Instance): void {
   const [directory] = keptDirs(instance, "servers");

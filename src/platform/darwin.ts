@@ -1,4 +1,4 @@
-/** The table of macOS on Apple silicon and Intel, which agree in all of it but where variable arguments travel. */
+/** The table of macOS on Apple silicon and Intel, which differ only in where variable arguments travel. */
 import type { PlatformTable } from "./table.ts";
 
 export const darwin: PlatformTable = {
@@ -87,7 +87,7 @@ export const darwin: PlatformTable = {
   limits: {
     socketPath: 103,
     argument: null,
-    // ARG_MAX, from which the kernel takes the path of the program and its own strings.
+    // ARG_MAX, from which the kernel subtracts the path of the program and its own strings.
     argumentsTotal: 1024 * 1024,
     // MAX_CANON.
     cookedLine: 1024,

@@ -3,8 +3,8 @@ import { platform } from "./platform.ts";
 import type { Stat } from "./port.ts";
 
 /**
- * Names of a shell's jobs, one for each process group, oldest first. What would go on when the terminal hangs up
- * (nohup, setsid) is none; nor is what runs in the shell's own group, such as a prompt's helpers. Reads every process.
+ * Names of a shell's jobs, one per process group, oldest first. Excludes processes that survive the terminal's hangup
+ * (nohup, setsid), and those in the shell's own group, such as a prompt's helpers. Reads every process.
  */
 export function jobsOf(shell: number): readonly string[] {
   const { processes } = platform();

@@ -1,4 +1,4 @@
-/** The table of Linux on x86-64 and arm64, which agree in all of it but the numbers of system calls. */
+/** The table of Linux on x86-64 and arm64, which differ only in the numbers of system calls. */
 import type { PlatformTable } from "./table.ts";
 
 export const linux: PlatformTable = {

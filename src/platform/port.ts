@@ -1,7 +1,7 @@
 /**
- * What differs between systems in behaviour, as one port: the rest of wsh asks `platform()` and knows no system. Linux
- * and macOS each have one (linux/platform.ts, darwin/platform.ts); tests put in a macOS made of a Linux kernel
- * (tests/support/fake-darwin). A fact that cannot be had is null or "hidden", never a guess.
+ * The differences in behaviour between systems, as one port: the rest of wsh calls `platform()` and knows no system.
+ * Linux and macOS each have one (linux/platform.ts, darwin/platform.ts); tests substitute a macOS on a Linux kernel
+ * (tests/support/fake-darwin). An unavailable fact is null or "hidden", never a guess.
  */
 import type { Limits } from "./table.ts";
 
@@ -18,7 +18,7 @@ export interface Stat {
   readonly state: RunState;
   readonly ppid: number;
   readonly group: number;
-  /** Number of its controlling terminal, as st_rdev has it; 0 when it has none. */
+  /** Number of its controlling terminal, as in st_rdev; 0 without one. */
   readonly tty: number;
   /** Process group that holds that terminal; 0 or less when none does. */
   readonly foreground: number;
@@ -32,18 +32,18 @@ export interface Stat {
 /** The program that a process runs. */
 export interface ProcessImage {
   readonly executable: string;
-  /** Tells two starts of one file apart, as far as the system shows it. */
+  /** Distinguishes two starts of one file, as far as the system shows it. */
   readonly start: string;
 }
 
 /**
  * reading_tty: blocked until this terminal has input. working: on a processor, in disk wait, or asleep until a time.
  * child: waiting for another process. waiting: for something else (a socket, a pipe, a lock). stopped: by a signal.
- * hidden: the kernel does not tell.
+ * hidden: the kernel does not reveal it.
  */
 export type ProcessActivity = "reading_tty" | "working" | "child" | "waiting" | "stopped" | "hidden";
 
-/** A process that was given a terminal, as far as it decides who may read there. */
+/** A process that was given a terminal; decides who may read there. */
 export interface TerminalHolder {
   /** Whether it runs, and still is in the foreground if it was at first. Called per key. */
   readonly holdsTerminal: boolean;
@@ -53,13 +53,13 @@ export interface TerminalHolder {
 export interface Processes {
   /** Whether a process has this pid: ours, or another user's. */
   isAlive(pid: number): boolean;
-  /** Null when the process has ended, or may not be looked at. */
+  /** Null for an ended or unreadable process. */
   stat(pid: number): Stat | null;
   /** Members of a process group that have not ended. */
   members(group: number): readonly Stat[];
   /** Processes that have not ended and whose controlling terminal is numbered `tty`. */
   onTerminal(tty: number): readonly Stat[];
-  /** Whether a hangup of its terminal leaves it running; false where the system does not tell. */
+  /** Whether a hangup of its terminal leaves it running; false when unknown. */
   ignoresHangup(pid: number): boolean;
   /** Its arguments, argv[0] first; empty when they cannot be had. */
   args(pid: number): readonly string[];
@@ -67,11 +67,11 @@ export interface Processes {
   /** Path of the file that it runs. */
   executable(pid: number): string | null;
   image(pid: number): ProcessImage | null;
-  /** What the process is blocked in, as seen from the terminal numbered `tty` at `path`. */
+  /** The call in which the process is blocked, as seen from the terminal numbered `tty` at `path`. */
   activity(stat: Stat, tty: number, path: string | null): ProcessActivity;
   /** A text that changes whenever the process's first thread runs; null when unknown. */
   runs(pid: number): string | null;
-  /** Whether the process has one thread, so that `runs` speaks for all of it; false when unknown. */
+  /** Whether the process has one thread, so that `runs` covers all of it; false when unknown. */
   hasOneThread(pid: number): boolean;
   /**
    * State of a process with an event loop. asleep: it waits for events, as a healthy one at rest does. stopped: by a
@@ -80,9 +80,9 @@ export interface Processes {
   rest(pid: number): "asleep" | "stopped" | "other";
   /** Path of the terminal that the kernel numbers so. */
   terminalPath(tty: number): string | null;
-  /** What the numbers of processes and terminals belong to: they mean others in another name space. */
+  /** Identifies the namespace of process and terminal numbers: elsewhere they mean others. */
   namespace(): string | null;
-  /** Null where its state is not known, or its terminal is another than the one numbered `tty`. */
+  /** Null when its state is unknown, or its terminal is not the one numbered `tty`. */
   holder(pid: number, tty: number): TerminalHolder | null;
   /** The child that runs on the only terminal whose master side this process holds (script, sudo). */
   carriedChild(carrier: number): Stat | null;
@@ -95,8 +95,8 @@ export type ConnectOutcome =
 
 export interface Sockets {
   /**
-   * Connects without waiting and hangs up. refused: nobody listens, and on macOS also that the listener's queue is full;
-   * absent: no such path; other: the queue is full, or we cannot connect (no descriptors left). The path must fit.
+   * Connects without waiting and hangs up. refused: no listener, and on macOS also a full queue; absent: no such path;
+   * other: the queue is full, or we cannot connect (no descriptors left). The path must fit.
    */
   connect(path: string): ConnectOutcome;
   /** Paths in a directory where a socket was bound and still is open, deleted or not; empty where the system hides it. */
@@ -106,9 +106,9 @@ export interface Sockets {
    * @throws where the path cannot be watched
    */
   watch(path: string, changed: (file: string | null) => void, failed: () => void): { close(): void };
-  /** Whether `watch` tells of sockets that come and go in a directory. */
+  /** Whether `watch` reports new and removed sockets in a directory. */
   readonly reportsSockets: boolean;
-  /** Whether a connection can leave Bun's socket and go on by its descriptor alone (wire/socket.ts). */
+  /** Whether a connection can leave Bun's socket and continue by its descriptor alone (wire/socket.ts). */
   readonly canLeaveBun: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface Terminals {
   path(fd: number): string | null;
   /**
    * Whether a signal can report input of a terminal that is not read (endpoint/attach/signalled-input.ts). Without it,
-   * nobody but the client may read a person's terminal: what is typed while the client is stopped is not ours.
+   * only the client may read a person's terminal: input typed while the client is stopped is not ours.
    */
   readonly signalsInput: boolean;
 }
@@ -130,7 +130,7 @@ export interface Terminals {
 export interface Moment {
   /** As in `Stat`. */
   readonly started: number;
-  /** The newest process then, where starts are counted too coarsely to tell; else 0. */
+  /** The newest process then, if start times are too coarse to distinguish; else 0. */
   readonly newest: number;
 }
 
@@ -142,7 +142,7 @@ export interface ListeningSocket {
   readonly address: string;
 }
 
-/** TCP sockets that listen, and who holds them. */
+/** TCP sockets that listen, and their holders. */
 export interface Listeners {
   /** Now; null when it cannot be had. */
   moment(): Moment | null;
@@ -150,15 +150,15 @@ export interface Listeners {
   /** Every process that is seen. */
   all(): readonly number[];
   children(pid: number): readonly number[];
-  /** What network a process is in; null where it may not be looked into. */
+  /** The network namespace of a process; null when unreadable. */
   network(pid: number): string | null;
-  /** NAME=VALUE as it was started with; empty where that may not be read. */
+  /** NAME=VALUE at its start; empty when unreadable. */
   environment(pid: number): readonly string[];
   /** The sockets in the network of a process; null where they are hidden. */
   listening(pid: number): readonly ListeningSocket[] | null;
-  /** User of the TCP socket whose own end is this address and port; null: there is none, or it is hidden. */
+  /** User of the TCP socket whose own end is this address and port; null: missing or hidden. */
   userOf(address: string, port: number): number | null;
-  /** Those of the sockets that a process holds; null where it may not be looked into. */
+  /** The given sockets that a process holds; null when unreadable. */
   held(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
 }
 
@@ -168,6 +168,6 @@ export interface Platform {
   readonly processes: Processes;
   readonly sockets: Sockets;
   readonly terminals: Terminals;
-  /** Null where the system does not tell who listens. */
+  /** Null when the system does not reveal listeners. */
   readonly listeners: Listeners | null;
 }

@@ -1,8 +1,8 @@
 /**
- * What a system's C headers fix, as one type that both tables satisfy: numbers, sizes and places that are passed to the
- * kernel or read from its answers, and the limits and ways that follow from them. A number is null where the system has
- * no such thing. tests/unit/platform/table.test.ts computes each from the headers' own terms; packaging/probe compiles
- * a C program against a machine's headers and compares.
+ * Values that a system's C headers fix, as one type that both tables satisfy: numbers, sizes and offsets that are
+ * passed to the kernel or read from its answers, and the limits and methods that follow from them. A number is null
+ * when the system has no such thing. tests/unit/platform/table.test.ts computes each from the headers' own terms;
+ * packaging/probe compiles a C program against a machine's headers and compares.
  */
 
 /** Constants by their names in C. */
@@ -100,7 +100,7 @@ export interface Layouts {
   readonly proc_vnodepathinfo: Layout<"pvi_cdir.vip_path"> | null;
 }
 
-/** What the system limits; in bytes where no other unit is named. */
+/** The system's limits; in bytes unless stated otherwise. */
 export interface Limits {
   /** Longest path of a socket: sun_path without its NUL. */
   readonly socketPath: number;
@@ -111,7 +111,7 @@ export interface Limits {
    * another limit (Linux: a quarter of the stack's).
    */
   readonly argumentsTotal: number | null;
-  /** Longest line that a terminal in canonical mode keeps, with its newline: what is typed beyond is lost. */
+  /** Longest line that a terminal in canonical mode stores, with its newline: further input is lost. */
   readonly cookedLine: number;
   /** Soft limit of open files, in files, that a login has by default; null where a process's own can be seen. */
   readonly openFiles: number | null;

@@ -1,6 +1,6 @@
 /**
- * What wsh tells the people at a session in passing: one line over the picture, the newest alone, for some seconds.
- * What must stay true: it takes no key, and is gone when its time is over or the session is.
+ * Temporary notices to the people at a session: one line over the picture, only the newest, for some seconds.
+ * Invariant: it takes no key, and ends with its time or the session.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -11,13 +11,13 @@ export class Notice implements Disposable {
   private current: string | null = null;
   private timer: Disposable | null = null;
 
-  /** @param changed it is to be drawn, or drawn no more */
+  /** @param changed it must be drawn or removed */
   constructor(
     private readonly clock: Clock,
     private readonly changed: () => void,
   ) {}
 
-  /** Null when there is nothing to be told. */
+  /** Null without a notice. */
   get text(): string | null {
     return this.current;
   }

@@ -1,4 +1,6 @@
-/** Requests of the command line to sessions of other machines, over the stream that it has there (cluster/ask-again.ts). */
+/**
+ * Requests of the command line to sessions of other machines, over the session's stream there (cluster/ask-again.ts).
+ */
 import { errorThere, requireAnswer } from "../../cluster/answer.ts";
 import { type AskedAgain, beginsUntil, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
@@ -16,7 +18,7 @@ const LOOKED_ONLY = "It changes nothing there: ask again when the machine answer
 
 let named = process.env[REQUEST_VARIABLE] ?? "";
 
-/** Whether the next request that changes something is one that the person asks again. */
+/** Whether the next change is a request that the person repeats. */
 export function namesRequest(): boolean {
   return named !== "";
 }
@@ -26,11 +28,11 @@ export function resumeRequest(id: string): void {
   named = id;
 }
 
-/** The id of the next request that changes something: the one that the person asks again, else a new one. */
+/** The id of the next change: the one that the person repeats, else a new one. */
 export function nextRequest(): LinkRequest {
   const id = named === "" ? Bun.randomUUIDv7() : named;
   const parts = named === "" ? null : timed.exec(named);
-  // Only the first one of a command can be meant.
+  // Only the first change of a command can be the repeated one.
   named = "";
   if (parts === null) return { id };
   return { id, firstAt: Number.parseInt(`${parts[1]}${parts[2]}`, 16) };
@@ -51,8 +53,8 @@ interface Way {
 }
 
 /**
- * @param ask sends it over the connections that there are
- * @throws WshError outcome_unknown, cancelled, and what the operation throws
+ * @param ask sends it over the present connections
+ * @throws WshError outcome_unknown, cancelled, and errors of the operation
  */
 export async function askOverStream(
   link: Link,
@@ -68,7 +70,7 @@ export async function askOverStream(
     return requireAnswer({ machine, operation, id: asked.once?.id ?? Bun.randomUUIDv7() }, answer);
   };
   if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, way);
-  // The rest of what only looks is not worth waiting for.
+  // The rest of a read is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
   if (isLook && !endsAlike(operation)) return checked({}, input).catch((thrown) => throwLost(machine, thrown, way));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
@@ -83,7 +85,7 @@ export async function askOverStream(
   );
 }
 
-/** Asks over the way, which is opened again if it was lost. @throws WayLost when it is lost, and what `ask` throws */
+/** Asks over the connection, which is reopened if it was lost. @throws WayLost when it is lost, and errors of `ask` */
 async function over<T>(way: Way, ask: () => Promise<T>): Promise<T> {
   if (way.isLost()) await way.again().catch(isGone);
   try {
@@ -105,7 +107,7 @@ export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLo
   throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, details, { cause: thrown });
 }
 
-/** What was asked of a session that has ended has ended with it. */
+/** A request to an ended session has ended with it. */
 function isGone(thrown: unknown): never {
   if (WshError.from(thrown).code !== "session_not_found") throw thrown;
   throw new WshError("host_unavailable", WshError.from(thrown).message, {}, { cause: thrown });

@@ -1,4 +1,4 @@
-/** How a command of `wsh exec` ended, asked of its session instead of read from its stream. */
+/** How a command of `wsh exec` ended, requested from its session instead of read from its stream. */
 import { pause } from "../../base/deadline.ts";
 import { AGAIN_MS, RETRY_MS } from "../../cluster/ask-again.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";

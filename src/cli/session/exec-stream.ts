@@ -1,6 +1,6 @@
 /**
- * A command's output as it comes, all of it, over a connection of its own: while our reader does not read, neither do
- * we, and the session process decides what to do. The stream is opened before the command starts, so that nothing is
+ * A command's complete output as it arrives, over a separate connection: while our reader does not read, neither do we,
+ * and the session process decides what to do. The stream is opened before the command starts, so that nothing is
  * missed, and then follows the command's id.
  */
 
@@ -41,8 +41,8 @@ export class ExecStream implements Disposable {
   ) {}
 
   /**
-   * From here on the command that starts next is followed.
-   * @throws WshError as SessionClient.open; machine_unreachable when the way there is lost: nothing was started
+   * Follows the command that starts next.
+   * @throws WshError as SessionClient.open; machine_unreachable when the connection there is lost: nothing was started
    */
   static async open(
     instance: Instance,

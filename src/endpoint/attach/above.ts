@@ -1,6 +1,6 @@
 /**
- * What one attached terminal shows above the session's picture and no other terminal does: the map of keys after the
- * prefix, a message for a moment, and at most one dialog of its own, which takes what is typed while it is open.
+ * The overlay layer of one attached terminal, above the session's picture: the map of keys after the prefix, a
+ * temporary message, and at most one dialog, which takes input while it is open.
  *
  * Owns the timer of a message, which ends with `close`.
  */
@@ -19,24 +19,24 @@ const MESSAGE_MS = 3_000;
 
 /** A dialog of one terminal. */
 export interface OwnDialog {
-  /** Draws it over what is below. @param ascii for a terminal that shows no UTF-8 */
+  /** Draws it over the picture. @param ascii for a terminal without UTF-8 */
   draw(frame: Frame, ascii: boolean): Frame;
   /**
-   * A key, a click or a paste.
-   * @returns whether it stays open, is done, or is done and the event is for what is below
+   * Handles a key, a click or a paste.
+   * @returns whether it stays open, is done, or is done and the event is for the picture below
    */
   pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
-  /** Typed behind what it does now, and given to nobody yet. */
+  /** Queued input after its present operation. */
   readonly rest?: readonly Uint8Array[];
-  /** It is gone, by whatever way. */
+  /** It is closed, for any reason. */
   closed?(): void;
 }
 
-/** What a painter draws for one terminal alone. */
+/** The overlay layer that a painter draws for one terminal. */
 export interface AbovePicture {
-  /** The last row, in place of what stands there. */
+  /** Replaces the last row. */
   readonly sign: string | null;
-  /** In place of what the program shows; null: that. */
+  /** Replaces the program's screen; null: does not. */
   readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
   draw(frame: Frame, ascii: boolean): Frame;
 }
@@ -94,7 +94,7 @@ export class Above implements AbovePicture {
     this.unsay();
   }
 
-  /** @param dialog closes only if it is this one that is open */
+  /** @param dialog closes only if this one is open */
   hide(dialog: OwnDialog | null = this.open): void {
     if (this.open === null || this.open !== dialog) return;
     this.open = null;
@@ -103,8 +103,8 @@ export class Above implements AbovePicture {
   }
 
   /**
-   * Something was typed while a dialog is open.
-   * @returns what is for the program after all
+   * Handles input while a dialog is open.
+   * @returns input for the program
    */
   pressed(events: readonly InputEvent[], size: Size): Uint8Array[] {
     const passed: Uint8Array[] = [];

@@ -1,6 +1,6 @@
 /**
- * What is copied, by programs and by the person of one terminal: where it goes. A client that puts copies into the
- * system's clipboard itself and falls behind gets the newest one once it reads again.
+ * Where copies go that programs or the person of one terminal make. A client that writes the system's clipboard itself
+ * and falls behind gets the newest copy once it reads again.
  */
 import { messageTypes } from "../../protocol/messages.ts";
 import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
@@ -21,7 +21,7 @@ export interface CopiesOptions {
   readonly isWanted: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
   programs(): boolean;
-  /** The session keeps what the person copies. */
+  /** The session stores the person's copies. */
   readonly keeps: boolean;
   /** Goes to the terminal with its next picture. */
   painted(copied: Copied): void;
@@ -44,7 +44,7 @@ export class Copies {
     if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.give(copied.base64);
   }
 
-  /** The person has copied something while looking back. */
+  /** The person has copied text in copy mode. */
   byPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
     if (this.options.keeps && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.session.buffers.add(text);

@@ -1,8 +1,8 @@
-/** What a terminal sends while something of ours takes what is typed there: plain keys and pastes, and the mouse. */
+/** A terminal's input modes while one of our elements takes its input: plain keys and pastes, and the mouse. */
 import type { Settings } from "../../instance/settings/table.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 
-/** Whether the mouse of one terminal may be ours, and whether it is while no dialog or look back needs it. */
+/** Whether wsh may take the mouse of one terminal, and whether it does so without a dialog or copy mode. */
 export class TakenMouse {
   constructor(
     private readonly settings: Pick<Settings, "mouse">,

@@ -1,7 +1,7 @@
 /**
- * Decides what one painting client sees, and what of it is new to the client. Owns the last picture that the client was
- * sent; scrollback-feed.ts tracks which lines its terminal's scrollback has. Call between chunks. Runs once per frame
- * and client.
+ * Decides what one painting client sees, and which parts are new to it. Owns the last picture sent to the client;
+ * scrollback-feed.ts tracks the lines in its terminal's scrollback. Call between chunks. Runs once per frame and
+ * client.
  */
 
 import { inAscii } from "../../compositor/ascii.ts";
@@ -31,7 +31,7 @@ export interface PainterOptions {
   titles(): boolean;
   /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
-  /** The person wants what is no program's without colours. */
+  /** The person wants our elements without colours. */
   readonly plainElements: boolean;
   /** The terminal shows no UTF-8. */
   readonly ascii: boolean;
@@ -41,17 +41,17 @@ export interface PainterOptions {
   readonly ownMouse: { readonly isAllowed: boolean };
 }
 
-/** The person looks back: no row is a program's. */
+/** In copy mode no row is a program's. */
 const noPlaces: FramePlaces = { window: null, panes: [] };
 
 export interface Showing {
   readonly size: Size;
-  /** What this terminal alone shows; null: nothing. */
+  /** This terminal's overlay layer; null: nothing. */
   readonly above: AbovePicture | null;
   /** The session's size is shown where it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
-  /** The mouse is ours. */
+  /** wsh has the mouse. */
   readonly mouse: boolean;
   /** Nothing is drawn over or beside the program's screen. */
   readonly bare: boolean;
@@ -87,7 +87,7 @@ export class Painter {
   }
 
   /**
-   * The client begins to paint: its terminal shows what was relayed so far, or nothing.
+   * The client begins to paint: its terminal shows passed-through output so far, or nothing.
    * @param relayed the program whose bytes it got; null: none
    * @param history rows above the screen that go to its scrollback first
    */
@@ -98,7 +98,7 @@ export class Painter {
     this.clipboard = null;
   }
 
-  /** What is drawn over or beside the program's screen has changed. */
+  /** Something drawn over or beside the program's screen has changed. */
   drawn(): void {
     this.kept.forget();
   }
@@ -119,18 +119,18 @@ export class Painter {
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
   }
 
-  /** What the client's terminal shows is unknown: the next frame is complete. */
+  /** The client's terminal has unknown contents: the next frame is complete. */
   forget(): void {
     this.shown = null;
   }
 
-  /** Whether there is a change that a client switched to relaying would never receive. */
+  /** Whether there is a change that a client switched to pass-through would never receive. */
   get owes(): boolean {
     return this.bell || this.clipboard !== null || this.scrollback.owes;
   }
 
   /**
-   * Returns the next update; null when nothing changed. `typed` is the whole change, when that is what was typed and a
+   * Returns the next update; null when nothing changed. `typed` is the whole change, if it is the typed text and a
    * terminal that shows the previous update needs nothing else.
    */
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
@@ -172,12 +172,12 @@ export class Painter {
     return drawn === shown ? shown : this.colored(drawn);
   }
 
-  /** What is ours has no colours where the person wants none. */
+  /** Removes our elements' colours if the person wants none. */
   private colored(frame: Frame): Frame {
     return this.options.plainElements ? { ...frame, lines: frame.lines.map(withoutColors) } : frame;
   }
 
-  /** Places in the frame: panels lie above the panes, and a smaller terminal shows a part. */
+  /** Places in the frame: panels are above the panes, and a smaller terminal shows a part. */
   private places(offset: Offset): FramePlaces {
     const { window, panes } = this.screen.framePlaces();
     const down = (this.screen.layout ?? this.session.layout).top - offset.top;
@@ -186,7 +186,7 @@ export class Painter {
     return { window, panes: moved ? panes.map(put) : panes };
   }
 
-  /** What the person is asked or told, above everything. Keys and clicks are then for it, not for the program. */
+  /** Questions and messages to the person, above everything. Keys and clicks are then for them, not for the program. */
   private asking(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;

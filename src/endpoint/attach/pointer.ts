@@ -1,13 +1,13 @@
 /**
- * Mouse reports of one attached terminal, for what is under the pointer.
+ * Mouse reports of one attached terminal, for the element under the pointer.
  *
- * A report over a pane goes to its program if that asked for such reports, in the program's own cells and encoding; a
- * button that went down in a pane stays with it until it goes up. Where the mouse is ours (`isOn`), a click selects its
- * pane, a drag of a border moves it, the wheel looks back or is arrow keys to a full-screen program, a drag in a pane
- * selects text, the right button offers what can be done there, and the status line takes clicks.
+ * A report over a pane goes to its program if that requested such reports, in the program's own cells and encoding; a
+ * button pressed in a pane belongs to the pane until it is released. If wsh handles the mouse (`isOn`), a click selects
+ * its pane, a drag of a border moves it, the wheel opens copy mode or sends arrow keys to a full-screen program, a drag
+ * in a pane selects text, the right button opens the pane's menu, and the status line takes clicks.
  *
- * While a pane begins to look back for a drag or the wheel, what the pointer does meanwhile is kept, as one place and
- * one count of rows, and follows.
+ * While a pane enters copy mode for a drag or the wheel, pointer movements are stored, as one position and one count of
+ * rows, and follow.
  */
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
@@ -31,32 +31,35 @@ const CLICK_MS = 400;
 const MOST_CLICKS = 3;
 /** Clicks, the wheel, and motion while a button is down. */
 const DRAGS = 1002;
-/** Motion without a button, too. */
+/** Motion without a button too. */
 const MOTION = 1003;
 const SGR = 1006;
 const encoder = new TextEncoder();
 
-/** What reports mean in a picture: cells are those of the picture, from 0. */
+/** The meaning of reports in a picture: cells are those of the picture, from 0. */
 export interface Pointed {
-  /** The pane that has the focus. */
+  /** The focused pane. */
   readonly active: string;
-  /** A program has the terminal report in pixels, which no cells can be made from: reports are the program's as they are. */
+  /**
+   * A program has the terminal report in pixels, which cannot be converted to cells: reports go to the program
+   * unchanged.
+   */
   readonly isInPixels: boolean;
   paneAt(row: number, col: number): string | null;
   boxOf(pane: string): Box | null;
-  /** Null while it has no picture. */
+  /** Null without a picture. */
   modesOf(pane: string): FrameModes | null;
-  /** Gives a pane bytes. @returns what is typed at this terminal instead; null: it has them */
+  /** Gives a pane bytes. @returns bytes to type at this terminal instead; null: the pane has them */
   give(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
   borderAt(row: number, col: number): Border | null;
-  /** The pointer has taken a border to a cell. */
+  /** A border was dragged to a cell. */
   drag(border: Border, row: number, col: number): void;
 }
 
 export interface PointerPort {
   readonly pointed: Pointed;
-  /** This terminal shows what it looks back at, in place of its one pane: reports are for that. */
+  /** This terminal shows copy mode in place of its one pane, which gets the reports. */
   readonly isLooking: boolean;
   /** A pane is another session's, which the person may not use. */
   isOthers(pane: string): boolean;
@@ -65,18 +68,18 @@ export interface PointerPort {
   readonly modeKeys: LookInput["keys"];
   /** Rows of the session's screen above the picture. */
   readonly top: number;
-  /** What a cell of the session's screen is a part of, outside of the picture. */
+  /** The element at a cell of the session's screen, outside of the picture. */
   statusAt(row: number, col: number): StatusTarget | null;
   look(input: LookInput, pane: string): Promise<void>;
   /** Something of the status line was clicked, or the wheel was turned over it. */
   status(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
   /** The right button was pressed in a pane. */
   offer(pane: string): void;
-  /** Typed later than what it is about was read. */
+  /** Types bytes after the input being read. */
   typed(bytes: Uint8Array): void;
 }
 
-/** Modes of a terminal whose mouse is ours, over programs that have asked for less or nothing. */
+/** Modes of a terminal whose mouse wsh handles, over programs that have requested less or nothing. */
 export function withMouse<T extends Pick<FrameModes, "mouse" | "mouseEncoding">>(modes: T): T {
   return { ...modes, mouse: modes.mouse === MOTION ? MOTION : DRAGS, mouseEncoding: SGR };
 }
@@ -86,7 +89,7 @@ interface Place {
   readonly col: number;
 }
 
-/** A pane that begins to look back. */
+/** A pane that enters copy mode. */
 interface Beginning {
   readonly pane: string;
   /** Where the pointer has been dragged to by now, and where the button went up. */
@@ -97,23 +100,23 @@ interface Beginning {
 }
 
 export class Pointer {
-  /** The pane in which a button went down, until all have gone up, and how many have not. */
+  /** The pane in which a button was pressed, until all are released, and the number of pressed ones. */
   private grabbed: string | null = null;
   private held = 0;
-  /** The border that is dragged. */
+  /** The dragged border. */
   private dragged: Border | null = null;
-  /** Where the left button went down in a pane whose program did not ask for it. */
+  /** Where the left button was pressed in a pane whose program did not request it. */
   private pressed: Place | null = null;
   private beginning: Beginning | null = null;
   private clicks = { at: "", count: 0, when: Number.NEGATIVE_INFINITY };
-  /** What is typed in place of what is being read; null while nothing is. */
+  /** Replacement for the input being read; null while nothing is read. */
   private typed: Uint8Array[] | null = null;
 
   constructor(private readonly port: PointerPort) {}
 
   /**
    * @param offset of the session's screen that the terminal does not show
-   * @returns what is typed as it is
+   * @returns input to type unchanged
    */
   place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
     const { pointed, isOn, isLooking } = this.port;
@@ -138,7 +141,7 @@ export class Pointer {
     const isWheel = event.button >= WHEEL && !event.motion;
     const isPress = !event.release && !event.motion && !isWheel;
     if (this.moved(event, at)) return;
-    // A button went up where nobody saw it.
+    // A button was released elsewhere.
     if (event.motion && !event.held) this.held = 0;
     if (isPress || this.held === 0) this.grabbed = null;
     // It went down somewhere else: in a dialog that it has closed.
@@ -236,7 +239,7 @@ export class Pointer {
       });
   }
 
-  /** @returns whether the report is kept until the pane looks back */
+  /** @returns whether the report is stored until the pane is in copy mode */
   private kept(pane: string, { button, motion, release }: ReadMouse, own: Place): boolean {
     const { beginning } = this;
     if (beginning === null || beginning.pane !== pane) return false;
@@ -248,7 +251,7 @@ export class Pointer {
     return true;
   }
 
-  /** The pane looks back: it is told what the pointer has done meanwhile. */
+  /** The pane is in copy mode: it gets the stored pointer movements. */
   private begun({ pane, dragged, up, wheel }: Beginning): void {
     if (wheel > 0) this.port.look({ keys: this.port.modeKeys, wheel }, pane).catch(() => {});
     if (dragged !== null) this.give(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });

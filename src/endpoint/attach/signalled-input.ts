@@ -1,7 +1,7 @@
 /**
  * Keys of a person's terminal, read only once the client is known to hold it. A stream reads typed input as soon as it
- * arrives, and input meant for the shell of a stopped client could not be put back. So the kernel signals that input
- * waits (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be typed between check and read.
+ * arrives, and input meant for the shell of a stopped client could not be put back. So the kernel signals pending input
+ * (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be typed between check and read.
  *
  * One listener serves every terminal of the process; the signal is SIGURG, which by default does nothing. An echo takes
  * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
@@ -31,8 +31,7 @@ const open = new Set<SignalledInput>();
 const buffer = Buffer.alloc(READ_BYTES);
 
 /**
- * Takes keys that wait: on their signal, which that of a program's output is, too, and before each read of output. One
- * poll where there are none.
+ * Takes pending keys: on the signal, which program output shares, and before each read of output. One poll without any.
  */
 export function takeWaitingKeys(): void {
   for (const input of open) if (input.hasKeys) input.take();
@@ -50,7 +49,7 @@ export class SignalledInput {
     if (F_SETSIG === null) return null;
     const { fcntl } = libc();
     if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
-    // Before the programs' terminals are looked at: keys come first.
+    // Runs before programs' terminals are read: keys come first.
     if (open.size === 0) process.prependListener(SIGNAL, takeWaitingKeys);
     const input = new SignalledInput(fd, port);
     open.add(input);

@@ -1,8 +1,8 @@
-/** What runs in panes and would be lost with them: programs, also in the background; not shells that wait at a prompt. */
+/** Programs in panes that would be lost with them, including background ones; not shells that wait at a prompt. */
 import { jobsOf } from "../../platform/jobs.ts";
 import { automaticName, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";
 
-/** Looks at every process of the machine: some milliseconds. */
+/** Reads every process of the machine: some milliseconds. */
 export function programsIn(panes: readonly PaneInfo[]): RunningProgram[] {
   return panes.flatMap((info) => {
     const { id: pane, pid, state, view } = info;

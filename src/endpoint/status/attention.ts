@@ -1,6 +1,6 @@
 /**
- * Passes what happens in panes on to the attached terminals, as the settings `alert` and `alert_for` say: once, until the
- * person has been there, and not where they look at that very pane.
+ * Passes events in panes on to the attached terminals, as set by `alert` and `alert_for`: once, until the person has
+ * visited the pane, and not at terminals that show that very pane.
  */
 import { type AlertWay, attentionFor, type NewsKind } from "../../protocol/attention.ts";
 import type { Viewer } from "../../session/viewers.ts";
@@ -13,12 +13,12 @@ export interface AttentionPort {
 }
 
 export class Attention {
-  /** When the terminals were told of each pane and kind of news. */
+  /** When the terminals were notified, by pane and kind of news. */
   private readonly told = new Map<string, number>();
 
   constructor(private readonly port: AttentionPort) {}
 
-  /** @param text what has happened, in words */
+  /** @param text describes the event */
   happened(kind: NewsKind, pane: string, text: string): void {
     const { name } = this.port;
     const way = this.port.way();
@@ -27,7 +27,7 @@ export class Attention {
     const key = `${kind} ${pane}`;
     this.look();
     if (this.told.has(key)) return;
-    // A bell of a pane that is shown rings at that terminal by itself.
+    // A bell of a shown pane already rings at that terminal.
     const away = viewers.filter(
       ({ presence }) => !presence.looksAt(pane) && !(kind === "bell" && presence.rings(pane)),
     );

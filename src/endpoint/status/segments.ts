@@ -4,18 +4,18 @@ import type { WindowInfo } from "../../protocol/session.ts";
 import type { ThemeRole } from "../../protocol/theme.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
 
-/** In the order of the default line; what stands behind `gap` is on the right. */
+/** In the order of the default line; segments after `gap` are on the right. */
 export const segmentNames = [
   ...(["session", "windows", "gap", "exit", "typing", "agents", "people", "command", "time"] as const),
 ] as const;
 export type SegmentName = (typeof segmentNames)[number];
-/** What is shown unless the settings say otherwise: the time would wake a session that is at rest. */
+/** The default segments: the time would wake a session at rest. */
 export const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time");
 
 /** Cells of a session's, window's or agent's name. */
 const LONGEST_NAME = 20;
 
-/** What has happened in a window since somebody looked at it. */
+/** Events in a window since a person last saw it. */
 export interface Marks {
   readonly bell: boolean;
   /** Output after silence. */
@@ -28,10 +28,10 @@ export interface StatusFacts {
   readonly session: string;
   readonly windows: readonly WindowInfo[];
   readonly marks: (window: string) => Marks;
-  /** People who can type here, and what those call their devices who look at a page. */
+  /** People who can type here, and the names of viewing pages' devices. */
   readonly people: number;
   readonly devices: readonly string[];
-  /** What the command of the settings printed last. */
+  /** Last output of the command in the settings. */
   readonly command: string;
   readonly now: Date;
 }
@@ -39,7 +39,7 @@ export interface StatusFacts {
 interface Piece {
   readonly text: string;
   readonly role: ThemeRole;
-  /** What a click on it means; absent: nothing. */
+  /** The target of a click; absent: none. */
   readonly target?: StatusTarget;
 }
 
@@ -50,7 +50,7 @@ function short(text: string): string {
   return clean.length > LONGEST_NAME ? `${clean.slice(0, LONGEST_NAME - 1)}…` : clean;
 }
 
-/** Signs behind a window's name: what it is, and what has happened there. */
+/** Signs after a window's name: its state, and its events. */
 function signs(window: WindowInfo, { bell, activity, finished }: Marks): string {
   const failed = window.panes.some(({ exit_code: code, state }) => state === "exited" && code !== null && code !== 0);
   const all = [
@@ -60,7 +60,7 @@ function signs(window: WindowInfo, { bell, activity, finished }: Marks): string 
   return all.filter((each) => each !== false).join("");
 }
 
-/** How many panes have no room in the window; a zoomed one hides the others on purpose. */
+/** Number of panes without room in the window; a zoomed one hides the others on purpose. */
 function hiddenIn({ zoomed, panes }: WindowInfo): string {
   const count = zoomed === true ? 0 : panes.filter(({ hidden }) => hidden === true).length;
   return count === 0 ? "" : ` (${count} hidden)`;
@@ -136,7 +136,9 @@ function widthOf(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
 }
 
-/** The line for a terminal of this width: names of windows that are not shown give way first, then what is right. */
+/**
+ * The line for a terminal of this width: names of windows in the background are left out first, then the right side.
+ */
 export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];

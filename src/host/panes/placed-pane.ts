@@ -1,4 +1,4 @@
-/** A pane as the session's windows have it: one that runs here, or a view of what another process runs. Types only. */
+/** A pane in the session's windows: one that runs here, or a view of another process's pane. Types only. */
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
@@ -18,21 +18,21 @@ export interface PlacedPane {
   readonly isCurrent: boolean;
   /** The newest whole picture; null before the first. */
   readonly frame: Frame | null;
-  /** Null while there is no picture. */
+  /** Null without a picture. */
   readonly modes: FrameModes | null;
   readonly title: string;
   /** In the middle of a synchronized update. */
   readonly isSynchronized: boolean;
   resize(size: Size): void;
-  /** A person typed. @param flags modes of its program's terminal, where they were just looked at */
+  /** A person typed. @param flags modes of its program's terminal, if just read */
   type(bytes: Uint8Array, flags?: PtyFlags | null): void;
   /** Time since something happened in the pane, in ms. */
   idleMs(): number;
   /** The pane as lists show it, without its place. */
   paneInfo(): Omit<PaneInfo, "index" | "active">;
-  /** What `paneInfo` says is as it is now. */
+  /** Updates `paneInfo`. */
   refresh(): Promise<void>;
-  /** Looks back at what it printed. */
+  /** Opens copy mode. */
   look(input: LookInput): Promise<void>;
   learnColors(colors: TerminalColors): void;
   /** Starts its program again; not of a view. @throws WshError session_create_failed */
@@ -47,13 +47,13 @@ export interface PlacedPane {
 export interface PlacedPaneEvents {
   /** A new picture is there. Runs per chunk. */
   painted(): void;
-  /** The echo of a key, which the next picture has. */
+  /** The echo of a key, which the next picture contains. */
   echoed(bytes: Uint8Array): void;
   rang(): void;
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
-  /** What lists show of the pane may have changed. */
+  /** The pane's entry in lists may have changed. */
   listed(): void;
-  /** The AI agent in it has changed; null: there is none any more. */
+  /** The AI agent in it has changed; null: it is gone. */
   agent(agent: AgentInfo | null): void;
   ended(exit: PaneExit): void;
 }
@@ -62,6 +62,6 @@ export interface PlacedPaneEvents {
 export interface PaneExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** It ended by itself: the pane may be kept. */
+  /** It ended on its own: the pane may be kept. */
   readonly isOwn: boolean;
 }

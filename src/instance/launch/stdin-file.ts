@@ -1,6 +1,6 @@
 /**
- * What a program will read as its standard input, in a file of the state directory that only the account can read. The
- * shell that starts the program opens and removes it; what a start that was cut short has left goes after a day.
+ * A program's standard input, in a file of the state directory that only the account can read. The shell that starts
+ * the program opens and removes it; leftovers of an interrupted start are removed after a day.
  */
 import fs from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,10 @@
 /**
- * A process of ours is alive while it holds a lock: an exclusive flock on a file of its own, which the kernel frees at
- * its death and at nothing else; whether it is stopped, busy or answers makes no difference. The file is in the state
- * directory, since cleaners delete regular files of /tmp. Beside the process's socket is a link to it (`7.lock`), so
- * whoever finds the socket finds the lock, whatever his state directory is. Held by one descriptor, closed on exec: no
- * shell has it. A file's name is never used again: `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process
- * makes a new one (own-files-watch.ts); until then BOOT and PID of the link must do, and in doubt it is alive.
+ * A process of ours is alive while it holds a lock: an exclusive flock on its own file, which the kernel frees only at
+ * its death; it may be stopped or busy. The file is in the state directory, since cleaners delete regular files of
+ * /tmp. Beside the process's socket is a link to it (`7.lock`), so the lock is found with the socket from any state
+ * directory. Held by one descriptor, closed on exec: no shell has it. A file's name is never reused:
+ * `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process makes a new one (own-files-watch.ts); until then
+ * BOOT and PID of the link decide, and in doubt it is alive.
  */
 
 import fs from "node:fs";
@@ -27,14 +27,14 @@ export interface LifeLock extends Disposable {
   readonly path: string;
   /** Whether the link beside the socket leads to the file: another process that has taken the place leads it away. */
   readonly isLinked: boolean;
-  /** Whether others still find it: it is linked, and the file is the one that is locked. */
+  /** Whether others still find it: it is linked, and the file is the locked one. */
   readonly isFound: boolean;
   /** Removes file and link, if they are still this lock's. The process counts as gone from then on. */
   discard(): void;
 }
 
 const KEPT_DIR = "locks";
-/** Characters of the boot's digest in a file name: enough to tell the few starts and machines of one account apart. */
+/** Characters of the boot's digest in a file name: enough to distinguish the few boots and machines of one account. */
 const BOOT_LENGTH = 10;
 const RANDOM_LENGTH = 10;
 const filePattern = /^([^.]+)\.[a-z0-9]+\.([a-z0-9]+)\.([1-9][0-9]*)\.[A-Za-z0-9]+\.lock$/;
@@ -102,15 +102,15 @@ function held(path: string, link: string, open: number): LifeLock {
   };
 }
 
-/** Whether the process lives that made this link. Changes nothing, and disturbs nobody who looks at the same time. */
+/** Whether the process that made this link is alive. Changes nothing, and does not disturb concurrent checks. */
 export function lockState(link: string): LockState {
   const path = readLink(link);
   return path === null ? "none" : stateOfFile(path);
 }
 
 /**
- * The process that made the link, if it can be named: its number means something only while the lock is held, in the
- * same boot, and where no process is numbered by a namespace of its own.
+ * The pid of the process that made the link, if meaningful: only while the lock is held, in the same boot, and outside
+ * of pid namespaces.
  */
 export function lockOwner(link: string): number | null {
   const parts = partsOf(readLink(link) ?? "");
@@ -146,7 +146,7 @@ function stateOfFile(path: string): "held" | "free" {
   try {
     fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    // What cannot be looked at is not dead.
+    // A file that cannot be read does not count as dead.
     const isLost = errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
     return isLost && isOver(path) ? "free" : "held";
   }
@@ -178,7 +178,7 @@ function isAt(path: string, fd: number): boolean {
   return there !== undefined && there.ino === own.ino && there.dev === own.dev;
 }
 
-/** Lock files are empty: anything else under such a name is somebody's. */
+/** Lock files are empty: a non-empty one is not ours. */
 function removeEmpty(path: string): void {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() && stat.size === 0) fs.rmSync(path, { force: true });

@@ -1,7 +1,7 @@
 /**
- * Browsers that a person has let in (`wsh open`): each has a key of its own, of which only the public half is kept here,
- * and counts only on the origin on which it was registered, since whoever serves another one later owns what is stored
- * there. A browser has the access of its person.
+ * Browsers that a person has admitted (`wsh open`): each has its own key, of which only the public half is stored here.
+ * It is valid only on the origin on which it was registered, since a later owner of another origin also owns its
+ * storage. A browser has the access of its person.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -10,11 +10,11 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Instance } from "../paths.ts";
 import { PrivateList } from "./private-list.ts";
 
-/** Devices of an instance: far more than a person has browsers. The one that was used longest ago makes room. */
+/** Devices of an instance: far more than a person has browsers. The least recently used one is evicted. */
 const MAX_DEVICES = 50;
 /** Characters of a device's id. */
 const ID_LENGTH = 12;
-/** Interval between two notes of when a device was used, in ms: a person looks for days. */
+/** Interval between updates of a device's last use, in ms: people care about days. */
 const NOTE_MS = 3_600_000;
 
 const DeviceSchema = v.object({
@@ -36,7 +36,7 @@ export const devices = new PrivateList<Device>(
   "devices",
 );
 
-/** The device of this key, which is made unless it is there. @param kind what the browser calls itself: `chrome` */
+/** The device with this key, made if missing. @param kind the browser's name for itself: `chrome` */
 export async function addDevice(
   instance: Instance,
   { kind, origin, key }: { readonly kind: string; readonly origin: string; readonly key: string },

@@ -1,7 +1,7 @@
 /**
- * Tokens that a person has made for programs, beside the instance's own: each has a name, an access, and perhaps one
- * session, whose id it is bound to, and perhaps an end. Only digests are kept. The token itself is shown once, when it
- * is made.
+ * Tokens that a person has made for programs, beside the instance's own: each has a name, an access, and optionally one
+ * session, whose id it is bound to, and an end. Only digests are stored. The token itself is shown once, when it is
+ * made.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -11,7 +11,7 @@ import { checkTag } from "../../protocol/names.ts";
 import type { Instance } from "../paths.ts";
 import { PrivateList } from "./private-list.ts";
 
-/** Named tokens of an instance: far more than a person keeps track of; each costs a comparison a request. */
+/** Named tokens of an instance: far more than a person oversees; each costs a comparison per request. */
 const MAX_TOKENS = 100;
 /** Names that mean something else in the audit log. */
 const reserved: ReadonlySet<string> = new Set(["own", "none", "socket", "direct", "unknown"]);
@@ -126,7 +126,7 @@ export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now:
   return expires_at !== undefined && expires_at <= now;
 }
 
-/** @throws WshError invalid_request when there is none of that name */
+/** @throws WshError invalid_request when none has that name */
 export async function revokeToken(instance: Instance, name: string): Promise<void> {
   await tokens.change(instance, (all) => {
     const kept = all.filter((token) => token.name !== name);

@@ -1,8 +1,8 @@
 /**
- * Where a setting's value comes from: flag, else environment, else config.toml, else the table's default. Each value
- * keeps its origin, for `wsh config` and for code that treats "asked for" and "default" differently (bind). A value
- * that is wrong stops the start and says what, where and what would be right. Only for what runs already, and people who
- * want to get to it, the default stands for a wrong value of the file (`tolerant`), and a warning says so.
+ * Resolves a setting's value: flag, else environment, else config.toml, else the table's default. Each value keeps its
+ * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong value stops
+ * the start with the value, its place and the valid values. Only for running sessions, and people who want to get to
+ * them, a wrong value of the file is replaced by the default (`tolerant`), with a warning.
  */
 
 import fs from "node:fs";
@@ -30,14 +30,14 @@ import {
   settingsSchema,
 } from "./table.ts";
 
-/** Largest config.toml, in bytes: what is larger is another file by mistake. */
+/** Largest config.toml, in bytes: a larger file is there by mistake. */
 const largestConfigBytes = 256 * 1024;
-/** Shortest piece of a setting's name that counts as meant, in characters. */
+/** Shortest part of a setting's name that suggests it, in characters. */
 const shortestPart = 3;
-/** The table of what keys do, and that of how what wsh draws looks. */
+/** The table of key bindings, and that of the looks of wsh's own elements. */
 const KEYS = "keys";
 const THEME = "theme";
-/** Keys that the file may hold for several machines and that have no effect yet. */
+/** Keys that the file may contain for several machines and that have no effect so far. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
 export type SettingOrigin =
@@ -65,13 +65,13 @@ export interface ThemeEntry {
 export interface LoadedSettings {
   readonly values: Settings;
   originOf(name: SettingName): SettingOrigin;
-  /** What the file's table [keys] binds, as it stands there. */
+  /** The bindings in the file's table [keys], unparsed. */
   readonly keys: readonly BoundInFile[];
   /** The looks that the table [theme] changes. */
   readonly theme: readonly ThemeEntry[];
-  /** What has no effect: the file, or what is allowed in it; one sentence each. */
+  /** Parts without effect: the file, or allowed keys in it; one sentence each. */
   readonly warnings: readonly string[];
-  /** A default stands for what is wrong in the file. */
+  /** A default replaces a wrong value of the file. */
   readonly isWrong: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface SettingSources {
   /** Values of command line flags by setting; undefined where the flag was not given. Text is read as the setting's. */
   readonly flags?: { readonly [K in SettingName]?: string | number | boolean | readonly string[] | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What is wrong in the file is a warning, and the default is used. */
+  /** Errors in the file are warnings, and the default is used. */
   readonly tolerant?: boolean;
 }
 
@@ -122,7 +122,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
 }
 
-/** The value of an attempt; where what is wrong is only to be said, the fallback. */
+/** The value of an attempt; if errors are only reported, the fallback. */
 type OrElse = <T>(attempt: () => T, fallback: T) => T;
 
 /** The looks by their roles. */
@@ -179,7 +179,7 @@ function serverHostname(config: ConfigText | null): unknown {
   return typeof server === "object" && server !== null && "hostname" in server ? server.hostname : undefined;
 }
 
-/** Text of a flag or variable as a value; text that is none is returned as it is and fails the check. */
+/** Text of a flag or variable as a value; invalid text is returned unchanged and fails the check. */
 function fromText({ kind }: SettingFacts, text: string): unknown {
   switch (kind) {
     case "integer":
@@ -223,7 +223,7 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
     if (error instanceof WshError) throw error;
     const code = errorCode(error);
     if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
-    // As under sudo without -H: HOME is another user's, and nobody said that its settings are meant.
+    // As under sudo without -H: HOME is another user's, and its settings were not requested.
     if (!isNamed && (code === "EACCES" || code === "EPERM")) {
       return { kind: "forbidden", warning: `${path} may not be read (${code}): the default settings are used` };
     }
@@ -238,14 +238,14 @@ function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether the entries mean something is for who knows keys and operations. */
+/** The caller, which knows keys and operations, checks the entries. */
 function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   const table = config?.values[KEYS];
   if (!isTable(table)) return [];
   return Object.entries(table).map(([key, value]) => ({ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }));
 }
 
-/** @throws WshError invalid_setting for a role or a look that there is not */
+/** @throws WshError invalid_setting for an unknown role or look */
 function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): ThemeEntry[] {
   const table = config?.values[THEME];
   if (!isTable(table)) return [];
@@ -262,7 +262,7 @@ function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): 
   return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));
 }
 
-/** WshError for the first key that is no setting; warnings for those that have no effect yet. */
+/** WshError for the first unknown key; warnings for those that have no effect so far. */
 function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): string[] {
   return Object.keys(config?.values ?? {}).flatMap((key) => orElse(() => checkKey(key, config, path), []));
 }
@@ -301,7 +301,7 @@ function unknownKey(key: string, path: string, line: number): WshError {
   });
 }
 
-/** Settings whose name is likely meant by a mistyped one: at most three, nearest first. */
+/** Settings that a mistyped name may mean: at most three, nearest first. */
 export function nearSettings(key: string): SettingName[] {
   const lower = key.toLowerCase().replaceAll("-", "_");
   if (isSettingName(lower)) return [lower];

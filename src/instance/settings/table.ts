@@ -1,8 +1,8 @@
 /**
- * Every setting of wsh, once: its key in config.toml, what values it takes, its default, unit, environment variable and
- * a sentence for `wsh config` and the documentation. Reading them from their four sources is settings.ts. A limit that
- * a client can reach says which error it gives. What must never be written into a file that is shared (tokens, turning
- * authentication off) is no setting.
+ * Every setting of wsh, once: its key in config.toml, its values, default, unit, environment variable and a sentence
+ * for `wsh config` and the documentation. settings.ts reads them from their four sources. A limit that a client can
+ * reach names its error. Values that must never be in a shared file (tokens, turning authentication off) are not
+ * settings.
  */
 
 import * as v from "valibot";
@@ -13,11 +13,11 @@ import { WshError } from "../../protocol/errors.ts";
 /** How a setting's text (environment, flag) becomes its value. */
 type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
 
-/** What is known of a setting beside its schema. */
+/** Properties of a setting besides its schema. */
 export interface SettingFacts {
   readonly kind: SettingKind;
   readonly doc: string;
-  /** What a number counts. */
+  /** The unit of a number. */
   readonly unit?: string;
   /** The environment variable that sets it. */
   readonly env?: string;
@@ -283,7 +283,7 @@ export const settingsSchema = v.object({
     },
   ),
 
-  // What stays on disk
+  // Data on disk
   history: choice(
     ["off", "commands", "output"],
     "commands",
@@ -344,7 +344,7 @@ export function isSettingName(text: string): text is SettingName {
 /** All keys, in the order of the table. */
 export const settingNames: readonly SettingName[] = Object.keys(settingsSchema.entries).filter(isSettingName);
 
-/** What the table says of a setting. */
+/** A setting's entry in the table. */
 export function settingFacts(name: SettingName): SettingFacts & { readonly default: unknown } {
   const schema = settingsSchema.entries[name];
   const { kind, doc, expected, unit, env } = factsOf(schema);

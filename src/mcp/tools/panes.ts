@@ -1,4 +1,4 @@
-/** Tools on windows and panes. What a person sees moves only where a call asks for that by name. */
+/** Tools on windows and panes. A person's view moves only if a call requests it. */
 import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
@@ -80,7 +80,7 @@ export const createPane = tool({
         : await ask("pane.split", { ...shown, direction, ...amount(size, "cells", "percent") }, session);
     const { pane } = made;
     const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
-    // Of a program that has just started nothing has been read; what a view shows has been there before.
+    // No output of a newly started program has been read; a view's contents already existed.
     const cursor = view === undefined ? firstCursor(pane) : (await ask("status.get", {}, pane)).output_cursor;
     return {
       pane: changedPane(made),

@@ -47,7 +47,7 @@ const creating = {
   },
 } as const satisfies Parameters<typeof tool<typeof CreateParameters>>[0];
 
-/** `place` is for who has other machines; no list says so to others. */
+/** `place` is listed only when there are other machines. */
 export const createSession = tool({ ...creating, unlisted: ["place"] });
 export const createSessionAnywhere = tool(creating);
 

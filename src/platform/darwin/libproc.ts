@@ -1,6 +1,6 @@
 /**
- * What libproc(3) and sysctl(3) of macOS answer, as bytes, and what the bytes say: the decoders are pure. Layouts are
- * those of <sys/proc_info.h>; all numbers are little-endian on both architectures.
+ * The answers of libproc(3) and sysctl(3) of macOS, as bytes, and their decoders, which are pure. Layouts are those of
+ * <sys/proc_info.h>; all numbers are little-endian on both architectures.
  */
 import { darwin } from "../darwin.ts";
 import type { RunState, Stat } from "../port.ts";
@@ -8,7 +8,7 @@ import type { Layout } from "../table.ts";
 
 /** The calls that give the bytes: by FFI on macOS, from a Linux kernel's facts in tests. */
 export interface Libproc {
-  /** proc_pidinfo: number of bytes written, 0 or less when there are none. */
+  /** proc_pidinfo: number of bytes written, 0 or less without any. */
   pidInfo(pid: number, flavor: number, into: Uint8Array): number;
   /** proc_listpids: pids, as many as fit. */
   listPids(kind: number, id: number): readonly number[];
@@ -38,7 +38,7 @@ export const PROC_PIDVNODEPATHINFO = needed(constants.PROC_PIDVNODEPATHINFO);
 
 const MICROSECONDS = 1_000_000;
 
-/** What struct proc_bsdinfo says; threads and process session come from elsewhere. */
+/** The fields of struct proc_bsdinfo; threads and process session come from other calls. */
 export type BsdInfo = Omit<Stat, "threads" | "session">;
 
 /** @returns null when it is shorter than the struct: another version of it, or no such process */
@@ -82,7 +82,7 @@ export function decodeTaskInfo(bytes: Uint8Array): TaskInfo | null {
   };
 }
 
-/** The directory in struct proc_vnodepathinfo; null when it has none, as after its file system was unmounted. */
+/** The directory in struct proc_vnodepathinfo; null without one, as after its file system was unmounted. */
 export function decodeCwd(bytes: Uint8Array): string | null {
   return bytes.length < vnodepaths.bytes ? null : text(bytes, vnodepaths, "pvi_cdir.vip_path") || null;
 }
@@ -94,7 +94,7 @@ export interface ProcArgs {
 
 /**
  * KERN_PROCARGS2: the number of arguments (int), the path of the executable, NULs up to the first argument, then the
- * arguments, each ended by a NUL; the environment follows. Cut where the program has overwritten its own.
+ * arguments, each ended by a NUL; the environment follows. Truncated when the program has overwritten its own.
  */
 export function decodeProcArgs(bytes: Uint8Array): ProcArgs | null {
   if (bytes.length < 4) return null;

@@ -1,6 +1,6 @@
 /**
- * Facts about processes from libproc. macOS tells who holds a terminal, who is stopped, and whether a thread runs; it
- * does not tell what a process waits for: that activity is "hidden".
+ * Facts about processes from libproc. macOS reveals the holder of a terminal, stopped processes, and whether a thread
+ * runs, but not what a process waits for: that activity is "hidden".
  */
 import fs from "node:fs";
 import { isAlive } from "../alive.ts";
@@ -124,7 +124,7 @@ export class LibprocProcesses implements Processes {
     };
   }
 
-  /** Which terminal a process holds the master side of is not told. */
+  /** The system does not reveal the terminal of a held master side. */
   carriedChild(): null {
     return null;
   }
@@ -153,7 +153,7 @@ export class LibprocProcesses implements Processes {
   }
 }
 
-/** The kernel tells the path by which the program was started, which may be a link (Homebrew's are). */
+/** The kernel reports the path by which the program was started, which may be a link (Homebrew's are). */
 function realPath(path: string): string {
   try {
     return fs.realpathSync(path);

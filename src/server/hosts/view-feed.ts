@@ -1,7 +1,7 @@
 /**
  * A page's terminal at a session: attached to the process that serves the session, and to the next one when another
- * takes over (its first split) or that process was lost. Pictures and events pass in order. Input stays here until its
- * number was taken, and is sent again where the session goes on; the session takes no number twice.
+ * takes over or that process crashed. Pictures and events pass in order. Input is stored here until it is acknowledged,
+ * and is sent again to the next process; the session takes no number twice.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
@@ -27,9 +27,9 @@ export interface ViewFeedEvents {
   /** The settings have changed. */
   settings(): void;
   alert(text: string): void;
-  /** Input up to this number has been taken. @param record the session's name for these numbers; null: it has none */
+  /** Input up to this number has been acknowledged. @param record the session's name for these numbers; null: none */
   took(n: number, record: string | null): void;
-  /** Nobody knows whether input up to this number, as far as it was not taken, was typed: it is not sent again. */
+  /** It is unknown whether unacknowledged input up to this number was typed: it is not sent again. */
   lost(n: number, record: string): void;
   end(end: StreamEnd): void;
 }
@@ -42,19 +42,19 @@ const decoder = new TextDecoder();
 export class ViewFeed {
   private connection: Connection | null = null;
   private over = false;
-  /** Input whose number has not been taken, oldest first. */
+  /** Unacknowledged input, oldest first. */
   private untaken: NumberedInput[] = [];
   private untakenBytes = 0;
   /** Highest number that was sent to a process of the session. */
   private sent = 0;
-  /** Name of the numbers that the session keeps: another one knows nothing of what was sent before. */
+  /** Name of the session's numbers: a record with another name does not know input sent before. */
   private record: string | null = null;
-  /** The present process has said what it has taken, and has what the one before it had read: input goes there at once. */
+  /** The present process has reported acknowledged input, and has its predecessor's: new input is sent at once. */
   private isTold = false;
   private isReady = false;
   /** Highest number that any process of the session has taken. */
   private newest = 0;
-  /** Pictures of the present process, and those of the ones before it. */
+  /** Pictures of the present process, and those of its predecessors. */
   private pictures = 0;
   private before = 0;
 
@@ -66,7 +66,7 @@ export class ViewFeed {
     private readonly events: ViewFeedEvents,
   ) {}
 
-  /** @throws what the session's process answered */
+  /** @throws the error of the session's process */
   static async open(
     hosts: StreamedHosts,
     host: StreamedHost,
@@ -112,7 +112,7 @@ export class ViewFeed {
     this.tell("host.focus", { on });
   }
 
-  /** What programs are told of the page, which encodes keys in kitty's protocol too. */
+  /** The page's terminal as programs see it; it also encodes keys in kitty's protocol. */
   colors(colors: TerminalColors): void {
     this.tell("host.colors", { ...colors, kitty: true });
   }
@@ -163,13 +163,13 @@ export class ViewFeed {
     this.begin();
   }
 
-  /** A picture, with the ids of another machine as they are said here. */
+  /** A picture, with another machine's ids as named here. */
   private named(json: string): string {
     const { machine } = parsePlace(this.session);
     return machine === null ? json : addressedJson(machine, json);
   }
 
-  /** Everything that no process has taken goes to this one, which has said what it has. */
+  /** All unacknowledged input goes to this process, which has reported its acknowledged input. */
   private begin(): void {
     if (!this.isTold || !this.isReady) return;
     for (const input of this.untaken) this.send(input);
@@ -217,7 +217,7 @@ export class ViewFeed {
     const isOther = record !== null && this.record !== null && record !== this.record;
     if (record !== null) this.record = record;
     if (n > this.newest) this.newest = n;
-    // The process that was sent them is lost, and with it what it took: sent again, they could be typed twice.
+    // The process that got them is lost, and its record with it: sent again, they could be typed twice.
     if (isOther && this.untaken.some(({ number }) => number > this.newest && number <= this.sent)) {
       this.newest = this.sent;
       this.events.lost(this.sent, this.record ?? "");

@@ -1,9 +1,10 @@
 /**
- * The far end of a link's stream, a WebSocket or what comes over a fleet's NATS servers, connected to the socket of one of
- * our session processes. The session process trusts whoever connects to it, so what comes from there is read message by
- * message: the access is the one that admitted the connection, the caller is named by us, and nothing of the other
- * machine's own (terminals, sockets, agents of ssh) passes, which could coincide with something here. What it may do is
- * decided there (operations/rights.ts). What goes back is passed on unread. Neither direction holds more than a credit (protocol/credit.ts).
+ * The remote end of a link's stream, a WebSocket or messages over a fleet's NATS servers, connected to the socket of
+ * one of our session processes. The session process trusts its peers, so each message from the stream is checked: the
+ * access is that of the connection's admission, we name the caller, and identifiers of the other machine's own things
+ * (terminals, sockets, agents of ssh), which could coincide with something here, do not pass. The session process
+ * decides which operations are permitted (operations/rights.ts). Bytes in the other direction are passed on unread.
+ * Neither direction holds more than a credit (protocol/credit.ts).
  */
 import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
@@ -32,14 +33,14 @@ import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
 const ownFields = ["terminal", "around", "environment"] as const;
 
 export interface RelayOptions {
-  /** Opens the session process's socket, or the way to it. */
+  /** Opens a connection to the session process. */
   readonly connect: (events: WireEvents) => Promise<Carrier>;
   readonly by: Acting;
-  /** The caller's id begins with this: nobody else's does. */
+  /** Unique prefix of the caller's id. */
   readonly id: string;
-  /** It is on another machine, which says itself where the caller comes from. */
+  /** It is on another machine, which itself states the caller's origin. */
   readonly isPassedOn?: boolean;
-  /** What requests are about that do not say it themselves. */
+  /** Target of requests without one. */
   readonly target?: string;
   /** Aborts when the token of the caller ends. */
   readonly ended?: AbortSignal;
@@ -47,7 +48,7 @@ export interface RelayOptions {
   readonly closed: () => void;
 }
 
-/** The other end: text is a note, binary are the socket's bytes, which are not kept. */
+/** The other end: text is a note; binary data are the socket's bytes, which are not retained. */
 export interface RelayPeer {
   send(text: string): unknown;
   sendBinary(bytes: Uint8Array): unknown;
@@ -63,12 +64,12 @@ export class SessionRelay implements WebSocketEndpoint {
   private readonly decoder = new MessageDecoder();
   private readonly sending = new SendCredit();
   private readonly receiving = new ReceiveCredit();
-  /** Of the session process, for which there is no credit. */
+  /** From the session process, waiting for credit. */
   private waiting: Uint8Array[] = [];
   /** From the other machine, not yet taken by the session process. */
   private untaken = 0;
   private isOver = false;
-  /** Who captured the session's keyboard last over this stream. */
+  /** The caller that last captured the session's keyboard over this stream. */
   private captor: string | null = null;
 
   constructor(private readonly options: RelayOptions) {
@@ -103,7 +104,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.options.closed();
   }
 
-  /** A lost connection may come back to what its callers held; a token that has ended does not. */
+  /** A lost connection may return to its callers' captures; one with an ended token does not. */
   private releaseKeyboard(): void {
     if (this.captor === null) return;
     const caller = { kind: "cli", id: "server", connected: true };
@@ -187,7 +188,7 @@ export class SessionRelay implements WebSocketEndpoint {
 
   private request(request: Request): Uint8Array | null {
     const { id, isPassedOn = false, target } = this.options;
-    // It may ask for somebody who may do less; what it says of itself gives it nothing.
+    // It may ask for a caller with less access; its own claims give it nothing more.
     const by = { ...this.options.by, access: lesserAccess(this.options.by.access, request.access) };
     const { access } = by;
     try {
@@ -196,10 +197,10 @@ export class SessionRelay implements WebSocketEndpoint {
       this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
       return null;
     }
-    // People, and the audit log, are told that it comes from elsewhere, and by which token.
+    // People, and the audit log, see that it comes from elsewhere, and by which token.
     const label = callerLabel(request.caller);
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
-    // What it may do is said by what admitted the connection.
+    // The connection's admission determines the caller's access.
     const { kind, id: own } = request.caller;
     const caller = { ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true };
     if (request.op === "input.capture") this.captor = caller.id;
@@ -217,7 +218,7 @@ export class SessionRelay implements WebSocketEndpoint {
     if (op === "host.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
     for (const field of ownFields) delete attach[field];
-    // Another machine's terminals are told apart from ours.
+    // Distinguishes another machine's terminals from ours.
     if (typeof attach.outer === "string") attach.outer = `${id.split("#")[0]} ${attach.outer}`.slice(0, 256);
     return attach;
   }
@@ -226,7 +227,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.send(new Uint8Array(bytes));
   }
 
-  /** Sends what the credit permits; the session process is read again when there is more of it. */
+  /** Sends within the credit; the session process is read again when there is more of it. */
   private send(bytes: Uint8Array): void {
     if (this.waiting.length > 0) {
       this.waiting.push(bytes);
@@ -253,6 +254,6 @@ function requireAllowed(by: Acting, { op, input }: Request): void {
   if (asked === undefined || asked.scope === "server") {
     throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
   }
-  // In which session it is now, the process knows that has it.
+  // The process that owns the pane knows its present session.
   requireMay(by, asked, by.caller.only ?? null, input);
 }

@@ -1,6 +1,6 @@
 /**
- * `/sessions/:name/ws/view`: a terminal of a page at a session (docs/protocol.md, A session in a page). It is a viewer
- * like an attached terminal; pictures and input pass through unread. What it may do is decided by the session process.
+ * `/sessions/:name/ws/view`: a page's terminal at a session (docs/protocol.md, A session in a page). It is a viewer
+ * like an attached terminal; pictures and input pass through unread. The session process decides what it may do.
  */
 import type * as v from "valibot";
 import { settingsFault } from "../../instance/settings/settings.ts";
@@ -29,12 +29,12 @@ export interface ViewSocketOptions {
   readonly hosts: StreamedHosts;
   readonly host: StreamedHost;
   readonly context: RequestContext;
-  /** What people call who looks on, unless the page says more. */
+  /** The viewer's name for people, unless the page gives one. */
   readonly viewer: string;
   /** It takes no part in the session's size, whatever it asks for. */
   readonly follows: boolean;
   readonly keys: (isTolerant: boolean) => Promise<ViewKeys>;
-  /** Records at the end what was typed; null: nothing does. */
+  /** Records typed input at the end; null: not recorded. */
   readonly record: TypedRecord | null;
 }
 
@@ -45,7 +45,7 @@ export class ViewSocket implements WebSocketEndpoint {
   private timer: Timer | null = null;
   private pictures = 0;
   private typed = 0;
-  /** What came between the first message and its answer. */
+  /** Messages between the first one and its answer. */
   private readonly early: (string | Uint8Array)[] = [];
 
   constructor(private readonly options: ViewSocketOptions) {}
@@ -83,7 +83,7 @@ export class ViewSocket implements WebSocketEndpoint {
     this.attach(request).catch((thrown) => this.fail(thrown));
   }
 
-  /** While the session is being asked: as much as may wait later, too. */
+  /** While the session is being opened: limited like later input. */
   private keep(data: string | Uint8Array): void {
     this.typed += data.length;
     if (this.typed > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
@@ -144,7 +144,7 @@ export class ViewSocket implements WebSocketEndpoint {
   private async keys(prefix: boolean, isTolerant: boolean): Promise<ViewKeys> {
     const { keys, context } = this.options;
     const { bindings, ...bound } = await keys(isTolerant);
-    // What the person here has bound says more than one session's caller is to know.
+    // The person's bindings reveal more than a caller of one session may know.
     const own = context.caller.only === undefined && bindings !== undefined ? { bindings } : {};
     return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
   }

@@ -1,6 +1,6 @@
 /**
- * What a checkpoint says of a pane and of its session, besides lines of text: schemas and types. A record of a later
- * version is refused, not read in part.
+ * The record of a pane and of its session in a checkpoint, besides lines of text: schemas and types. A record of a
+ * later version is refused, not read in part.
  */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
@@ -23,19 +23,19 @@ export const SessionPartSchema = v.object({
 });
 export type SessionPart = v.InferOutput<typeof SessionPartSchema>;
 
-/** When, where and by what it was written. */
+/** When, where and by which version it was written. */
 const written = {
   version: v.literal(CHECKPOINT_VERSION),
   /** Unix time in ms. */
   saved_at: v.number(),
-  /** Which start of which machine: what is alive there is not lost. */
+  /** The boot of the machine: a process still alive there is not lost. */
   boot: v.string(),
   machine: v.string(),
-  /** What ended the process, where it could still say so: the name of a signal. */
+  /** The signal that ended the process, if it could still report it. */
   ended_by: v.nullable(v.string()),
 };
 
-/** What the pane's foreground program was started by, and where: what can be run again. */
+/** The line that started the pane's foreground program, and its directory: can be run again. */
 const ForegroundSchema = v.object({
   line: v.string(),
   cwd: v.nullable(v.string()),
@@ -53,7 +53,7 @@ export const PaneRecordSchema = v.object({
   ...written,
   pane: id,
   session: SessionPartSchema,
-  /** Another process serves its session: the layout's record says what the session is. */
+  /** Another process serves its session: the layout's record describes the session. */
   is_member: v.boolean(),
   rows: side,
   cols: side,
@@ -70,17 +70,17 @@ export const PaneRecordSchema = v.object({
   foreground: v.nullable(ForegroundSchema),
   /** How its program had ended, where it had. */
   exit: v.nullable(v.object({ code: v.nullable(v.number()), signal: v.nullable(v.string()) })),
-  /** Lines above the screen: the generation of the file that has them, and which of them belong to this state. */
+  /** Lines above the screen: the generation of their file, and which of them belong to this state. */
   history: v.nullable(v.object({ generation: id, first: line, end: line })),
   /** Number of the first line of the screen. */
   screen_line: line,
   /** On the screen that was shown, counted from its upper left corner. Absent in records of earlier versions. */
   cursor: v.optional(v.object({ row: line, col: line, visible: v.boolean() })),
-  /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
+  /** The numbers that it had issued: a restored pane continues above them. Absent in records of earlier versions. */
   numbers: v.optional(PaneNumbersSchema),
   /** Where some of its output cursors point: offset, line, cell. Absent in records of earlier versions. */
   places: v.optional(v.array(v.tuple([line, line, line]))),
-  /** Overlays and panels that asked to be kept, of a pane that is all of its session (session/drawing/kept.ts). */
+  /** Persistent overlays and panels, of a pane that is all of its session (session/drawing/kept.ts). */
   elements: v.optional(v.unknown()),
 });
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;
@@ -96,7 +96,7 @@ export const LayoutRecordSchema = v.object({
 });
 export type LayoutRecord = v.InferOutput<typeof LayoutRecordSchema>;
 
-/** @returns null for what is no such record @throws WshError checkpoint_too_new */
+/** @returns null for an invalid record @throws WshError checkpoint_too_new */
 export function parseRecord<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
   schema: S,
   text: string,
