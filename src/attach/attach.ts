@@ -1,18 +1,16 @@
 /**
  * A person's terminal attached to a session: bytes from the session process go to the terminal, keys go back, until one
- * side ends it. Neither direction is buffered without bound: while a terminal does not take its bytes, the session
- * process is not read, and then repaints; while the session process does not take its input, keys are not read. In
- * every case the terminal is restored and the person sees how it ended.
+ * side ends it. Neither direction is buffered without bound: while the terminal does not take its bytes, the session
+ * process is not read, and then repaints; while the session process does not take input, keys are not read. In every
+ * case the terminal is restored and the person sees how it ended.
  *
  * A session process that could open the terminal itself carries keys and the program's bytes without us, so an echo
- * crosses no other process. It gets the keys once the answers to our own questions are here. It is notified each time
- * when everything it sent was written, since only then may it write itself. Painting, the size and the restoring remain
- * here.
+ * crosses no other process. It gets the keys once our own questions are answered. It is notified whenever everything it
+ * sent was written, since only then may it write itself. Painting, size and restoring remain here.
  *
- * A person can stop us (`kill -TSTP`, `suspend` of a surrounding shell): the terminal is restored and the session
- * process releases it first, so that the shell then has it alone; back in the foreground, everything is repainted.
- * SIGSTOP leaves no time for that: the session process notices (endpoint/attach/signalled-input.ts), and only the
- * repainting remains.
+ * When a person stops us (`kill -TSTP`, `suspend` of a surrounding shell), the session process first releases the
+ * restored terminal; back in the foreground, everything is repainted. SIGSTOP leaves no time for that: the session
+ * process notices (endpoint/attach/signalled-input.ts), and only the repainting remains.
  */
 import * as v from "valibot";
 import { KeyReader } from "../keys/reader.ts";
@@ -109,7 +107,6 @@ class Client {
   private readonly probe = new Probe((answers) => this.learned(answers));
   private readonly copier: Copier | null;
   private shown = false;
-  /** The session process has opened the terminal. */
   private opened = false;
   /** Bytes of the program's output since the session process last began to relay. */
   private relayed = 0;
@@ -173,7 +170,6 @@ class Client {
     return this.over.promise;
   }
 
-  /** Attaches over a connection. */
   private begin(connection: Connection, scrollback: ScrollbackChoice): void {
     const { terminal, options } = this;
     this.connection = connection;
@@ -219,7 +215,6 @@ class Client {
     }
   }
 
-  /** Continues over another connection. */
   private takeUp({ connection }: Opened): void {
     this.opened = false;
     this.relayed = 0;
@@ -229,7 +224,6 @@ class Client {
     this.early = null;
   }
 
-  /** Attaches to the session to which the person switches. */
   private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
     const early: Uint8Array[] = [];
     this.early = early;
@@ -336,7 +330,6 @@ class Client {
     this.view.learn({ ...this.options.person.styles(depth), ...(widths === undefined ? {} : { widths }) });
   }
 
-  /** The person's settings have changed. */
   private async reread(): Promise<void> {
     this.tell("host.settings", await this.options.person.reread());
     this.view.learn(this.options.person.styles());

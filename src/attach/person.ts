@@ -1,4 +1,4 @@
-/** The person's settings at this terminal, which are read anew when they change: keys, colours and underlines. */
+/** The person's settings at this terminal, which are read again when they change: keys, colours and underlines. */
 import { type Binding, type Bindings, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
 import type { LookInput, PersonSettings } from "../protocol/attach.ts";
@@ -8,7 +8,7 @@ export interface Person extends StyleSettings {
   readonly prefix: Prefix | null;
   /** Changes to the table of bindings; null binds a key to nothing. */
   readonly bindings: Readonly<Record<string, Binding | null>>;
-  /** Whose keys are used for looking back. */
+  /** The key bindings of copy mode. */
   readonly modeKeys: LookInput["keys"];
 }
 
@@ -19,7 +19,7 @@ export class PersonHere {
 
   constructor(
     private current: Person,
-    /** The settings as they are now, or what is wrong with them: those in force stay then. */
+    /** Reads the present settings, or returns the fault: then the old ones remain valid. */
     private readonly read: () => Promise<Person | { readonly fault: string }>,
   ) {
     this.bindings = changedBindings(current.bindings);
@@ -29,7 +29,7 @@ export class PersonHere {
     return this.current.prefix;
   }
 
-  /** What the terminal can show, before it has reported anything. */
+  /** The terminal's abilities, before it has reported anything. */
   get caps(): OuterCaps {
     return capsFor(process.env, this.current);
   }
@@ -53,7 +53,7 @@ export class PersonHere {
     } satisfies PersonSettings;
   }
 
-  /** They may have changed. @returns what to tell the session's process */
+  /** The settings may have changed. @returns the update for the session's process */
   async reread(): Promise<PersonSettings> {
     const read = await this.read();
     if ("fault" in read) return read;

@@ -1,7 +1,7 @@
 /**
- * A connection to a session's process on another machine. A way that is lost, or falls silent, before that process has
- * answered is made again: nothing was asked over it yet. Whether it is the way or the process that is silent, the machine
- * is asked.
+ * A connection to a session's process on another machine. A connection that is lost, or falls silent, before that
+ * process has answered is made again: nothing was requested over it. The machine is asked whether the connection or the
+ * process is silent.
  */
 import { pause } from "../base/deadline.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -30,10 +30,10 @@ export async function openThere(
       return await Connection.open(dial, "cli", events);
     } catch (thrown) {
       const { code } = WshError.from(thrown);
-      // One that was never reached is not waited for.
+      // A machine that was never reached is not awaited.
       if (!isReached || (code !== "machine_unreachable" && code !== "host_unavailable")) throw thrown;
       const lost = code === "machine_unreachable" ? thrown : await link.hello().then(() => null, WshError.from);
-      // The machine answers, and the process does not, again.
+      // Again the machine answers, and the process does not.
       if (lost === null && isSilent) throw thrown;
       isSilent ||= lost === null;
       if (performance.now() > until) throw lost ?? thrown;

@@ -10,7 +10,10 @@ export class CallerShares {
 
   constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
 
-  /** Answers a request of a token, while there is room for it: waits are most of what takes long. @throws WshError resource_limit_reached */
+  /**
+   * Answers a token's request, within the token's limit: most long requests are waits. @throws WshError
+   * resource_limit_reached
+   */
   async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
     const share = shareOf(request);
     if (share === null) return act();

@@ -1,6 +1,6 @@
 /**
- * The settings of this session process: one object that everything here reads when it acts, so that what the file says
- * is in force as soon as it is read. What must stay true: a file with a mistake changes nothing.
+ * The settings of this session process: one object that everything here reads when it acts, so that changes of the file
+ * take effect once it is read. Invariant: a file with a mistake changes nothing.
  */
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
@@ -18,7 +18,7 @@ export class LiveSettings implements Disposable {
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
-  /** @param refused takes what is wrong with the file */
+  /** @param refused gets the file's fault */
   constructor(
     private readonly instance: Instance,
     loaded: LoadedSettings,
@@ -36,18 +36,18 @@ export class LiveSettings implements Disposable {
     this.watcher[Symbol.dispose]();
   }
 
-  /** @param listener runs when other settings are in force */
+  /** @param listener runs when the settings have changed */
   onChanged(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  /** The answer to `host.reload`, of `wsh config`: which settings are in force, and what is wrong with the file. */
+  /** The answer to `host.reload`, of `wsh config`: the effective settings, and the file's fault. */
   asked(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
     const { ask } = v.parse(ReloadSchema, input);
     return { fault: ask ? null : this.reload(), settings: this.values };
   }
 
-  /** Reads the file anew. @returns what is wrong with it: nothing has changed then; null: it is in force */
+  /** Reads the file again. @returns its fault, which leaves the settings unchanged; null: they are effective */
   private reload(): string | null {
     try {
       const { values, theme } = loadSettings(this.instance, { env: process.env });

@@ -1,7 +1,7 @@
 /**
- * What keys do after the prefix key: each is bound to an operation by its name, with an input, as a call would make it.
- * The target is the pane that has the focus. Operations that begin with `view.` concern the terminal at which the key
- * was pressed, and nobody else. Pure; what a person's settings change is read by configured.ts.
+ * The bindings of keys after the prefix key: each is bound to an operation by its name, with an input, as in a call.
+ * The target is the focused pane. Operations that begin with `view.` concern only the terminal at which the key was
+ * pressed. Pure; configured.ts reads a person's changes.
  */
 import { WshError } from "../protocol/errors.ts";
 import { TARGET_PARAMETER } from "./line.ts";
@@ -10,18 +10,18 @@ import type { ParsedKey } from "./types.ts";
 export interface Binding {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** What it is about; absent: the pane that has the focus. */
+  /** Its target; absent: the focused pane. */
   readonly target?: string | undefined;
-  /** What it does, in a few words; keys that do much the same say the same, and share a row of every list. */
+  /** A short description; keys with similar actions share one, and a row of every list. */
   readonly says: string;
-  /** For a moment, the key does it again without the prefix. */
+  /** For a moment, the key repeats without the prefix. */
   readonly repeat?: boolean | undefined;
 }
 
 /** By the key's name in events: `x`, `ctrl+ArrowLeft`. */
 export type Bindings = ReadonlyMap<string, Binding>;
 
-/** What the terminal itself does, by operation. */
+/** Operations of the terminal itself, with descriptions. */
 export const viewOperations = {
   "view.detach": "detach",
   "view.look_back": "copy mode",
@@ -148,7 +148,7 @@ export const defaultBindings: Bindings = new Map([
   ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),
 ]);
 
-/** A person's changes, then the default bindings: what is null is bound to nothing. */
+/** A person's changes over the default bindings; null binds a key to nothing. */
 export function changedBindings(changes: Readonly<Record<string, Binding | null>>): Bindings {
   const own = Object.entries(changes);
   if (own.length === 0) return defaultBindings;
@@ -156,7 +156,7 @@ export function changedBindings(changes: Readonly<Record<string, Binding | null>
   return new Map([...bound, ...[...defaultBindings].filter(([key]) => !Object.hasOwn(changes, key))]);
 }
 
-/** Returns a key's name in a table of bindings; null for what has none. */
+/** Returns a key's name in a table of bindings; null for a key without a name. */
 export function keyName(parsed: ParsedKey | null): string | null {
   return parsed === null ? null : [...parsed.modifiers, parsed.key].join("+");
 }

@@ -1,9 +1,9 @@
 /**
- * Reads the table `[keys]` of the settings: changes to what keys do after the prefix. Each entry is an operation with
- * its input in one line (`"pane.split direction=down"`), a table of the same (`{ operation, session, input, repeat }`), or
- * `"none"`. Pure: whether an operation exists and takes the input is asked of the caller.
+ * Reads the table `[keys]` of the settings: changes to the bindings after the prefix. Each entry is an operation with
+ * its input in one line (`"pane.split direction=down"`), a table of the same (`{ operation, session, input, repeat }`),
+ * or `"none"`. Pure: the caller checks whether an operation exists and takes the input.
  *
- * What must stay true: an entry is read wholly or refused, with its place in the file and what is wrong.
+ * Invariant: an entry is parsed completely or refused, with its place in the file and the reason.
  */
 import { WshError } from "../protocol/errors.ts";
 import { type Binding, isViewOperation, viewBinding } from "./bindings.ts";
@@ -18,7 +18,7 @@ export interface ConfiguredKey {
   readonly line: number;
 }
 
-/** What an operation is given. */
+/** An operation with its target and input. */
 export type Call = Pick<Binding, "operation" | "input" | "target">;
 
 /** Reads calls of operations. Both throw a WshError for an operation that does not exist or take the input. */
@@ -27,7 +27,7 @@ export interface OperationReader {
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
   /** The prefix key's name, as events have it. */
   readonly prefix?: string | undefined;
-  /** Takes what is wrong with an entry, in place of an error: the key then does what it did. */
+  /** Takes an entry's fault instead of an error: the key then keeps its binding. */
   fault?(message: string): void;
 }
 
@@ -79,7 +79,7 @@ function bindingOf(value: unknown, reader: OperationReader): Binding | null {
   return typeof value === "string" ? bindingOfLine(value, reader) : fromTable(value, reader);
 }
 
-/** What a line is bound to. @throws WshError */
+/** The binding in a line. @throws WshError */
 export function bindingOfLine(text: string, reader: Pick<OperationReader, "line">): Binding {
   const line = parseCommandLine(text);
   if (isViewOperation(line.operation)) return viewBinding(line.operation, line.parameters);

@@ -1,11 +1,11 @@
 /**
- * A line that names an operation and its parameters: `pane.split direction=down command="make test"`. Keys are bound to
- * such lines in the settings, and the command palette takes them. `session` names what an operation is about, where it
- * is not the pane that has the focus. Pure; what the operations themselves take is read by operations/line-input.ts.
+ * A line with an operation and its parameters: `pane.split direction=down command="make test"`. The settings bind keys
+ * to such lines, and the command palette takes them. `session` names an operation's target, the focused pane by
+ * default. Pure; operations/line-input.ts reads the operations' own parameters.
  */
 import { WshError } from "../protocol/errors.ts";
 
-/** Name of the parameter that says what an operation is about. */
+/** Name of the parameter for an operation's target. */
 export const TARGET_PARAMETER = "session";
 
 /** A word of a line and its place there, with its quotation marks. */

@@ -1,7 +1,7 @@
 /** An AI agent that runs in a pane, in the form of every transport (docs/protocol.md, Agents). */
 import * as v from "valibot";
 
-/** What an agent does, the most urgent first. */
+/** The states of an agent, the most urgent first. */
 export const agentStates = ["needs_input", "done", "idle", "working"] as const;
 export const AgentStateSchema = v.pipe(
   v.picklist(agentStates),
@@ -20,13 +20,15 @@ export const AgentSourceSchema = v.pipe(
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
-/** 0 is the most urgent. One that rests for a reason that nobody reported may ask, and comes after those that do. */
+/**
+ * 0 is the most urgent. An agent at rest without a reported reason may be asking, and comes after those that report it.
+ */
 export function urgencyOf({ state, source }: Pick<AgentInfo, "state" | "source">): number {
   const rank = agentStates.indexOf(state) * 2;
   return state === "needs_input" && source === "program" ? rank + 1 : rank;
 }
 
-/** Characters of what an agent says of itself that are kept. */
+/** Maximum stored characters of an agent's message. */
 export const MAX_AGENT_MESSAGE = 200;
 
 /** Name of an agent: `claude`, or one that settings or hooks add. */
@@ -49,16 +51,16 @@ export function agentMessage(text: string): string {
   return line.length <= MAX_AGENT_MESSAGE ? line : `${line.slice(0, MAX_AGENT_MESSAGE - 1).toWellFormed()}…`;
 }
 
-/** Whether a person should be told: an agent that only rests, for a reason that nobody reported, alerts nobody. */
+/** Whether a person should be alerted: not for an agent that merely rests, without a reported reason. */
 export function isAlerting({ state, source }: AgentInfo): boolean {
   return (state === "needs_input" || state === "done") && source !== "program";
 }
 
-/** How a person's terminal is told that an agent needs somebody. */
+/** How a person's terminal alerts to an agent that needs input. */
 export const agentAlerts = ["off", "bell", "notify"] as const;
 export type AgentAlert = (typeof agentAlerts)[number];
 
-/** What to write to a person's terminal: nothing, BEL, or a notification (OSC 9). */
+/** The bytes for a person's terminal: none, BEL, or a notification (OSC 9). */
 export function alertFor(alert: AgentAlert, session: string, { name, state, message }: AgentInfo): string {
   if (alert === "off") return "";
   if (alert === "bell") return "\x07";

@@ -1,4 +1,4 @@
-/** How a question to a person stands or has ended (docs/protocol.md, Questions). */
+/** The state or result of a question to a person (docs/protocol.md, Questions). */
 import * as v from "valibot";
 import { SessionStateSchema } from "./session.ts";
 
@@ -35,7 +35,7 @@ export const AskResultSchema = v.object({
   program_state: v.optional(
     v.pipe(SessionStateSchema, v.description("with hand_over: state of the program when the person has finished")),
   ),
-  /** Why it ended so, where that is no plain answer. */
+  /** The reason, unless it is a plain answer. */
   reason: v.optional(v.string()),
 });
 export type AskResult = v.InferOutput<typeof AskResultSchema>;

@@ -15,7 +15,7 @@ const MAX_LIFE_MS = 86_400_000;
 const MAX_QUESTION = 1_000;
 /** Longest detail, in characters: some screens, which the person scrolls. */
 const MAX_DETAIL = 8_000;
-/** Most choices; a longer list is for a program of its own. */
+/** Maximum choices; a longer list needs a separate program. */
 const MAX_CHOICES = 100;
 
 export const questionKinds = ["choice", "text", "confirm", "secret", "hand_over"] as const;
@@ -73,7 +73,7 @@ export const PendingQuestionSchema = v.object({
   multiple: v.optional(v.pipe(v.boolean(), v.description("whether several choices may be selected"))),
   default: v.optional(v.pipe(AnswerSchema, v.description("the preselected answer"))),
   pane_id: v.pipe(v.string(), v.description("the pane that the question concerns")),
-  /** queued: another is shown, or nobody is attached. open: shown. handed_over: the person works at the program. */
+  /** queued: another is shown, or no person is attached. open: shown. handed_over: the person works at the program. */
   state: v.picklist(["queued", "open", "handed_over"]),
   remaining_ms: v.pipe(v.nullable(v.number()), v.description("remaining lifetime; null: unlimited")),
 });
@@ -83,7 +83,7 @@ interface Common {
   readonly question: string;
   readonly detail: string;
 }
-/** What is asked, checked: each kind with what belongs to it. */
+/** A checked question, by kind. */
 export type Question =
   | (Common & {
       readonly kind: "choice";

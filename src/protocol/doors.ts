@@ -1,6 +1,6 @@
 /**
- * How each door names what an error's hint speaks of: a hint says `{run}`, and the transport that tells it puts in the
- * name that its caller knows. Between processes of wsh hints travel unrendered. Pure.
+ * Interface-specific names in an error's hint: a hint contains `{run}`, and the transport that shows it inserts its
+ * callers' name for that. Between wsh processes hints travel unrendered. Pure.
  */
 
 /** HTTP and WebSocket; the command line; MCP. */
@@ -61,7 +61,7 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   },
 };
 
-/** A hint in the words of a door. */
+/** A hint with an interface's names. */
 export function inWordsOf(door: Door, hint: string): string {
   return hint.replace(/\{(\w+)\}/g, (whole, name: string) => words[name]?.[door] ?? whole);
 }

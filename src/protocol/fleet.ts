@@ -1,13 +1,13 @@
 /**
- * What a fleet's credentials file says: who its owner is to the NATS servers (NATS's own two blocks, so that every NATS
- * client reads it), and in a block of ours where the servers are and what the owner is for. The line that `wsh fleet
+ * A fleet's credentials file: its owner's identity for the NATS servers (NATS's own two blocks, so that every NATS
+ * client reads it), and in a separate block the servers' addresses and the owner's purpose. The line that `wsh fleet
  * invite` prints is such a file, packed. Pure.
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { isMachineName } from "./names.ts";
 
-/** What the owner of credentials may do: serve its own sessions, or look at, use or rule the others'. */
+/** The rights of credentials: serve the owner's sessions, or observe, operate or administer the others'. */
 export const fleetRoles = ["machine", "observe", "operate", "admin"] as const;
 export type FleetRole = (typeof fleetRoles)[number];
 
@@ -58,7 +58,7 @@ export type FleetLogin =
 /** A credentials file, read. */
 export interface Credentials {
   readonly login: FleetLogin;
-  /** Name of the user to the NATS servers, which stands in its subjects: of the machine, or of a person. */
+  /** Name of the user for the NATS servers, as in its subjects: of the machine, or of a person. */
   readonly user: string;
   /** Unix time in ms when they end; null: never. */
   readonly expiresAt: number | null;
@@ -110,7 +110,7 @@ export function formatCredentials(jwt: string, seed: string, settings: FleetSett
   ].join("\n\n");
 }
 
-/** Where credentials lie: blocks by their titles. */
+/** Parses the blocks of a credentials file by their titles. */
 function blocksOf(text: string): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>();
   const lines = text.split(/\r?\n/);

@@ -1,4 +1,4 @@
-/** JSON from outside. What is nested deeper than anything here would overflow the stack of whoever walks through it later. */
+/** JSON from outside. Excessive nesting would overflow the stack of code that walks through it later. */
 
 /** Levels of arrays and objects: an operation's input takes a few, and its envelopes a few more. */
 const MAX_DEPTH = 128;

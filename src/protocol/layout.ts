@@ -1,6 +1,6 @@
 /**
- * Windows and panes as every transport has them: what a window shows where, and a layout as a tree that can be stored,
- * sent and edited (docs/protocol.md, Windows and panes).
+ * Windows and panes in every transport: the contents of a window, and a layout as a tree that can be stored, sent and
+ * edited (docs/protocol.md, Windows and panes).
  */
 import * as v from "valibot";
 import { WindowInfoSchema } from "./session.ts";
@@ -10,7 +10,7 @@ const MAX_DEPTH = 32;
 /** Most panes of one tree that is sent. */
 const MAX_TREE_PANES = 256;
 
-/** What is started in a new pane. */
+/** The program of a new pane. */
 export const ProgramFields = {
   command: v.optional(
     v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell; never typed"))),
@@ -35,7 +35,7 @@ export const ProgramFields = {
 };
 
 export const ProgramSchema = v.object(ProgramFields);
-/** What to start in a new pane. */
+/** The program of a new pane. */
 export type PaneProgram = v.InferOutput<typeof ProgramSchema>;
 
 /** Weights are shares: these leave room for any share of any screen, and for arithmetic with them. */
@@ -77,12 +77,12 @@ const LeafSchema = v.object({
 const AnyNodeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([RowSchema, ColumnSchema, LeafSchema]);
 const NoNodeSchema = v.custom<never>(() => false, "a node has 'row' or 'column', or describes its pane");
 const TwoPanesSchema = v.custom<never>(() => false, "a node names an existing pane, or describes a new one");
-/** What a new pane shows. */
+/** The possible contents of a new pane. */
 const CONTENTS = ["command", "shell", "stdin", "view"];
 
 /**
- * A node is read as what it means to be: a row with a mistake in it would else pass for a program to start, and take
- * the place of all the panes that it names.
+ * A node is parsed as the kind that it resembles: otherwise a row with a mistake would pass for a program to start, and
+ * replace all the panes that it names.
  */
 export const LayoutTreeSchema: v.GenericSchema<unknown, LayoutTree> = {
   ...AnyNodeSchema,
@@ -116,12 +116,12 @@ export function countPanes(tree: LayoutTree, depth = 0): number | null {
   return sum > MAX_TREE_PANES ? null : sum;
 }
 
-/** Answer to every change of windows and panes: what it was about, and how the windows are now. */
+/** Answer to every change of windows and panes: its subject, and the resulting windows. */
 export const ArrangementSchema = v.object({
   /** Name and id of the session. */
   session: v.string(),
   session_id: v.string(),
-  /** `@w5` and `@7`: what the change made, or was about. */
+  /** `@w5` and `@7`: created by the change, or its subject. */
   window: v.string(),
   pane: v.string(),
   windows: v.array(WindowInfoSchema),
@@ -129,8 +129,8 @@ export const ArrangementSchema = v.object({
 export type Arrangement = v.InferOutput<typeof ArrangementSchema>;
 
 /**
- * The target of what a change made or was about. A view has the id of the pane that it shows, so that its place in this
- * session is what names it.
+ * The target of a change's result or subject. A view has the id of the pane that it shows, so it is named by its place
+ * in this session.
  */
 export function changedPane({ session, pane, windows }: Arrangement): string {
   for (const window of windows) {
@@ -140,7 +140,7 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
   return pane;
 }
 
-/** A window's layout as a tree without programs, and as tmux writes it. Panes say what was chosen for them. */
+/** A window's layout as a tree without programs, and in tmux's form. Panes include their settings. */
 export const WindowLayoutSchema = v.object({
   id: v.string(),
   index: v.number(),

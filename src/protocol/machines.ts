@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { checkInstanceName, checkMachineName } from "./names.ts";
 
-/** A machine reached by ssh: what `ssh` is told, and the instance of wsh there. */
+/** A machine reached by ssh: the arguments of `ssh`, and the instance of wsh there. */
 export interface SshAddress {
   readonly kind: "ssh";
   readonly user: string | null;
@@ -80,10 +80,10 @@ function bad(text: string, why: string, hint?: string): WshError {
   return new WshError("invalid_address", `${shown} ${why}`, hint === undefined ? {} : { hint });
 }
 
-/** What every server calls itself, so that no other machine has the name. */
+/** Every server's name for itself, which no other machine may have. */
 export const localMachine = "local";
 
-/** What stands for the address of a machine of the fleet. */
+/** The address of machines of the fleet. */
 export const fleetAddress = "fleet";
 
 /** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */
@@ -99,7 +99,7 @@ export const machineHealths = [
 ] as const;
 export type MachineHealth = (typeof machineHealths)[number];
 
-/** A server as `/servers` lists it: the one that is asked, and those that it reaches. */
+/** A server as `/servers` lists it: the answering one, and those that it reaches. */
 export const ServerEntrySchema = v.object({
   hostname: v.pipe(v.string(), v.description("its name in machine/target")),
   address: v.pipe(v.string(), v.description("'local': the answering server; 'fleet': over NATS; else its address")),
@@ -139,10 +139,10 @@ export function plainHost(host: string): string {
 
 /** The last Unix time in ms of which there is a date (ECMA-262, Time Values). */
 const LAST_TIME_MS = 8.64e15;
-/** Unix time in ms, as another machine says it: one of which there is a date. */
+/** Unix time in ms from another machine, within the range of dates. */
 export const ToldTimeSchema = v.pipe(v.number(), v.minValue(0), v.maxValue(LAST_TIME_MS));
 
-/** What the gateway of a machine says of itself. */
+/** The description that a machine's gateway sends of itself. */
 export const LinkHelloSchema = v.looseObject({
   /** PROTOCOL_VERSION there. */
   wsh: v.number(),
@@ -160,9 +160,9 @@ export const LinkHelloSchema = v.looseObject({
 export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
 
 /**
- * What travels beside the bytes of a session's socket over a link, as text: `credit` permits that many more bytes to
- * the other end, `open` says that the socket is connected, `error` why it is not, `ping` asks whether the other end is
- * there. Binary messages are the socket's bytes.
+ * Control messages beside the bytes of a session's socket over a link, as text: `credit` permits that many more bytes
+ * to the other end, `open` reports that the socket is connected, `error` why it is not, `ping` asks whether the other
+ * end is there. Binary messages are the socket's bytes.
  */
 export const LinkNoteSchema = v.union([
   v.object({ credit: v.pipe(v.number(), v.integer(), v.minValue(1)) }),

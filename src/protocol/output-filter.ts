@@ -1,4 +1,4 @@
-/** What a caller wants to see of a command's output: lines that match, the first, the last, a range, or none at all. */
+/** A caller's filter for a command's output: lines that match, the first, the last, a range, or none at all. */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { lineTest } from "./pattern.ts";
@@ -62,8 +62,8 @@ export interface OutputQuery {
 }
 
 /**
- * @param numbered whether matches show their line numbers unless the filter says
- * @throws WshError invalid_request: a pattern that is none, context without a pattern, a range that ends before it begins
+ * @param numbered default for showing line numbers of matches
+ * @throws WshError invalid_request: an invalid pattern, context without a pattern, a range that ends before it begins
  */
 export async function outputQuery(filter: OutputFilter, numbered: boolean): Promise<OutputQuery> {
   const { grep, context, head = null, tail = null, range } = filter;
@@ -88,7 +88,7 @@ function lineRange(text: string): { from: number; to: number } {
   throw new WshError("invalid_request", `invalid range '${text}': lines are numbered from 1, as in 20-80`);
 }
 
-/** What a caller wants of the output of one step. */
+/** The filter for the output of one step. */
 export interface StepFilter {
   /** Null: all of it. */
   readonly query: OutputQuery | null;
@@ -101,7 +101,7 @@ export interface StepFilterFields extends Omit<OutputFilter, "range" | "line_num
 }
 
 /**
- * The filters of an exec's steps: what a step says, else what is said for all. Call before anything runs.
+ * The filters of an exec's steps: a step's own, else the common one. Call before anything runs.
  * @throws WshError invalid_request
  */
 export function stepFilters(all: StepFilterFields, steps: readonly StepFilterFields[]): Promise<StepFilter[]> {
@@ -111,7 +111,7 @@ export function stepFilters(all: StepFilterFields, steps: readonly StepFilterFie
 /** The fields that count for a step. */
 export function filterOf(all: StepFilterFields, step: StepFilterFields): StepFilterFields {
   const { grep = all.grep, head = all.head, tail = all.tail, output = all.output } = step;
-  // The context of all steps is that of their pattern.
+  // The common context belongs to the common pattern.
   const context = step.context ?? (step.grep === undefined ? all.context : undefined);
   return { grep, context, head, tail, output };
 }

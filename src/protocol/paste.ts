@@ -1,4 +1,4 @@
-/** Paste buffers: what was copied in a session. */
+/** Paste buffers: texts copied in a session. */
 import * as v from "valibot";
 
 /** Longest text of a paste buffer, in bytes: what terminals take as one copy. */

@@ -1,6 +1,6 @@
 /**
- * Requests that are carried out once, however often they are asked, and not after their deadline (docs/protocol.md,
- * Requests with an id). An id is its caller's; between processes of wsh travels a key that is made of it. Pure.
+ * Requests that are executed once, however often they are repeated, and not after their deadline (docs/protocol.md,
+ * Requests with an id). An id belongs to its caller; wsh processes exchange a key derived from it. Pure.
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
@@ -13,9 +13,12 @@ export const REQUEST_AGE_HEADER = "Wsh-Request-Age";
 export const REQUEST_FIRST_HEADER = "Wsh-Request-First";
 /** Unix time in ms, by the clock of the machine that is asked, after which the request is not begun. */
 export const DEADLINE_HEADER = "Wsh-Deadline";
-/** An id of the machine that asks, by which it says again that it is there while it waits. */
+/** An id of the asking machine, by which it confirms that it still waits. */
 export const ASKING_HEADER = "Wsh-Asking";
-/** For whom a process of this account asks, as JSON: heard on the Unix socket alone, where it can only lessen. */
+/**
+ * The caller for whom a process of this account asks, as JSON: accepted on the Unix socket alone, and can only reduce
+ * access.
+ */
 export const ACTING_HEADER = "Wsh-Acting";
 export const REQUEST_HEADERS: readonly string[] = [
   REQUEST_HEADER,
@@ -24,24 +27,27 @@ export const REQUEST_HEADERS: readonly string[] = [
   DEADLINE_HEADER,
 ];
 
-/** How long an answer is kept after it was given, in ms: longer than a network or a laptop's lid is away, as a rule. */
+/** Time for which an answer is stored, in ms: longer than most interruptions of a network or a laptop. */
 export const REMEMBERED_MS = 10 * 60_000;
-/** How long a request goes on whose caller is gone and may ask again, in ms: until a lost way is noticed and made anew. */
+/**
+ * How long a request continues after its caller has disconnected, in ms: until a lost connection is noticed and
+ * restored.
+ */
 export const ORPHAN_MS = 20_000;
 
 const idPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Far beyond what anything waits, in ms: whatever is older is as old. */
 export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
-/** A request with an id, as processes of wsh tell each other. */
+/** A request with an id, between wsh processes. */
 export const OnceSchema = v.object({
   /** The id, and whose it is. */
   key: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** Of operation, target and input: another request under the same id is refused. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /**
-   * Unix time in ms by this machine's clock at which it was sent for the first time; absent: it is sent now. A time and no
-   * age: whoever holds a request, or is slow to pass it on, makes it no younger.
+   * Unix time in ms by this machine's clock at which it was sent for the first time; absent: it is sent now. A time
+   * rather than an age, so that delays in passing it on do not make it younger.
    */
   first_at: v.optional(v.number()),
   /** The id as its caller knows it. */
@@ -49,7 +55,7 @@ export const OnceSchema = v.object({
 });
 export type Once = v.InferOutput<typeof OnceSchema>;
 
-/** What a caller says of a request besides what it asks. */
+/** A caller's metadata of a request. */
 export interface Asked {
   readonly once?: Once;
   /** Unix time in ms by this machine's clock. */
@@ -57,10 +63,10 @@ export interface Asked {
 }
 
 /**
- * What the headers of a request say.
+ * Parses the headers of a request.
  * @param header reads one of them
- * @param owner whose id it is: another caller's same id is another request
- * @param asks what is asked, for the digest
+ * @param owner of the id: another caller's same id is another request
+ * @param asks the request, for the digest
  * @throws WshError invalid_request
  */
 export function askedBy(
@@ -79,15 +85,15 @@ export function askedBy(
   }
   const age = numberIn(header, REQUEST_AGE_HEADER, MAX_AGE_MS);
   const first = numberIn(header, REQUEST_FIRST_HEADER, Number.MAX_SAFE_INTEGER);
-  // The earlier one: it may have been long on its way, and clocks differ.
+  // The earlier one: it may have travelled long, and clocks differ.
   const times = [...(age === undefined ? [] : [Date.now() - age]), ...(first === undefined ? [] : [first])];
   return { ...until, once: onceOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
 }
 
 /**
- * What the headers of a request that was sent before say of that.
+ * The headers of a repeated request.
  * @param firstAt Unix time in ms by this machine's clock; absent: it is sent for the first time
- * @param timeThere the same time by the clock of the machine that is asked
+ * @param timeThere the same time by the clock of the asked machine
  */
 export function sentBefore(
   firstAt: number | undefined,
@@ -98,7 +104,7 @@ export function sentBefore(
   return { [REQUEST_AGE_HEADER]: `${age}`, [REQUEST_FIRST_HEADER]: `${Math.max(0, Math.floor(timeThere(firstAt)))}` };
 }
 
-/** @param firstAt Unix time in ms by the clock of the machine that carries it out; absent: it is sent for the first time */
+/** @param firstAt Unix time in ms by the clock of the executing machine; absent: it is sent for the first time */
 export function onceOf(
   id: string,
   owner: string,
@@ -109,12 +115,12 @@ export function onceOf(
   return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...first };
 }
 
-/** One of the several things that a request is made of, which are each done once. */
+/** One of several parts of a request, each of which is executed once. */
 export function partOf(once: Once, part: string): Once {
   return { ...once, key: hash([once.key, part]) };
 }
 
-/** The same request, asked by another owner's means: a key of a caller is nobody else's. */
+/** The same request of another owner: callers cannot use each other's keys. */
 export function ownedBy(once: Once, owner: string): Once {
   return { ...once, key: hash([owner, once.key]) };
 }
@@ -134,7 +140,7 @@ function numberIn(header: (name: string) => string | undefined, name: string, mo
   throw new WshError("invalid_request", `'${name}: ${text.slice(0, 60)}' is not a time in ms`);
 }
 
-/** 128 bits: nobody finds two requests with the same. */
+/** 128 bits: collisions cannot be found. */
 function hash(parts: readonly string[]): string {
   return new Bun.CryptoHasher("sha256")
     .update(parts.map((part) => `${part.length}:${part}`).join(""))

@@ -12,7 +12,7 @@ import { WshError } from "./errors.ts";
  */
 export type Share = string | null;
 
-/** Ids of what is never another's: a read-only MCP client over the Unix socket, for one. */
+/** Ids of the account's own access: a read-only MCP client over the Unix socket, for example. */
 const ofAccount: ReadonlySet<string> = new Set(["own", "socket", "none"]);
 type Admitted = { readonly caller: Pick<Caller, "via" | "only">; readonly access: Access };
 const PART_OF_ONE = 1 / 2;

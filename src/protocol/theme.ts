@@ -1,15 +1,15 @@
 /**
- * How what wsh draws itself looks: roles, and what the settings (`[theme]`) may say of each. A look is attributes and
- * colours, such as `bold black on green`; what it does not name is the terminal's own. Pure.
+ * The looks of wsh's own elements: roles, and their values in the settings (`[theme]`). A look is attributes and
+ * colours, such as `bold black on green`; unnamed parts are the terminal's own. Pure.
  *
- * What must stay true: the looks that hold by default can be read on dark and on light backgrounds.
+ * Invariant: the default looks are readable on dark and on light backgrounds.
  */
 import { BOLD, FAINT, INVERSE, ITALIC, UNDERLINE } from "./grid.ts";
 import type { Color } from "./screen.ts";
 
 /**
- * Each role with its look by default and what it is of. Colours are of the fixed part of the palette: what the first
- * sixteen are is a matter of taste, and some of them are no colour beside some background.
+ * Each role with its default look and its use. Colours are from the fixed part of the palette: the first sixteen differ
+ * between terminals, and some are invisible on some backgrounds.
  */
 export const themeRoles = {
   border: ["244", "lines between panes"],
@@ -37,7 +37,7 @@ export function isThemeRole(name: string): name is ThemeRole {
 
 export const themeRoleNames: readonly ThemeRole[] = Object.keys(themeRoles).filter(isThemeRole);
 
-/** Null is what the terminal has by itself. */
+/** Null is the terminal's own colour. */
 export interface Look {
   readonly fg: Color | null;
   readonly bg: Color | null;
@@ -48,10 +48,10 @@ const attributes: Readonly<Record<string, number>> = {
   ...{ bold: BOLD, faint: FAINT, italic: ITALIC, underline: UNDERLINE, inverse: INVERSE },
 };
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-/** What a look is, for messages. */
+/** The form of a look, for messages. */
 export const lookExpected = 'attributes and colours such as "bold", "black on green", "160" or "#ffffff on #303030"';
 
-/** @returns null when the text is no look */
+/** @returns null for an invalid look */
 export function parseLook(text: string): Look | null {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const on = words.indexOf("on");

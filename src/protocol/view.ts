@@ -1,7 +1,7 @@
 /**
- * The view WebSocket: a session as a page shows it, and what a person does there (docs/protocol.md, A session in a
- * page). Text messages are JSON. Input is binary: its number, then bytes as a terminal sends them; a number that the
- * session has taken from this client is never typed again, over whichever connection it comes.
+ * The view WebSocket: a session's picture on a page, and the person's input (docs/protocol.md, A session in a page).
+ * Text messages are JSON. Input is binary: its number, then bytes as a terminal sends them; a number that the session
+ * has taken from this client is never typed again, over any connection.
  */
 import * as v from "valibot";
 import { RgbSchema } from "./attach.ts";
@@ -12,10 +12,10 @@ import { SideSchema } from "./size.ts";
 /** Pictures that a page may have unconfirmed: enough for 60 a second at 50 ms there and back. */
 export const VIEW_CREDIT = 3;
 
-/** `fit`: takes part in the session's size; `follow`: never does, and is shown the session in its own size. */
+/** `fit`: takes part in the session's size; `follow`: never does, and shows the session in the session's size. */
 export const viewSizes = ["fit", "follow"] as const;
 
-/** Name of a client across its connections: random, and its own. */
+/** Name of a client across its connections: random and unique. */
 export const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
 
 const number = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_INPUT_NUMBER));

@@ -1,4 +1,4 @@
-/** A window as a stream: what it shows, as people see it, and what happens to the windows of its session. */
+/** A window as a stream: its contents as people see them, and events of its session's windows. */
 import * as v from "valibot";
 import { WaitMsSchema } from "./conditions.ts";
 import { layoutEvents } from "./layout-events.ts";
@@ -38,7 +38,7 @@ export type WindowSubscription = v.InferOutput<typeof WindowSubscriptionSchema>;
 
 const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
 
-/** Where a pane lies in a frame. */
+/** The place of a pane in a frame. */
 const FramePaneSchema = v.object({
   id: v.string(),
   row: v.number(),
@@ -84,7 +84,7 @@ export const WindowEventSchema = v.variant("event", [
 ]);
 export type WindowEvent = v.InferOutput<typeof WindowEventSchema>;
 
-/** What the gateway asks of the process that serves the session. */
+/** The gateway's request to the process that serves the session. */
 export const WindowRequestSchema = v.object({
   ...WindowSubscriptionSchema.entries,
   /** Number of the last event that the client has. */

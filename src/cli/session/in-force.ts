@@ -1,4 +1,4 @@
-/** The settings that are in force in the sessions that run: asked of each session process, or read anew there. */
+/** The effective settings of running sessions: requested from each session process, or reloaded there. */
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -7,7 +7,7 @@ import { paneId, sessionId } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
 import { cliCaller } from "./client.ts";
 
-/** Longest wait for a session process, in ms: one that hangs holds nobody up. */
+/** Longest wait for a session process, in ms: a hanging one must not delay the others. */
 const ANSWER_MS = 2_000;
 const AnswerSchema = v.object({ fault: v.nullable(v.string()), settings: v.record(v.string(), v.unknown()) });
 
@@ -17,7 +17,7 @@ export interface InForce {
   readonly answer: v.InferOutput<typeof AnswerSchema> | null;
 }
 
-/** @param reload the settings are read anew first */
+/** @param reload reload the settings first */
 export function settingsInForce(instance: Instance, reload: boolean): Promise<InForce[]> {
   const ask = async (socket: string): Promise<InForce["answer"]> => {
     const { connection } = await Connection.open(socket, "cli");

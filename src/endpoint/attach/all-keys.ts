@@ -1,4 +1,6 @@
-/** The whole table of keys over a terminal, until the next key, which is not lost. A click does what it says. */
+/**
+ * The whole table of keys over a terminal, until the next key, which is handled as usual. A click runs the clicked row.
+ */
 import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
@@ -8,7 +10,7 @@ import type { OwnDialog } from "./above.ts";
 const NOTCH = 3;
 const WHEEL_UP = 64;
 
-/** @param clicked a row of the table was; null: the one that detaches */
+/** @param clicked called with the clicked row; null: the row that detaches */
 export function allKeys(
   prefix: string,
   rows: readonly KeyMapRow[],

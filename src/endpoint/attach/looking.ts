@@ -1,6 +1,6 @@
 /**
- * One terminal's look back at its session: begins and ends it, and gives it what is typed meanwhile. In a window of
- * several panes the process of the pane that has the focus does the same for the whole window's viewers.
+ * Copy mode of one terminal: begins and ends it, and gives it the input meanwhile. In a window of several panes the
+ * process of the focused pane does the same for all of the window's viewers.
  */
 import { systemClock } from "../../base/clock.ts";
 import type { LookInput } from "../../protocol/attach.ts";
@@ -13,12 +13,12 @@ import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
 
 export interface LookingPort {
-  /** Whether a pane may look back for everybody who is shown it. */
+  /** Whether a pane may be in copy mode for all of its viewers. */
   mayShare(pane?: string): boolean;
   changed(): void;
   copied(text: string): void;
   say(text: string): void;
-  /** Typed for the program after all. */
+  /** Input that is for the program after all. */
   typed(bytes: Uint8Array): void;
   readonly mouse: { readonly isAllowed: boolean };
   /** The terminal has NO_COLOR. */
@@ -36,7 +36,7 @@ export class Looking {
   ) {
     this.keys = new ViewerKeys(systemClock, (events) => {
       for (const event of events) {
-        // What follows the key that leaves is for the program.
+        // Input after the leaving key is for the program.
         if (this.look?.pressed(event) !== true) port.typed(event.raw);
       }
     });
@@ -62,7 +62,7 @@ export class Looking {
       else if (how.press === undefined) this.look.hold();
       return;
     }
-    // Loaded for who looks back.
+    // Loaded on first use of copy mode.
     const { LookBack } = await import("../../session/looking-back/look-back.ts");
     const { changed, copied, say } = port;
     const left = (): void => this.end();
@@ -76,7 +76,7 @@ export class Looking {
     this.keys.push(this.viewer, bytes);
   }
 
-  /** The picture; null while nobody looks back. */
+  /** The picture; null outside of copy mode. */
   grid(): Grid | null {
     return this.look?.grid() ?? null;
   }

@@ -1,10 +1,10 @@
-/** What the right button of the mouse offers: for a pane, a window of the status line, and the session. Pure. */
+/** Menus of the mouse's right button: for a pane, a window of the status line, and the session. Pure. */
 import { type ViewOperation, viewOperations } from "../../keys/bindings.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 export interface Menu {
   readonly title: string;
-  /** What each does, as a line of the command palette. */
+  /** The action of each, as a line of the command palette. */
   readonly items: readonly { readonly says: string; readonly line: string }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is one attached terminal's own beside the session's picture: what its keys after the prefix do, its dialogs and
- * messages, and its look back. Ends with `close`.
+ * The parts of one attached terminal beside the session's picture: the actions of its keys after the prefix, its
+ * dialogs and messages, and its copy mode. Ends with `close`.
  */
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
@@ -36,7 +36,7 @@ const switchers = {
   "view.agents": "agents",
 } as const satisfies Readonly<Record<string, PlaceKind>>;
 
-/** Loaded for who calls operations by their names. */
+/** Loaded on the first call of an operation by name. */
 function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
   return import("../palette/calls.ts");
 }
@@ -53,7 +53,7 @@ export interface OwnViewPort {
   readonly isOver: boolean;
   readonly instance: Instance;
   readonly session: Pick<Session, "id" | "buffers" | "isPrivate" | "layout">;
-  /** What of the status line lies at a cell of the terminal. */
+  /** The part of the status line at a cell of the terminal. */
   statusAt(row: number, col: number): StatusTarget | null;
   /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
@@ -62,17 +62,17 @@ export interface OwnViewPort {
   /** Something else is to be shown. */
   changed(): void;
   rang(): void;
-  /** Typed for what is below. */
+  /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** The same, where reports of the mouse are in its cells. */
   placed(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
-  /** A page has dialogs of its own for this. @returns whether it was asked */
+  /** A page has its own dialogs for this. @returns whether the page was asked */
   wanted(operation: ViewOperation): boolean;
   /** A page's caller may do less than the person here: what its keys do concerns this session alone. */
   readonly isPage: boolean;
-  /** Does what a key is bound to in the session. @returns what it answered @throws WshError */
+  /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
   detach(): void;
 }
@@ -83,7 +83,7 @@ export class OwnView {
   private readonly own: Above;
   private readonly looking: Looking;
   readonly bound: BoundKeys;
-  /** Splits what is typed while a dialog is open. */
+  /** Splits input while a dialog is open. */
   private readonly dialogKeys: ViewerKeys;
 
   constructor(private readonly port: OwnViewPort) {
@@ -112,17 +112,17 @@ export class OwnView {
     });
   }
 
-  /** What is shown above the session's picture; null: nothing. */
+  /** The overlay layer above the session's picture; null: nothing. */
   get above(): AbovePicture | null {
     return this.own.isShown ? this.own : null;
   }
 
-  /** Typed, and given to nobody yet. */
+  /** Queued input. */
   get rest(): BoundKeys["rest"] {
     return [...this.bound.rest, ...(this.own.dialog?.rest ?? [])];
   }
 
-  /** Nothing here takes what is typed. */
+  /** Nothing here takes input. */
   get isIdle(): boolean {
     return this.above === null && this.bound.isIdle;
   }
@@ -135,19 +135,19 @@ export class OwnView {
     this.bound.press(key);
   }
 
-  /** @returns whether what was typed waits for what an earlier key does */
+  /** @returns whether the input waits for an earlier key's operation */
   hold(bytes: Uint8Array): boolean {
     return this.bound.hold(bytes);
   }
 
-  /** @returns whether what was typed is for this terminal's own dialog */
+  /** @returns whether the input is for this terminal's own dialog */
   take(bytes: Uint8Array): boolean {
     if (this.own.dialog === null) return false;
     this.dialogKeys.push(this.port.viewer, bytes);
     return true;
   }
 
-  /** The terminal's one pane is looked back at here. */
+  /** The terminal's one pane is in copy mode here. */
   get isLooking(): boolean {
     return this.looking.isOn;
   }
@@ -157,7 +157,7 @@ export class OwnView {
     this.looking.push(bytes);
   }
 
-  /** The person looks back at what was printed. */
+  /** Opens copy mode. */
   look(input: unknown): Promise<void> {
     return this.looking.begin(v.parse(LookSchema, input));
   }
@@ -225,7 +225,7 @@ export class OwnView {
     );
   }
 
-  /** Does what a click means, and says why it cannot be done. */
+  /** Runs a click's operation, and shows its error. */
   private async performed(line: string): Promise<void> {
     await this.runLine(line, new AbortController().signal).catch((error) => this.refused(error));
   }
@@ -238,7 +238,7 @@ export class OwnView {
     else await this.carryOut(binding, new AbortController().signal);
   }
 
-  /** @returns what was answered, if that is for the person to read; null: it is done @throws WshError */
+  /** @returns the answer, if it is for the person to read; else null @throws WshError */
   private async runLine(line: string, signal: AbortSignal): Promise<unknown> {
     const { bindingOfPaletteLine, forReading } = await loadCalls();
     const binding = bindingOfPaletteLine(line);
@@ -246,7 +246,7 @@ export class OwnView {
       const answer = await this.carryOut(binding, signal);
       return forReading(binding, answer);
     } catch (thrown) {
-      // Nothing is open in which it could be said.
+      // Nothing is open that could show it.
       if (this.own.dialog !== null || this.port.isOver) throw thrown;
       this.refused(thrown);
       return null;
@@ -257,7 +257,7 @@ export class OwnView {
     const { port, own } = this;
     const { operation, target } = binding;
     if (isViewOperation(operation)) {
-      // Where to go is looked up first.
+      // The destination is looked up first.
       if (operation !== "view.go") own.hide();
       if (operation === "view.paste" || !port.wanted(operation)) await this.ofView(operation, target);
       return null;
@@ -269,7 +269,7 @@ export class OwnView {
     return callElsewhere(binding, signal, { ...port, ask: (question, act) => this.ask(question, "wsh", act) });
   }
 
-  /** What the terminal itself does. */
+  /** Operations of the terminal itself. */
   private async ofView(operation: ViewOperation, target: string | undefined): Promise<void> {
     const { port } = this;
     switch (operation) {
@@ -298,7 +298,7 @@ export class OwnView {
 
   private async showPalette(): Promise<void> {
     const { port, own } = this;
-    // Loaded for who calls operations by their names.
+    // Loaded on the first call of an operation by name.
     const { openPalette } = await import("../palette/open.ts");
     const palette: OwnDialog = openPalette({
       ...port,
@@ -325,7 +325,7 @@ export class OwnView {
     if (place.number !== this.number) await this.port.go(place);
   }
 
-  /** A terminal with a focus of its own moves that, and nobody else's. @throws WshError of the place's session */
+  /** In a terminal with its own focus only that focus moves. @throws WshError of the place's session */
   private async focus(place: Place): Promise<void> {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
@@ -345,7 +345,7 @@ export class OwnView {
         port.detach();
         return;
       }
-      // A row of keys that do different things, such as the arrows, says not which.
+      // A row of keys with different actions, such as the arrows, is ambiguous.
       const meant = [...port.person.bindings].filter(([, { says }]) => says === row.says);
       const [first] = meant;
       if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
@@ -356,7 +356,7 @@ export class OwnView {
 
   private async showPlaces(kind: PlaceKind): Promise<void> {
     const { port, own } = this;
-    // Loaded for who switches.
+    // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");
     const switcher: OwnDialog = new Switcher(kind, {
       ...{ instance: port.instance, readOnly: port.readOnly, by: port.by, here: () => this.number },
@@ -369,7 +369,7 @@ export class OwnView {
     own.show(switcher);
   }
 
-  /** Types what was copied last, as the terminal itself would paste it. */
+  /** Types the newest paste buffer, as the terminal itself would paste it. */
   private paste(): void {
     const { port } = this;
     const text = port.session.buffers.newest;
@@ -377,7 +377,7 @@ export class OwnView {
     else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }
 
-  /** What a key is bound to could not be done. */
+  /** A key's operation failed. */
   private refused(error: unknown): void {
     if (this.port.isOver) return;
     this.port.rang();

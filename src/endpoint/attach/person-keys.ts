@@ -1,4 +1,4 @@
-/** What the person's settings say of one attached terminal: its keys, and how it may be shown. Replaced when they change. */
+/** The person's settings for one attached terminal: its keys, and how it may be shown. Replaced when they change. */
 import type * as v from "valibot";
 import { type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
@@ -12,7 +12,7 @@ export class PersonKeys {
   modeKeys: Said["mode_keys"] = "vi";
   mayRelay = true;
 
-  /** @throws WshError invalid_setting for a prefix that is no key */
+  /** @throws WshError invalid_setting for an invalid prefix key */
   constructor(said: Said) {
     this.use(said);
   }

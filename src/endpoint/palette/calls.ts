@@ -1,4 +1,4 @@
-/** Calls that a person writes as a line, or binds to a key: to what the terminal shows, to what it does not, to the server. */
+/** Calls that a person writes as a line, or binds to a key: to the terminal's own session, to others, to the server. */
 import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
 import { bindingOfLine } from "../../keys/configured.ts";
@@ -14,7 +14,7 @@ import { endingQuestion, endsSomething } from "../../session/windows/asked-first
 import { askServerOperation, askTarget } from "../operations/ask-process.ts";
 import { findOwn } from "../operations/own-targets.ts";
 
-/** Operations that change something, and whose answer is what they are called for. */
+/** Operations that change something, and are called for their answer. */
 const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
 
 /** @throws WshError invalid_request, unknown_method */
@@ -22,7 +22,7 @@ export function bindingOfPaletteLine(line: string): Binding {
   return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) });
 }
 
-/** What was answered, if that is for the person to read; else null. */
+/** The answer, if it is for the person to read; else null. */
 export function forReading({ operation }: Binding, answer: unknown): unknown {
   const found = findOperation(operation);
   if (found === undefined || answer === null || answer === undefined) return null;

@@ -1,4 +1,4 @@
-/** What the command palette offers: the operations with what they take, and the keys that do them. */
+/** The entries of the command palette: the operations with their parameters and key bindings. */
 import { type Bindings, bindingRows, viewOperations } from "../../keys/bindings.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import { keyNames } from "../../keys/names.ts";
@@ -10,7 +10,7 @@ import { ending } from "../../session/windows/asked-first.ts";
 import type { Place } from "../switcher/places.ts";
 import type { Known, KnownOperation, Named } from "./suggest.ts";
 
-/** What people do most stands first: what concerns what they look at. */
+/** The most frequent ones come first: those about the visible objects. */
 const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
 
 function rank(name: string): number {

@@ -1,9 +1,9 @@
 /**
- * The command palette: a line over the lower part of a terminal in which every operation can be called by its name, with
- * what it takes completed, errors and answers below it, and the last lines remembered.
+ * The command palette: a line over the lower part of a terminal in which every operation can be called by name, with
+ * completion of its parameters, errors and answers below it, and a history of lines.
  *
- * What must stay true: nothing is called that is not wholly on the line when Enter is pressed; a call that is not done
- * can be given up; only Escape, Ctrl+C or a call that is done closes it.
+ * Invariants: only a line that is complete when Enter is pressed is called; a running call can be cancelled; only
+ * Escape, Ctrl+C or a finished call closes it.
  */
 import { inAscii } from "../../compositor/ascii.ts";
 import { type Box, Canvas } from "../../compositor/canvas.ts";
@@ -30,16 +30,16 @@ import type { OwnDialog } from "../attach/above.ts";
 import { resultLines } from "./result-text.ts";
 import { type Known, type Offer, type Suggestion, suggest } from "./suggest.ts";
 
-/** Rows of the palette where the terminal has more; answers get more of it. */
+/** Rows of the palette on a larger terminal; answers get more of it. */
 const ROWS = 14;
 const RESULT_ROWS = 20;
-/** Rows of an error, and of what a line is about. */
+/** Rows of an error, and of a line's description. */
 const MOST_SAID = 3;
 /** Cells of the widest column of names. */
 const WIDEST_NAME = 26;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
-/** Keys that are kept while a call is running: more than anybody types meanwhile. */
+/** Keys queued while a call is running: more than anyone types meanwhile. */
 const MAX_HELD = 4096;
 /** Lines that a page key moves. */
 const PAGE = 8;
@@ -49,12 +49,12 @@ export interface PalettePort {
   readonly known: Known;
   changed(): void;
   /**
-   * Carries a line out.
-   * @returns what it answered, if that is for the person to read; null: it is done
+   * Executes a line.
+   * @returns its answer, if it is for the person to read; null: it is done
    * @throws WshError
    */
   run(line: string, signal: AbortSignal): Promise<unknown>;
-  /** Typed for what is below. */
+  /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** It is over. @param said for a moment, in its place */
   done(said: string | null): void;
@@ -68,9 +68,9 @@ export class Palette implements OwnDialog {
   private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
   private running: AbortController | null = null;
   private over = false;
-  /** Typed while a call is running: for what is below once it is done. */
+  /** Input while a call is running: for the program below once it is done. */
   private held: Uint8Array[] = [];
-  /** Where the list lies on the terminal, and how many of its items are above. */
+  /** The list's place on the terminal, and the number of its items above. */
   private drawn = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {}
@@ -88,7 +88,7 @@ export class Palette implements OwnDialog {
     const name = event.parsed === null ? "" : [...event.parsed.modifiers, event.parsed.key].join("+");
     const isEscape = event.kind === "key" && (name === "Escape" || name === "ctrl+c" || name === "ctrl+g");
     if (this.running !== null) {
-      // The answer to what is given up is not waited for.
+      // A cancelled call's answer is not awaited.
       if (isEscape) {
         this.running.abort();
         this.held = [];
@@ -113,7 +113,7 @@ export class Palette implements OwnDialog {
     return "open";
   }
 
-  /** A click chooses, and takes what was chosen; the wheel moves. */
+  /** A click chooses, and takes a chosen item; the wheel moves. */
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release) return;
     const { row, first, height } = this.drawn;
@@ -159,7 +159,7 @@ export class Palette implements OwnDialog {
     this.error = null;
   }
 
-  /** Puts the suggestion that is meant into the line; without one that is, the first. */
+  /** Inserts the selected suggestion into the line, or the first one. */
   private complete(): void {
     const { offer } = this;
     const item = offer.items[Math.max(0, this.indexIn(offer))];
@@ -189,7 +189,7 @@ export class Palette implements OwnDialog {
     void this.run(line);
   }
 
-  /** What is needed is asked for before anything is refused. @returns whether something was */
+  /** Missing parameters are requested before anything is refused. @returns whether there were any */
   private asksForMore(): boolean {
     const needed = this.missing.map((name) => `${name}=`);
     const { offer } = this;
@@ -203,7 +203,7 @@ export class Palette implements OwnDialog {
     return this.missing.length > 0 || wordsOf(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
   }
 
-  /** Parameters that the operation needs and the line has not. */
+  /** Required parameters that the line lacks. */
   private get missing(): string[] {
     const [operation, ...given] = wordsOf(textOfLine(this.line)).words.map(({ text }) => text);
     const needed = this.port.known.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];
@@ -307,7 +307,7 @@ export class Palette implements OwnDialog {
     return "Command palette · Tab completes · Enter runs · Up and Down select · Esc";
   }
 
-  /** Lines below the list: what went wrong, or what the line is about. */
+  /** Lines below the list: an error, or the line's description. */
   private said(offer: Offer, cells: number, most: number): string[] {
     if (this.running !== null) return ["running…  Esc cancels"].slice(0, most);
     if (this.error !== null)
@@ -317,7 +317,7 @@ export class Palette implements OwnDialog {
   }
 }
 
-/** With the way out, where the error has one of its own. */
+/** Includes the error's hint, if it has one. */
 function inWords(error: WshError): string {
   return typeof error.details.hint === "string" ? `${error.message}. ${error.hintAt("cli")}` : error.message;
 }

@@ -1,6 +1,6 @@
 /**
- * What may stand at the caret of a line of the command palette: operations by a few letters of their name or of what
- * they do, then their parameters, then values. Pure.
+ * Completions at the caret of a line of the command palette: operations by a few letters of their name or description,
+ * then their parameters, then values. Pure.
  */
 import { quoted, TARGET_PARAMETER, type Word, wordsOf } from "../../keys/line.ts";
 import { fuzzyCost } from "../switcher/fuzzy.ts";
@@ -10,7 +10,7 @@ export interface KnownOperation {
   readonly says: string;
   /** Keys that do it, as people write them. */
   readonly keys: string;
-  /** Something ends or is lost: it stands behind everything else, unless its own word is typed (`pane.close`: close). */
+  /** Something ends or is lost: listed last, unless its own word is typed (`pane.close`: close). */
   readonly ends: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Known {
 }
 
 export interface Suggestion extends Named {
-  /** What is shown of it. */
+  /** The shown text. */
   readonly label: string;
   readonly keys: string;
   readonly kind: "recent" | "operation" | "parameter" | "value";
@@ -50,15 +50,15 @@ export interface Offer {
   /** The part of the line that a suggestion replaces. */
   readonly from: number;
   readonly to: number;
-  /** The first one is meant, unless another is chosen: what is typed so far means nothing by itself. */
+  /** The first one is selected, unless another is chosen: the text so far is not a complete line. */
   readonly meansFirst: boolean;
-  /** What the line is about, in a few words. */
+  /** A short description of the line. */
   readonly note: string;
 }
 
 /** Past lines that are offered before anything is typed. */
 const MOST_RECENT = 5;
-/** Cost by which a match in what an operation does stands behind one in its name. */
+/** Cost that ranks a match in an operation's description behind one in its name. */
 const BEHIND = 100;
 /** Parameters that name a session, window or pane. */
 const placeParameters: ReadonlySet<string> = new Set([
@@ -74,7 +74,7 @@ export function suggest(line: string, caret: number, known: Known): Offer {
   const { from, to } = word;
   const parameters = known.parameters(first.text);
   if (parameters === null) {
-    // Words that say what is wanted: `close window`.
+    // Words that describe the operation: `close window`.
     if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, known);
     return { items: [], from, to, meansFirst: false, note: `no operation '${first.text}'` };
   }
@@ -134,7 +134,7 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
   return { items, from, to, meansFirst: parameter.values.length > 0 && !isOne, note: parameter.says };
 }
 
-/** What a parameter may be; of a list, what its last part may be. */
+/** The values of a parameter; for a list, of its last part. */
 function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: Known) {
   const listed = values.map((text): Named => ({ text, says: "" }));
   if (name === "keys") {
@@ -145,7 +145,7 @@ function valuesOf({ name, values }: KnownParameter, typed: string, { places, key
   return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };
 }
 
-/** What fits a few letters, best first; what has the words only in a second text stands behind. */
+/** The matches of a few letters, best first; matches only in a second text come last. */
 function ranked<T>(
   items: readonly T[],
   query: string,

@@ -1,10 +1,10 @@
 /**
- * The command whose first line of output is a segment of the status line. It runs in a group of its own, which ends with
- * it, with the line, and after COMMAND_MS: nothing that it has started is left.
+ * The command whose first line of output is a segment of the status line. It runs in a separate process group, which is
+ * killed with it, with the line, and after COMMAND_MS: none of its children remain.
  */
 import type { Settings } from "../../instance/settings/table.ts";
 
-/** Time after which it is given up, in ms, and characters of what it printed. */
+/** Time after which it is killed, in ms, and characters of its output. */
 const COMMAND_MS = 5_000;
 const COMMAND_CHARS = 100;
 
@@ -16,11 +16,11 @@ export class StatusCommand {
   constructor(
     private readonly settings: Pick<Settings, "status_command" | "status_seconds">,
     private readonly session: { readonly name: string },
-    /** It has printed something, or may be asked again. */
+    /** It has printed something, or may run again. */
     private readonly changed: () => void,
   ) {}
 
-  /** What it printed last; asks it again when it is time. Call while the line is shown. */
+  /** Its last output; runs it again when due. Call while the line is shown. */
   get output(): string {
     const { status_command: command, status_seconds: seconds } = this.settings;
     if (command === "") return "";
@@ -60,7 +60,7 @@ export class StatusCommand {
       late.unref();
       printed = (await new Response(child.stdout).text()).split("\n", 1)[0] ?? "";
     } catch {
-      // It cannot be started: nothing is shown of it.
+      // It cannot be started: the segment is empty.
     }
     clearTimeout(late);
     if (child?.exitCode === null) kill(child);
@@ -77,6 +77,6 @@ function kill(child: Bun.Subprocess | null): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // All of it has ended.
+    // The whole group has ended.
   }
 }

@@ -1,11 +1,10 @@
 /**
- * What happens in a session's windows, as people are told of it: by marks in the status line, a row of the outer screen
- * that says which windows there are, and by alerts of their terminals (attention.ts).
- * There is none while it has nothing to say: under `auto` it needs several windows or panes, and under any setting
- * somebody who is attached.
+ * Events in a session's windows, as people see them: by marks in the status line, a row of the outer screen that lists
+ * the windows, and by alerts of their terminals (attention.ts). The line is hidden when useless: under `auto` it needs
+ * several windows or panes, and under any setting an attached person.
  *
- * Owns what has happened in windows that nobody looks at, the timer of the next change, and the command of the settings;
- * all end with `dispose`. Changes are shown at most every UPDATE_MS.
+ * Owns the events of unwatched windows, the timer of the next change, and the command of the settings; all end with
+ * `dispose`. Changes are shown at most every UPDATE_MS.
  */
 import type { Settings } from "../../instance/settings/table.ts";
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
@@ -25,7 +24,7 @@ import { StatusCommand } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
 const UPDATE_MS = 200;
-/** Silence after which output in a window that nobody looks at is news, in ms. */
+/** Silence after which output in an unwatched window is news, in ms. */
 const SILENCE_MS = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -45,10 +44,10 @@ const none: Marks = { bell: false, activity: false, finished: false };
 
 export class StatusLine implements Disposable {
   private readonly marks = new Map<string, Marks>();
-  /** When a pane printed last, and what runs in it since when, in ms. */
+  /** When a pane printed last, and the command that runs in it with its start, in ms. */
   private readonly printedAt = new Map<string, number>();
   private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
-  /** As they were when the line was made last. */
+  /** As of the line's last composition. */
   private windows: readonly WindowInfo[] = [];
   private shown = "";
   private timer: Timer | null = null;
@@ -60,7 +59,7 @@ export class StatusLine implements Disposable {
 
   constructor(
     private readonly session: Session,
-    /** As they are whenever they are read. */
+    /** As of each read. */
     private readonly settings: StatusSettings,
   ) {
     const { events } = session;
@@ -71,7 +70,7 @@ export class StatusLine implements Disposable {
         return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
       },
       name: () => session.name,
-      // Who only looks has seen nothing in the place of those who act.
+      // A read-only viewer does not count as having seen news.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
     this.command = new StatusCommand(settings, session, () => this.soon());
@@ -88,7 +87,7 @@ export class StatusLine implements Disposable {
     for (const end of this.ends) end();
   }
 
-  /** Other settings are in force. */
+  /** The settings have changed. */
   changed(): void {
     this.command.stop();
     this.update();
@@ -114,7 +113,7 @@ export class StatusLine implements Disposable {
 
   private mark(pane: string, kind: NewsKind, text: string): void {
     const holds = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
-    // Where it is known: twenty panes that are painted anew look at all panes but once.
+    // Uses cached windows if possible: twenty repainted panes then read all panes only once.
     const window = this.windows.find(holds) ?? this.session.windows.find(holds);
     if (window === undefined) return;
     const place = window.active ? "" : ` in window ${window.index}`;
@@ -191,7 +190,7 @@ export class StatusLine implements Disposable {
     this.mark(id, "finished", `'${run.program}' exited${failed} after ${durationOf(now - run.since)}`);
   }
 
-  /** @param gist what of it is to be seen */
+  /** @param gist the visible parts of it */
   private put(line: ShownLine | null, gist: string): void {
     if (gist === this.shown) return;
     this.shown = gist;
@@ -210,7 +209,7 @@ function textOf(facts: StatusFacts, segments: readonly SegmentName[]): ShownLine
   };
 }
 
-/** The facts for a terminal with an active window and pane of its own. */
+/** The facts for a terminal with its own active window and pane. */
 function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string; readonly pane: string }): StatusFacts {
   return {
     ...facts,
@@ -223,7 +222,7 @@ function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string;
   };
 }
 
-/** What differs when any terminal's line does. */
+/** The facts that affect any terminal's line. */
 function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
   const { windows, marks, now, ...rest } = facts;
   const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {

@@ -1,9 +1,9 @@
 /**
  * Mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself without
- * end. Each attached client, and each view pane, reports which session it is in; before another attaches or goes
- * elsewhere, the session processes are asked which session shows which, outwards from the session where that would be
+ * end. Each attached client, and each view pane, reports the session that it is in; before another attaches or
+ * switches, the session processes are asked which session shows which, outwards from the session in which it would be
  * seen. A session is identified by its socket, which is unique over all instances and does not change on a rename; a
- * pane of several stands for its session.
+ * pane among several represents its session.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -21,13 +21,13 @@ const MAX_ASKED = 64;
 interface Link {
   readonly socket: string;
   readonly name: string | null;
-  /** What it shows, and so on up to the session that this terminal is in. */
+  /** The session in which it is shown, and so on up to the session that this terminal is in. */
   readonly shows: Link | null;
 }
 
 /**
  * @param around socket of the session or pane in which the target would be seen
- * @param here what the end of the chain is, for messages
+ * @param here describes the end of the chain, for messages
  * @throws WshError nested_session, naming the chain
  */
 export async function refuseMirror(
@@ -91,7 +91,7 @@ async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> 
   }
 }
 
-/** The socket of the session to which a socket of the instance belongs; another instance's as it is. */
+/** The socket of the session to which a socket of the instance belongs; another instance's is returned unchanged. */
 function sessionsOf(instance: Instance): (socket: string) => string {
   const processes = listProcesses(instance);
   const ids = new Map(processes.map((each) => [canonical(each.socket), each]));

@@ -1,4 +1,6 @@
-/** A terminal that itself runs in a session is never switched to what it is seen in: that would show itself. */
+/**
+ * A terminal that itself runs in a session is never switched to a session in which it is seen: that would show itself.
+ */
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -1,8 +1,8 @@
 /**
- * The switcher: the sessions, windows and panes of the instance over a terminal, filtered by what is typed, with what
- * the chosen one shows. Enter goes there, in the same terminal; keys rename, close (after a question) and create.
+ * The switcher: the sessions, windows and panes of the instance over a terminal, filtered by typed text, with a preview
+ * of the chosen one. Enter switches to it in the same terminal; keys rename, close (after a question) and create.
  *
- * Owns the timer by which list and preview are renewed, which ends when it is closed.
+ * Owns the timer that refreshes list and preview, which ends when it is closed.
  */
 import { inAscii } from "../../compositor/ascii.ts";
 import { blankRow, Canvas } from "../../compositor/canvas.ts";
@@ -20,11 +20,11 @@ import type { OwnDialog } from "../attach/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { close, create, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
 
-/** Time between two looks at the list and the chosen place, in ms. */
+/** Interval between refreshes of the list and the preview, in ms. */
 const RENEW_MS = 1_000;
 /** Terminals below this many columns have the list alone. */
 const PREVIEW_COLS = 60;
-/** Keys that are kept while something is done: more than anybody types meanwhile. */
+/** Keys queued during an action: more than anyone types meanwhile. */
 const MAX_HELD = 256;
 /** The row on which the list begins. */
 const LIST_ROW = 2;
@@ -50,15 +50,15 @@ export interface SwitcherPort {
   readonly by: Acting;
   changed(): void;
   say(text: string): void;
-  /** Goes there in this terminal; what is typed from now on is typed there. */
+  /** Switches to it in this terminal; later input is typed there. */
   go(place: Place): void;
-  /** Typed for what is below. */
+  /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** It is done. */
   done(): void;
 }
 
-/** What the line that is typed is for. */
+/** The purpose of the typed line. */
 type Mode = "filter" | "rename" | "create" | "close";
 
 export class Switcher implements OwnDialog {
@@ -66,7 +66,7 @@ export class Switcher implements OwnDialog {
   private typed = "";
   private mode: Mode = "filter";
   private chosen = "";
-  /** What a question or a name that is typed is about, whatever becomes of it meanwhile. */
+  /** The subject of a question or of a typed name, fixed while it is open. */
   private about: Place | undefined;
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
   /** How the list was drawn last: its first place, its rows and its columns. */
@@ -103,7 +103,7 @@ export class Switcher implements OwnDialog {
     canvas.fill(box, theme.dialog);
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
     text(0, 1, titles[this.kind], theme.dialog_bar);
-    // What is typed is at its end: that stays in view.
+    // The end of the input stays visible.
     const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
     text(1, 1, input.text, theme.dialog_strong);
     const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
@@ -149,7 +149,7 @@ export class Switcher implements OwnDialog {
   pressed(event: InputEvent): "open" | "closed" {
     const { kind, parsed } = event;
     if (this.isBusy || this.entersThen) {
-      // What is typed meanwhile is for what is shown then.
+      // Input during an action is for the state after it.
       if ((kind === "key" || kind === "paste") && this.held.length < MAX_HELD) this.held.push(event);
       return "open";
     }
@@ -163,7 +163,7 @@ export class Switcher implements OwnDialog {
       if (this.mode === "filter") return "closed";
       this.enter("filter");
     } else if (this.mode === "close") {
-      // As in every question about an end, only a yes is one.
+      // As in every question about ending something, only yes confirms.
       if (key === "y" || key === "Y") this.accept();
       else this.enter("filter");
     } else if (name === "Enter") this.accept();
@@ -196,7 +196,7 @@ export class Switcher implements OwnDialog {
     return HINTS.length < cols ? HINTS : SHORT_HINTS;
   }
 
-  /** A click chooses, and goes to what was chosen; the wheel moves. */
+  /** A click chooses, and switches to a chosen place; the wheel moves. */
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release || this.mode !== "filter") return;
     const { button, row, col } = report;
@@ -239,7 +239,7 @@ export class Switcher implements OwnDialog {
     }
   }
 
-  /** What an empty list says. */
+  /** The text of an empty list. */
   private nothing(): string {
     return this.kind === "agents" && this.typed === "" ? "no agent is running" : "no match";
   }
@@ -259,7 +259,7 @@ export class Switcher implements OwnDialog {
     this.chosen = shown[Math.max(0, Math.min(shown.length - 1, at + by))]?.target ?? "";
   }
 
-  /** The chosen place is one that is shown. */
+  /** Makes sure that the chosen place is a shown one. */
   private settle(): void {
     if (this.mode !== "filter") return;
     const shown = this.shown();
@@ -294,7 +294,7 @@ export class Switcher implements OwnDialog {
     this.replay();
   }
 
-  /** What was typed meanwhile goes where it would have gone. */
+  /** Handles the queued input. */
   private replay(): void {
     for (const event of this.held.splice(0)) {
       if (this.over) this.port.typed(event.raw);

@@ -1,7 +1,7 @@
 /**
- * Watches config.toml: its directory and, where it is a link, that of the file it leads to, since editors replace files.
- * Where there is no directory yet, the one above it. Nothing else wakes the process; what cannot be watched is read anew
- * by `wsh config reload`.
+ * Watches config.toml: its directory and, for a link, that of the target, since editors replace files. If the directory
+ * does not exist, the one above it is watched. Nothing else wakes the process; for an unwatchable file, `wsh config
+ * reload` reads it again.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
@@ -31,7 +31,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
     changed();
   }
 
-  /** Watches what is there now. */
+  /** Watches the present directories. */
   function follow(): void {
     const wanted = placesOf(path);
     const places = new Set(wanted.map(({ place }) => place));
@@ -57,13 +57,13 @@ export function watchConfig(path: string, changed: () => void): Disposable {
   };
 }
 
-/** The directories to watch, and of which entry in each a change counts; `place` is another one once it is made anew. */
+/** The directories to watch, and the relevant entry of each; `place` changes when a directory is recreated. */
 function placesOf(path: string): { readonly place: string; readonly directory: string; readonly name: string }[] {
   const paths = new Set([path]);
   try {
     paths.add(fs.realpathSync(path));
   } catch {
-    // There is no such file.
+    // The file does not exist.
   }
   return [...paths].flatMap((each) => {
     const own = dirname(each);
@@ -76,7 +76,7 @@ function placesOf(path: string): { readonly place: string; readonly directory: s
   });
 }
 
-/** What changes with a file's content. */
+/** Changes with a file's content. */
 function fingerprint(path: string): string {
   try {
     const { ino, size, mtimeNs } = fs.statSync(path, { bigint: true });

@@ -1,6 +1,6 @@
 /**
- * What a person is asked before a key of theirs is carried out: whether a program may be ended, or the whole session;
- * and for what the key leaves open, such as a name. Calls are asked nothing. Pure.
+ * Questions to a person before their key's operation runs: whether a program, or the whole session, may be ended; and
+ * for missing input, such as a name. Calls cause no questions. Pure.
  */
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
@@ -8,13 +8,13 @@ import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } fr
 
 export interface AskedFirst {
   readonly question: Question;
-  /** The pane or window that it is about: the answer is, too, wherever the focus is by then. */
+  /** The subject pane or window; the answer applies to it, wherever the focus is by then. */
   readonly about: string;
-  /** What the answer adds to the operation's input; null: nothing is done. */
+  /** The answer's addition to the operation's input; null: nothing is done. */
   input(answer: Answer): Readonly<Record<string, unknown>> | null;
 }
 
-/** What runs in panes (endpoint/operations/running.ts). */
+/** The programs that run in panes (endpoint/operations/running.ts). */
 export type Running = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**
@@ -68,7 +68,7 @@ function about(target: string, asked: Asked | null): AskedFirst | null {
   return asked === null ? null : { ...asked, about: target };
 }
 
-/** @param session that ends with it; null when it goes on */
+/** @param session that ends with it; null when it continues */
 function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Asked | null {
   if (there.length === 0 && session === null) return null;
   const question =
@@ -88,10 +88,10 @@ function endedWith(there: readonly RunningProgram[]): string {
   return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
 
-/** Operations that end programs of a session; of `layout.set` only where it closes what it leaves out. */
+/** Operations that end programs of a session; `layout.set` only if it closes panes that it leaves out. */
 const endingPrograms = ["session.kill", "session.restart", "pane.close", "pane.respawn", "window.close", "layout.set"];
 
-/** The same, and what ends or forgets something else. */
+/** The same, and those that end or forget something else. */
 export const ending: ReadonlySet<string> = new Set([
   ...endingPrograms,
   ...["session.clear", "server.stop", "history.delete", "checkpoint.forget"],
@@ -101,7 +101,7 @@ export function endsPrograms({ operation }: { readonly operation: string }): boo
   return endingPrograms.includes(operation);
 }
 
-/** Whether a person is asked before a call of theirs is made. */
+/** Whether a call of the person needs a confirmation first. */
 export function endsSomething({
   operation,
   input,
@@ -112,7 +112,7 @@ export function endsSomething({
   return ending.has(operation) && (operation !== "layout.set" || input.close_others === true);
 }
 
-/** What is asked before a call to something that the terminal does not show. */
+/** The confirmation before a call to something outside of the terminal's picture. */
 export function endingQuestion(call: string, summary: string): Question {
   return { kind: "confirm", question: `${call}?`, detail: summary, prepared: false };
 }
