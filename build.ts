@@ -7,24 +7,27 @@
  */
 import { join } from "node:path";
 import { buildPage, pagePlugin } from "./packaging/page.ts";
+import { scriptPlugin } from "./packaging/script-bundles.ts";
 
 const root = import.meta.dir;
 
 const entrypoints = [join(root, "src/main.ts")];
 
-/** The browser page is the same for every target: bundled once. */
+/** The browser page and what runs scripts are the same for every target: bundled once. */
 let page: ReturnType<typeof buildPage> | undefined;
+let scripts: ReturnType<typeof scriptPlugin> | undefined;
 
 async function compile(outfile: string, target?: string): Promise<void> {
   const isLinux = target === undefined ? process.platform === "linux" : target.startsWith("linux");
   page ??= buildPage(join(root, "dist/web"));
+  scripts ??= scriptPlugin();
   const result = await Bun.build({
     entrypoints,
     minify: true,
     bytecode: true,
     format: "esm",
     splitting: true,
-    plugins: [pagePlugin(await page)],
+    plugins: [pagePlugin(await page), await scripts],
     compile: {
       outfile,
       autoloadDotenv: false,

@@ -33,6 +33,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   web: ["protocol", "keys"],
   client: ["protocol", "operations"],
+  script: ["protocol", "client"],
   lost: ["base", "protocol", "operations", "wire", "instance", "store"],
   server: ["base", "protocol", "operations", "platform", "wire", "instance", "cluster", "store", "lost", "mcp"],
 };

@@ -203,6 +203,19 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/wait.ts")).register,
       },
       {
+        name: "script",
+        usage: "FILE [ARGS…]",
+        summary: "run a program that drives terminals",
+        load: async () => (await import("./commands/script.ts")).register,
+      },
+      {
+        name: "test",
+        isRare: true,
+        usage: "[FILES…]",
+        summary: "run tests of terminal programs",
+        load: async () => (await import("./commands/test.ts")).register,
+      },
+      {
         name: "ask",
         usage: "QUESTION",
         summary: "ask the person at an attached terminal",
@@ -280,6 +293,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "hook",
+        isRare: true,
         usage: "AGENT EVENT",
         summary: "report an agent's state, from its hook",
         load: async () => (await import("./commands/hook.ts")).register,

@@ -48,7 +48,12 @@ const SendInputSchema = v.object({
   ),
 });
 
-const SentSchema = v.object({ bytes: v.number(), output_cursor: v.number() });
+const SentSchema = v.object({
+  bytes: v.number(),
+  /** The cursor before it was typed: what came after is what it brought, its echo too. */
+  since: v.optional(v.number()),
+  output_cursor: v.number(),
+});
 
 export const terminalOperations = [
   operation({

@@ -89,11 +89,12 @@ describe("every tool and parameter that a skill names exists", () => {
   }
 });
 
-test("there are nine skills, each a folder with its own name", () => {
+test("there are ten skills, each a folder with its own name", () => {
   expect(skills.map((skill) => skill.name)).toEqual([
     "core",
     "drive-process",
     "tui",
+    "script",
     "multi-session",
     "agent-orchestration",
     "monitor",

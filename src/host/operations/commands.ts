@@ -373,6 +373,7 @@ function status(pane: Pane): OperationOutput<"status.get"> {
       bracketed_paste: modes.bracketedPaste,
       application_cursor: modes.applicationCursor,
       mouse: modes.mouseTracking !== "none",
+      mouse_sgr: modes.mouseEncoding === "sgr",
     },
     shell_integration: pane.integration(),
     output_cursor: pane.giveCursor(),

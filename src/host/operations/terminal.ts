@@ -33,8 +33,9 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
     const bytes = joined(typed);
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
+    const since = await pane.terminal.atRest(() => pane.giveCursor());
     await typeInto(pane, typed);
-    return { bytes: bytes.length, output_cursor: pane.giveCursor() };
+    return { bytes: bytes.length, since, output_cursor: pane.giveCursor() };
   },
   "screen.get": (pane, { format, tail }) =>
     pane.terminal.atRest(() => {

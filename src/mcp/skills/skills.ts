@@ -11,6 +11,7 @@ import generativeUi from "../../../skills/generative-ui/SKILL.md" with { type: "
 import inputCapture from "../../../skills/input-capture/SKILL.md" with { type: "text" };
 import monitor from "../../../skills/monitor/SKILL.md" with { type: "text" };
 import multiSession from "../../../skills/multi-session/SKILL.md" with { type: "text" };
+import script from "../../../skills/script/SKILL.md" with { type: "text" };
 import tui from "../../../skills/tui/SKILL.md" with { type: "text" };
 import visualFeedback from "../../../skills/visual-feedback/SKILL.md" with { type: "text" };
 
@@ -38,6 +39,7 @@ export const skills: readonly Skill[] = [
   core,
   driveProcess,
   tui,
+  script,
   multiSession,
   agentOrchestration,
   monitor,

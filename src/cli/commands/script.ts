@@ -1,0 +1,46 @@
+/** `wsh script`: runs a TypeScript program that drives terminals, by the Bun in the executable. */
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { paneAround } from "../session/around.ts";
+import { carryOut } from "../session/script-process.ts";
+
+interface ScriptOptions {
+  readonly eval?: string;
+  readonly show?: boolean;
+  readonly trace?: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("script [file] [args...]")
+    .usage("[options] FILE [ARGS…] | - | -e CODE")
+    .description(
+      'Run a TypeScript program that drives terminals: import { open } from "wsh" needs no install, and \'wsh skill ' +
+        "script' teaches the language. Exits 1 with the failing line, the reason and the screen.",
+    )
+    .option("-e, --eval <code>", "run this code")
+    .option("--show", "show its terminals in panes beside this one")
+    .option("--trace <file>", "write what happened: an HTML file, and a recording (asciicast) beside it")
+    .passThroughOptions()
+    .action(async (file: string | undefined, args: string[], options: ScriptOptions, command: Command) => {
+      const { eval: code, show, trace } = options;
+      if (file === undefined && code === undefined) {
+        throw new UsageError("there is no script", "Give a file, - for standard input, or -e CODE.");
+      }
+      const given = code === undefined ? [] : file === undefined ? [] : [file];
+      const around = show === true ? paneAround(process.env) : null;
+      if (show === true && around === null) throw new UsageError("--show needs a session around it: this runs in none");
+      process.exitCode = await carryOut(around?.instance ?? instanceOf(command), [], (socket) => ({
+        kind: "script",
+        socket,
+        args: [...given, ...args],
+        ...(code === undefined ? {} : { code }),
+        ...(around === null ? {} : { beside: around.pane }),
+        ...(trace === undefined ? {} : { trace: resolve(trace) }),
+        ...(code === undefined && file !== undefined && file !== "-" ? { file: resolve(file) } : {}),
+        ...(code === undefined && file === "-" ? { stdin: true } : {}),
+      }));
+    });
+}

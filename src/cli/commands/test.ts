@@ -1,0 +1,73 @@
+/** `wsh test`: runs tests of terminal programs, by the test runner of the Bun in the executable. */
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Project } from "../../script/orders.ts";
+import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { carryOut } from "../session/script-process.ts";
+
+/** Longest time of a test unless told, in ms: several steps at their own limits. */
+const TEST_MS = 60_000;
+
+interface TestOptions {
+  readonly testNamePattern?: string;
+  readonly update?: boolean;
+  readonly size?: readonly string[];
+  readonly term?: readonly string[];
+  readonly parallel?: number | boolean;
+  readonly rerunEach?: number;
+  readonly retry?: number;
+  readonly timeout?: number;
+  readonly junit?: string;
+  readonly results: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("test [files...]")
+    .description(
+      'Run tests of terminal programs: import { test, expect } from "wsh/test" needs no install, and \'wsh skill ' +
+        "script' teaches the language. Each test gets a fresh terminal; one that fails leaves a trace.",
+    )
+    .option("-t, --test-name-pattern <regex>", "only tests whose name matches")
+    .option("-u, --update", "write snapshots of screens that differ")
+    .option("--size <colsxrows>", "size of the terminals (repeatable: every test runs on each; default 80x24)", collect)
+    .option("--term <name>", "TERM of the programs (repeatable: every test runs with each)", collect)
+    .option("--parallel [n]", "run files in parallel, in N processes", wholeNumber(1))
+    .option("--rerun-each <n>", "run every file N times", wholeNumber(1))
+    .option("--retry <n>", "run a failed test again, at most N times (default: never)", wholeNumber(0))
+    .option("--timeout <ms>", `longest time of a test in ms (default: ${TEST_MS})`, wholeNumber(1))
+    .option("--junit <file>", "write a JUnit report")
+    .option("--results <dir>", "where traces of failures go", "test-results")
+    .action(async (files: string[], options: TestOptions, command: Command) => {
+      const projects = projectsOf(options);
+      const { testNamePattern, parallel, rerunEach, retry, timeout = TEST_MS, junit, update = false } = options;
+      const args = [
+        ...["--timeout", String(timeout)],
+        ...(testNamePattern === undefined ? [] : ["--test-name-pattern", testNamePattern]),
+        ...(parallel === undefined ? [] : [parallel === true ? "--parallel" : `--parallel=${parallel}`]),
+        ...(rerunEach === undefined ? [] : [`--rerun-each=${rerunEach}`]),
+        ...(retry === undefined ? [] : [`--retry=${retry}`]),
+        ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
+        // A path, where a pattern of names would be meant otherwise.
+        ...files.map((file) => (file.startsWith("/") || file.startsWith(".") ? file : `./${file}`)),
+      ];
+      process.exitCode = await carryOut(instanceOf(command), args, (socket) => ({
+        kind: "test",
+        socket,
+        projects,
+        update,
+        results: resolve(options.results),
+      }));
+    });
+}
+
+/** Every size with every TERM. @throws UsageError */
+function projectsOf({ size = ["80x24"], term }: TestOptions): Project[] {
+  return size.flatMap((text) => {
+    const [, cols, rows] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? [];
+    if (cols === undefined || rows === undefined) throw new UsageError(`'${text}' is not a size such as 80x24`);
+    const cells = { cols: Number(cols), rows: Number(rows) };
+    return term === undefined ? [cells] : term.map((name) => ({ ...cells, term: name }));
+  });
+}

@@ -1,0 +1,61 @@
+/**
+ * The process that carries out a script or tests: this executable as the Bun that it contains, with the runtime
+ * (src/script) as a file of the state directory. A server stands between it and the sessions, and is started if none runs.
+ */
+import { join } from "node:path";
+import { connect, type WshClient, WshError } from "../../client/client.ts";
+import { ownProgram } from "../../instance/launch/own-program.ts";
+import { installScripts } from "../../instance/launch/script-files.ts";
+import { startServer } from "../../instance/launch/server.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { runtimeText } from "../../script/bundles.ts";
+import { ORDERS_VARIABLE, type Orders } from "../../script/orders.ts";
+
+/**
+ * @param args of the test runner
+ * @param order makes the orders, given the server's socket
+ * @returns the exit code
+ */
+export async function carryOut(
+  instance: Instance,
+  args: readonly string[],
+  order: (socket: string) => Orders & { readonly stdin?: boolean },
+): Promise<number> {
+  const text = await runtimeText();
+  const runtime = join(installScripts(instance, [{ name: "wsh.js", text }]), "wsh.js");
+  const socket = instance.httpSocket;
+  // As long as somebody is connected, a server that was started for us stays, between two terminals too.
+  using _connected = await connected(instance);
+  const { stdin, ...given } = order(socket);
+  const orders = stdin === true ? { ...given, code: await Bun.stdin.text() } : given;
+  const command = orders.kind === "script" ? ["run", runtime] : ["test", "--preload", runtime, ...args];
+  const child = Bun.spawn([ownProgram(), ...command], {
+    env: { ...process.env, BUN_BE_BUN: "1", [ORDERS_VARIABLE]: JSON.stringify(orders) },
+    stdin: "inherit",
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  // Ctrl+C is the child's, which has the terminal, too.
+  const ignore = (): void => {};
+  process.on("SIGINT", ignore);
+  try {
+    const code = await child.exited;
+    return child.signalCode === null ? code : 1;
+  } finally {
+    process.off("SIGINT", ignore);
+  }
+}
+
+/** How often a server that ended between two looks, since nobody needed it, is started again. */
+const ATTEMPTS = 3;
+
+async function connected(instance: Instance): Promise<WshClient> {
+  for (let attempt = 1; ; attempt++) {
+    await startServer(instance);
+    try {
+      return await connect({ socket: instance.httpSocket });
+    } catch (thrown) {
+      if (WshError.from(thrown).code !== "server_unavailable" || attempt === ATTEMPTS) throw thrown;
+    }
+  }
+}

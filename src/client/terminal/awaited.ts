@@ -1,0 +1,67 @@
+/** What a program waits for, as it says it and as operations take it. Pure. */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { ConditionInput } from "../../protocol/conditions.ts";
+import type { Screen } from "./screen.ts";
+
+/** What `waitFor` waits for; of several the first that holds. */
+export interface Awaited {
+  readonly prompt?: boolean;
+  /** Shown now, or printed from now on. */
+  readonly text?: string;
+  readonly regex?: RegExp | string;
+  /** Silence in ms. */
+  readonly idle?: number;
+  readonly port?: number;
+  readonly exit?: boolean;
+  /** The last command that was run here has ended. */
+  readonly finished?: boolean;
+  /** The program reads a line. */
+  readonly input?: boolean;
+  readonly password?: boolean;
+  readonly fullscreen?: boolean;
+  readonly agent?: "working" | "idle" | "needs_input";
+  readonly screen?: (screen: Screen) => boolean;
+}
+
+/** A match with its groups, as of a RegExp. */
+export type Matched = (string | null)[] & { readonly text: string; readonly cursor: number };
+
+export function conditionOf(what: string | RegExp) {
+  if (typeof what === "string") return { type: "text" as const, text: what };
+  const flags = what.flags.replace(/[^imsu]/g, "");
+  return { type: "regex" as const, pattern: what.source, ...(flags === "" ? {} : { flags }) };
+}
+
+export function conditionsOf(wanted: Awaited): ConditionInput[] {
+  const { text, regex, idle, port, agent } = wanted;
+  return [
+    ...(wanted.prompt === true ? (["prompt"] as const) : []),
+    ...(wanted.exit === true ? (["exited"] as const) : []),
+    ...(wanted.finished === true ? (["command_finished"] as const) : []),
+    ...(wanted.input === true ? (["waiting_for_input"] as const) : []),
+    ...(wanted.password === true ? (["password"] as const) : []),
+    ...(wanted.fullscreen === true ? (["fullscreen"] as const) : []),
+    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+    ...(regex === undefined ? [] : [conditionOf(new RegExp(regex))]),
+    ...(idle === undefined ? [] : [{ type: "idle" as const, ms: idle }]),
+    ...(port === undefined ? [] : [{ type: "port" as const, port }]),
+    ...(agent === undefined ? [] : [{ type: "agent" as const, state: agent }]),
+  ];
+}
+
+const states = new Set(["prompt", "exit", "finished", "input", "password", "fullscreen"]);
+
+/** A word is a state where one has that name, else a text. */
+export function named(what: string): Awaited {
+  return states.has(what) ? { [what]: true } : { text: what };
+}
+
+export function matched({ match = "", groups = [], output_cursor = 0 }: OperationOutput<"wait">): Matched {
+  return Object.assign([match, ...groups], { text: match, cursor: output_cursor });
+}
+
+export function patternOf(grep: string | RegExp): string {
+  if (typeof grep === "string") return grep;
+  const flags = grep.flags.replace(/[^ims]/g, "");
+  return flags === "" ? grep.source : `(?${flags})${grep.source}`;
+}

@@ -1,0 +1,53 @@
+/** What a step of a program on a terminal throws: what was waited for, for how long, the state and why, and the screen. */
+import type { Screen } from "./screen.ts";
+
+export interface FailureFacts {
+  /** The error's code where an operation refused, else `not_met`. */
+  readonly code: string;
+  readonly session: string;
+  /** State of the program, and the fact that it rests on. */
+  readonly state?: string;
+  readonly why?: string;
+  readonly screen?: Screen;
+}
+
+/** Made when the step begins, so that its stack leads to the line of the program; filled in when the step fails. */
+export class TerminalFailure extends Error {
+  override readonly name = "TerminalFailure";
+  #facts: FailureFacts | null = null;
+
+  /** @param reason what was wrong, in one sentence */
+  fill(reason: string, facts: FailureFacts): this {
+    this.#facts = facts;
+    this.message = described(reason, facts);
+    return this;
+  }
+
+  /** The code of the operation that refused, else `not_met`. */
+  get code(): string {
+    return this.#facts?.code ?? "not_met";
+  }
+
+  get facts(): FailureFacts | null {
+    return this.#facts;
+  }
+}
+
+function described(reason: string, { session, state, why, screen }: FailureFacts): string {
+  const known = state === undefined ? "" : `\nState: ${state}${why === undefined || why === "" ? "" : ` (${why})`}`;
+  return `${reason}${known}${screen === undefined ? "" : `\n${pictured(session, screen)}`}`;
+}
+
+/** The screen as a person reads it in a message: size, cursor and what is selected, then its rows. */
+export function pictured(session: string, screen: Screen): string {
+  const { cols, rows } = screen.size;
+  const { row, col, visible } = screen.cursor;
+  const focused = screen.selected;
+  const cursor = `cursor ${visible ? "at" : "hidden, at"} row ${row + 1}, column ${col + 1}`;
+  const selected = focused === null ? "" : `, selected: ${JSON.stringify(focused.text.slice(0, 60))}`;
+  const shown = screen.text === "" ? ["(blank)"] : screen.text.split("\n");
+  return [
+    `Screen of '${session}', ${cols}x${rows}, ${cursor}${selected}`,
+    ...shown.map((line) => `│ ${line}`.trimEnd()),
+  ].join("\n");
+}

@@ -1,0 +1,99 @@
+/** The language in which a program drives terminals: what `wsh script`, `wsh test` and `wsh_script` give it. */
+import type { OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { StepWatcher } from "./steps.ts";
+import { type Call, Terminal } from "./terminal.ts";
+
+export type { Awaited, Matched } from "./awaited.ts";
+export { pictured, TerminalFailure } from "./failure.ts";
+export { type Found, Screen, type SpanStyle } from "./screen.ts";
+export type { Step, StepWatcher } from "./steps.ts";
+export type { Call, ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./terminal.ts";
+export { Terminal } from "./terminal.ts";
+
+export interface OpenOptions {
+  /** Make the session, with a shell, if none has that name. */
+  readonly create?: boolean;
+  /** Of one that is made: what it runs instead of a shell, where, and how large. */
+  readonly command?: string;
+  readonly shell?: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cols?: number;
+  readonly rows?: number;
+  readonly tags?: readonly string[];
+  /** Longest wait of a step that sets none, in ms. Default 15 000. */
+  readonly timeout?: number;
+}
+
+export interface Language {
+  /**
+   * A terminal of a session that exists, or with `create` is made. Without a name: of a session of its own, which
+   * `close` ends, and the end of the program.
+   */
+  open(name?: string | OpenOptions, options?: OpenOptions): Promise<Terminal>;
+  /** Sessions that run. */
+  sessions(): Promise<OperationOutput<"sessions.list">>;
+  /** Ends what was opened without a name. */
+  closeAll(): Promise<void>;
+}
+
+export interface LanguageOptions {
+  readonly watch?: StepWatcher<Terminal>;
+  /** Hears of every terminal before its first step. */
+  readonly opened?: (terminal: Terminal) => Promise<void>;
+  /** For sessions that are made. */
+  readonly made?: Pick<OpenOptions, "cwd" | "env" | "cols" | "rows">;
+}
+
+export function language(call: Call, { watch, opened: hear, made = {} }: LanguageOptions = {}): Language {
+  const opened = new Set<Terminal>();
+
+  async function open(given?: string | OpenOptions, options?: OpenOptions): Promise<Terminal> {
+    const terminal = await found(given, options);
+    await hear?.(terminal);
+    return terminal;
+  }
+
+  async function found(given?: string | OpenOptions, second: OpenOptions = {}): Promise<Terminal> {
+    const name = typeof given === "string" ? given : undefined;
+    const { create = name === undefined, timeout, ...rest } = typeof given === "object" ? given : second;
+    const there = name === undefined ? null : await existing(name, create);
+    if (there !== null) {
+      const { output_cursor } = await call("status.get", {}, there.target);
+      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch);
+    }
+    const { tags = [], env, ...place } = { ...made, ...rest };
+    const session = await call("sessions.create", {
+      ...(name === undefined ? { name_prefix: "script-" } : { name }),
+      ...place,
+      tags: [...tags],
+      ...(env === undefined ? {} : { env: { ...env } }),
+    });
+    const { pane_id, output_cursor } = session;
+    const isOwned = name === undefined;
+    const terminal = new Terminal(call, session.name, pane_id, output_cursor, isOwned, timeout, watch);
+    if (isOwned) opened.add(terminal);
+    return terminal;
+  }
+
+  /** A name alone is followed by the pane's id, so that renaming does not lose it. */
+  async function existing(name: string, mayCreate: boolean): Promise<{ name: string; target: string } | null> {
+    try {
+      const info = await call("session.get", {}, name);
+      return { name: info.name, target: /[:/@]/.test(name) ? name : info.pane_id };
+    } catch (thrown) {
+      if (mayCreate && WshError.from(thrown).code === "session_not_found") return null;
+      throw thrown;
+    }
+  }
+
+  return {
+    open,
+    sessions: () => call("sessions.list", {}),
+    async closeAll() {
+      await Promise.all([...opened].map((terminal) => terminal.close()));
+      opened.clear();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Every step of a program on a terminal, as a trace or a failure tells it: what was asked, from which line of the program,
+ * and how it ended. The place is taken when the step begins, since what runs behind an `await` has no line of its own.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { type FailureFacts, TerminalFailure } from "./failure.ts";
+
+export interface Step {
+  /** As it stands in the program, such as `expect(/ready/)`. */
+  readonly text: string;
+  /** The call stack at its beginning. */
+  readonly stack: string;
+}
+
+/** Hears of every step; what it returns hears of its end. */
+export type StepWatcher<T> = (terminal: T, step: Step) => Promise<(failure: Error | null) => Promise<void>>;
+
+export interface StepOrigin<T> {
+  readonly terminal: T;
+  /** The method that the program calls: the stack begins below it. */
+  readonly method: (...given: never[]) => unknown;
+  readonly text: string;
+  readonly watch: StepWatcher<T> | undefined;
+  /** Adds what is known of the terminal to what went wrong there. */
+  readonly explain: (code: string) => Promise<FailureFacts>;
+}
+
+/** What the step waited for did not come. */
+export class NotMet extends Error {}
+
+/** Runs a step. @throws TerminalFailure whose stack begins at the line of the program */
+export async function stepped<T, R>(origin: StepOrigin<T>, act: () => Promise<R>): Promise<R> {
+  const { terminal, method, text, watch } = origin;
+  const failure = at(new TerminalFailure(), method);
+  const ended =
+    watch === undefined ? null : await watch(terminal, { text, stack: at(new Error(), method).stack ?? "" });
+  try {
+    const result = await act();
+    await ended?.(null);
+    return result;
+  } catch (thrown) {
+    const failed = await failureOf(thrown, failure, origin);
+    await ended?.(failed);
+    throw failed;
+  }
+}
+
+/** Engines without it keep the frames of this library, under its own name. */
+function at<E extends Error>(error: E, method: StepOrigin<unknown>["method"]): E {
+  Error.captureStackTrace?.(error, method);
+  return error;
+}
+
+async function failureOf(
+  thrown: unknown,
+  failure: TerminalFailure,
+  { text, explain }: Pick<StepOrigin<unknown>, "text" | "explain">,
+): Promise<Error> {
+  if (thrown instanceof NotMet) return failure.fill(`${text}: ${thrown.message}`, await explain("not_met"));
+  if (thrown instanceof WshError) return failure.fill(refused(text, thrown), await explain(thrown.code));
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+function refused(text: string, error: WshError): string {
+  return `${text}: ${error.message} (${error.code})${error.hint === "" ? "" : `. ${error.hint}`}`;
+}
+
+/** A value as a program writes it, cut. */
+export function written(value: unknown): string {
+  const text = value instanceof RegExp ? String(value) : (JSON.stringify(value, readable) ?? String(value));
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+function readable(_key: string, value: unknown): unknown {
+  if (value instanceof RegExp) return String(value);
+  return typeof value === "function" ? "(screen) => …" : value;
+}

@@ -1,0 +1,390 @@
+/**
+ * A terminal as a program drives it: commands, typing, and waits that end by themselves. Everything is a call of an
+ * operation; nothing here judges what a program does.
+ *
+ * What must stay true: every wait has a limit, and what does not come within it is thrown with the state, its reason and
+ * the screen (failure.ts). `expect` looks at what came since the program last typed or ran something here, so an answer
+ * that comes early is not missed and an older one is not taken for it.
+ */
+import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, patternOf } from "./awaited.ts";
+import { clickSequence } from "./click.ts";
+import type { FailureFacts } from "./failure.ts";
+import { Screen } from "./screen.ts";
+import { NotMet, type StepWatcher, stepped, written } from "./steps.ts";
+
+/** Calls an operation; those of a session name it last. */
+export type Call = <N extends OperationName>(
+  name: N,
+  input: OperationInput<N>,
+  session?: string,
+) => Promise<OperationOutput<N>>;
+
+/** Longest wait of a step unless it says otherwise, in ms: half of what callers of MCP wait. */
+export const DEFAULT_TIMEOUT_MS = 15_000;
+/** Silence after which a program that is not known to read is typed at, in ms, and the longest wait for that. */
+const READY_IDLE_MS = 300;
+const READY_WAIT_MS = 2_000;
+
+export interface StepOptions {
+  /** Longest wait in ms. */
+  readonly timeout?: number;
+}
+
+export interface ExecOptions extends StepOptions {
+  /** Output: only lines that match (RE2), with lines around them; the first or last ones. */
+  readonly grep?: string | RegExp;
+  readonly context?: number;
+  readonly head?: number;
+  readonly tail?: number;
+  /** Bytes of output; past it head and tail are kept. */
+  readonly output_limit?: number;
+}
+
+/** How a command ended, as everywhere in wsh; `exitCode` is `exit_code`. */
+export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> & {
+  readonly exit_code: number | null;
+  readonly exitCode: number | null;
+  readonly output: string;
+};
+
+export interface OutputOptions {
+  readonly since?: number;
+  readonly command?: number;
+  readonly lines?: number;
+  readonly grep?: string | RegExp;
+  readonly max_bytes?: number;
+}
+
+export class Terminal implements AsyncDisposable {
+  // Steps are async functions, of which stacks keep the frame: one that only returns a call is left out (tail calls).
+  /** Where `expect` begins to look. */
+  private since: number;
+  private command: number | undefined;
+
+  constructor(
+    private readonly call: Call,
+    /** Name of the session. */
+    readonly name: string,
+    /** How it is addressed. */
+    readonly target: string,
+    since: number,
+    private readonly owned: boolean,
+    /** Longest wait of a step that sets none, in ms. */
+    public timeout: number = DEFAULT_TIMEOUT_MS,
+    private readonly watch?: StepWatcher<Terminal>,
+  ) {
+    this.since = since;
+  }
+
+  /** Runs a command at the shell's prompt and waits for its end. */
+  async exec(command: string, options: ExecOptions = {}): Promise<ExecOutcome> {
+    return this.step(this.exec, `exec(${written(command)})`, async () => {
+      const { timeout = this.timeout, grep, ...shown } = options;
+      const result = await this.atPrompt(timeout, (left) =>
+        this.ask("exec", {
+          command,
+          max_wait_ms: Math.min(left, MAX_WAIT_MS),
+          ...shown,
+          ...(grep === undefined ? {} : { grep: patternOf(grep) }),
+        }),
+      );
+      this.placed(result.output_cursor, result.state === "running" ? result.command_id : null);
+      if (result.state === "running") {
+        const waits = result.waits_for === undefined ? "" : ` and waits for ${result.waits_for}`;
+        const output = result.output === undefined || result.output === "" ? "" : `\nOutput so far:\n${result.output}`;
+        throw new NotMet(`has not ended within ${seconds(timeout)}${waits}; it goes on${output}`);
+      }
+      const { exit_code = null, output = "" } = result;
+      return { ...result, exit_code, exitCode: exit_code, output };
+    });
+  }
+
+  /** Starts a command at the shell's prompt and does not wait for it. */
+  async run(command: string, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
+    return this.step(this.run, `run(${written(command)})`, async () => {
+      try {
+        const { command_id } = await this.atPrompt(timeout, () => this.ask("exec", { command, background: true }));
+        // Null: the shell refused the text, and has printed why.
+        const start = typeof command_id === "number" ? await this.ask("commands.get", { id: command_id }) : null;
+        this.placed(start?.output_start, command_id);
+      } catch (thrown) {
+        if (!(thrown instanceof WshError) || thrown.code !== "no_shell_integration") throw thrown;
+        await this.send({ data: command, submit: true });
+      }
+    });
+  }
+
+  /** Types a text as it is; `\n` is Enter. Waits until the program reads, or is silent. */
+  async type(text: string): Promise<void> {
+    return this.step(this.type, `type(${written(text)})`, async () => {
+      await this.ready();
+      await this.send({ data: text.replace(/\r?\n/g, "\r") });
+    });
+  }
+
+  /** Presses named keys: `Enter`, `Ctrl+C`, `Up`, `F5`, `Alt+x`. */
+  async press(...keys: readonly string[]): Promise<void> {
+    return this.step(this.press, `press(${keys.map(written).join(", ")})`, async () => {
+      await this.ready();
+      await this.send({ keys: [...keys] });
+    });
+  }
+
+  /** Pastes a text, marked as pasted where the program asked for it. */
+  async paste(text: string): Promise<void> {
+    return this.step(this.paste, `paste(${written(text)})`, async () => {
+      await this.ready();
+      await this.send({ data: text, paste: true });
+    });
+  }
+
+  /** Clicks on a text once it is shown, in a program that takes the mouse. */
+  async click(what: string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
+    return this.step(this.click, `click(${written(what)})`, async () => {
+      const shown = await this.until((screen) => screen.find(what), timeout, `${written(what)} is not shown`);
+      const { modes } = await this.ask("status.get", {});
+      if (modes.mouse !== true) throw new NotMet("the program does not take the mouse: press keys instead");
+      await this.send(clickSequence(shown.row, shown.col, modes.mouse_sgr === true));
+    });
+  }
+
+  async resize(size: { readonly cols: number; readonly rows: number }): Promise<void> {
+    return this.step(this.resize, `resize(${written(size)})`, async () => {
+      await this.ask("session.resize", size);
+    });
+  }
+
+  /** Waits until a text or match is printed, or drawn, since something was last typed or run here; echo does not count. */
+  async expect(what: string | RegExp, options: StepOptions & { readonly since?: number } = {}): Promise<Matched> {
+    return this.step(this.expect, `expect(${written(what)})`, async () => {
+      const { timeout = this.timeout, since = this.since } = options;
+      const condition = conditionOf(what);
+      const deadline = Date.now() + timeout;
+      for (;;) {
+        const left = Math.max(0, deadline - Date.now());
+        const found = await this.ask("wait", {
+          any_of: [condition, "exited", ...(this.command === undefined ? [] : (["command_finished"] as const))],
+          since,
+          ...(this.command === undefined ? {} : { command_id: this.command }),
+          max_wait_ms: Math.min(left, MAX_WAIT_MS),
+        });
+        if (found.decided_by === condition.type) return matched(found);
+        if (found.decided_by === "timeout" && left > MAX_WAIT_MS) continue;
+        // What a program prints last comes with its end.
+        const last = await this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 });
+        if (last.decided_by === condition.type) return matched(last);
+        throw new NotMet(await this.unmet(found, timeout, what));
+      }
+    });
+  }
+
+  /** Waits for a state, a text on the screen, silence, a port, the end, or what a function says of the screen. */
+  async waitFor(what: Awaited | string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<Screen> {
+    return this.step(this.waitFor, `waitFor(${written(what)})`, async () => {
+      const wanted: Awaited = typeof what === "string" ? named(what) : what instanceof RegExp ? { regex: what } : what;
+      const { screen: test, text, regex } = wanted;
+      const now = await this.screen();
+      if (text !== undefined && now.text.includes(text)) return now;
+      if (regex !== undefined && new RegExp(regex).test(now.text)) return now;
+      const conditions = conditionsOf(wanted);
+      if (test?.(now) === true) return now;
+      const waits: Promise<boolean>[] = [];
+      if (conditions.length > 0) waits.push(this.holds(conditions, now.output_cursor, timeout));
+      if (test !== undefined) {
+        waits.push(
+          this.until((screen) => (test(screen) ? true : null), timeout, "").then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+      if (waits.length === 0) throw new WshError("invalid_request", `${written(what)} names nothing to wait for`);
+      if (await firstTrue(waits)) return this.screen();
+      throw new NotMet(`did not come within ${seconds(timeout)}`);
+    });
+  }
+
+  /** Waits for the end of what `run` started, else of the session's program. */
+  async ended({
+    timeout = this.timeout,
+  }: StepOptions = {}): Promise<{ exit_code: number | null; signal: string | null }> {
+    return this.step(this.ended, "ended()", async () => {
+      const { command } = this;
+      const ends = command === undefined ? (["exited"] as const) : (["command_finished", "exited"] as const);
+      if (!(await this.holds(ends, this.since, timeout))) throw new NotMet(`has not ended within ${seconds(timeout)}`);
+      if (command === undefined) return this.status();
+      const record = await this.ask("commands.get", { id: command });
+      if (record.exit_code !== null || record.signal !== null) return record;
+      // A command that ends its shell has the shell's code, which is known when that has ended.
+      const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: READY_WAIT_MS });
+      return decided_by === "exited" ? this.status() : record;
+    });
+  }
+
+  async screen(): Promise<Screen> {
+    return new Screen(await this.ask("screen.get", { format: "styled" }));
+  }
+
+  /** Output as text: since something was last typed or run here, unless it is said what. */
+  async output({ since, command, lines, grep, max_bytes }: OutputOptions = {}): Promise<string> {
+    const place =
+      command !== undefined
+        ? { command_id: command }
+        : lines !== undefined
+          ? { lines }
+          : { since: since ?? this.since };
+    const limits = max_bytes === undefined ? {} : { max_bytes };
+    const { text = "" } = await this.ask("output.get", {
+      ...place,
+      ...limits,
+      ...(grep === undefined ? {} : { grep: patternOf(grep) }),
+    });
+    return text;
+  }
+
+  /** Commands that ran at the prompt, oldest first. */
+  commands(): Promise<OperationOutput<"commands.list">> {
+    return this.ask("commands.list", {});
+  }
+
+  /** What the program does, and how that is known. */
+  status(): Promise<OperationOutput<"status.get">> {
+    return this.ask("status.get", {});
+  }
+
+  /** Ends the session. */
+  async kill(): Promise<void> {
+    await this.ask("session.kill", {});
+  }
+
+  /** Ends the session if it was made by `open` without a name. */
+  async close(): Promise<void> {
+    if (!this.owned) return;
+    await this.kill().catch((thrown) => {
+      if (WshError.from(thrown).code !== "session_not_found") throw thrown;
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Waits until a look at the screen finds something: at every change. @throws NotMet */
+  async until<R>(look: (screen: Screen) => R | null, timeout: number, otherwise: string): Promise<R> {
+    const deadline = Date.now() + timeout;
+    for (;;) {
+      const screen = await this.screen();
+      const found = look(screen);
+      if (found !== null) return found;
+      const left = deadline - Date.now();
+      if (screen.state === "exited") throw new NotMet(`${otherwise}; the program has ended`);
+      if (left <= 0) throw new NotMet(`${otherwise} within ${seconds(timeout)}`);
+      // Ends with the next output, also with what is drawn on the alternate screen.
+      await this.ask("output.get", { since: screen.output_cursor, wait_ms: Math.min(left, MAX_WAIT_MS), max_bytes: 0 });
+    }
+  }
+
+  /** Whether one of the conditions comes in time. */
+  private async holds(anyOf: readonly ConditionInput[], since: number, timeout: number): Promise<boolean> {
+    const names = new Set(anyOf.map((each) => (typeof each === "string" ? each : each.type)));
+    const deadline = Date.now() + timeout;
+    for (;;) {
+      const left = Math.max(0, deadline - Date.now());
+      const { decided_by } = await this.ask("wait", {
+        any_of: [...anyOf],
+        since,
+        ...(this.command === undefined ? {} : { command_id: this.command }),
+        max_wait_ms: Math.min(left, MAX_WAIT_MS),
+      });
+      if ((names as ReadonlySet<string>).has(decided_by)) return true;
+      if (decided_by !== "timeout" || left <= MAX_WAIT_MS) return false;
+    }
+  }
+
+  /** The shell may still be on its way to the prompt. */
+  private async atPrompt<R>(timeout: number, act: (left: number) => Promise<R>): Promise<R> {
+    const deadline = Date.now() + timeout;
+    for (;;) {
+      const left = Math.max(0, deadline - Date.now());
+      try {
+        return await act(left);
+      } catch (thrown) {
+        if (!(thrown instanceof WshError) || thrown.code !== "not_at_prompt" || left === 0) throw thrown;
+        const { decided_by } = await this.ask("wait", { any_of: ["prompt"], max_wait_ms: Math.min(left, MAX_WAIT_MS) });
+        if (decided_by !== "prompt") throw thrown;
+      }
+    }
+  }
+
+  /** Waits until the program reads what is typed, as far as that can be known. */
+  private async ready(): Promise<void> {
+    const { decided_by } = await this.ask("wait", {
+      any_of: ["prompt", "waiting_for_input", "password", "fullscreen", { type: "idle", ms: READY_IDLE_MS }],
+      max_wait_ms: READY_WAIT_MS,
+    });
+    // What was run has ended: what is typed now is another command's.
+    if (decided_by === "prompt") this.command = undefined;
+  }
+
+  private async send(input: OperationInput<"input.send">): Promise<void> {
+    const { since, output_cursor } = await this.ask("input.send", input);
+    this.since = since ?? output_cursor;
+  }
+
+  private placed(cursor: number | undefined, command: number | null | undefined): void {
+    if (cursor !== undefined) this.since = cursor;
+    this.command = command ?? undefined;
+  }
+
+  private async unmet(found: OperationOutput<"wait">, timeout: number, what: string | RegExp): Promise<string> {
+    if (found.decided_by === "exited") return "the program has ended, and it did not come";
+    if (found.decided_by === "command_finished") {
+      const { exit_code = null } = found.command ?? {};
+      return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
+    }
+    const stands = (await this.screen()).find(what) !== null;
+    const older = "; it stands on the screen, but from before what was typed last: waitFor looks at all that is shown";
+    return `did not come within ${seconds(timeout)}${stands ? older : ""}`;
+  }
+
+  private ask<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationOutput<N>> {
+    return this.call(name, input, this.target);
+  }
+
+  private step<R>(method: (...given: never[]) => unknown, text: string, act: () => Promise<R>): Promise<R> {
+    const explain = (code: string) => this.explain(code);
+    return stepped<Terminal, R>({ terminal: this, method, text, watch: this.watch, explain }, act);
+  }
+
+  /** What is known of the terminal now; what cannot be asked any more is left out. */
+  private async explain(code: string): Promise<FailureFacts> {
+    const [screen, status] = await Promise.all([
+      this.screen().catch(() => undefined),
+      this.status().catch(() => undefined),
+    ]);
+    return {
+      code,
+      session: this.name,
+      ...(status === undefined ? {} : { state: status.state, why: status.why }),
+      ...(screen === undefined ? {} : { screen }),
+    };
+  }
+}
+
+function seconds(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
+}
+
+/** Whether one of them comes true; the last that does not decides. */
+async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
+  const isTrue = Promise.withResolvers<boolean>();
+  const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));
+  all.then(
+    () => isTrue.resolve(false),
+    (thrown) => isTrue.reject(thrown),
+  );
+  return isTrue.promise;
+}

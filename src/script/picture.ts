@@ -1,0 +1,139 @@
+/** A screen as HTML, as SVG, and as text with its styles: what traces show and snapshots keep. Pure. */
+
+import type { Screen, SpanStyle } from "../client/terminal/language.ts";
+import { cells } from "../client/terminal/screen.ts";
+import type { Color } from "../protocol/screen.ts";
+
+/** The first sixteen colours of the palette, as xterm has them. */
+const base = [
+  ...["#000000", "#cd3131", "#0dbc79", "#e5e510", "#2472c8", "#bc3fbc", "#11a8cd", "#e5e5e5"],
+  ...["#666666", "#f14c4c", "#23d18b", "#f5f543", "#3b8eea", "#d670d6", "#29b8db", "#ffffff"],
+];
+const FOREGROUND = "#d8d8d8";
+const BACKGROUND = "#181818";
+/** Size of a cell of a picture, in units of SVG. */
+const CELL = { width: 8.4, height: 18, baseline: 13.5 };
+
+export function cssColor(color: Color): string {
+  if ("rgb" in color) return `rgb(${color.rgb.r},${color.rgb.g},${color.rgb.b})`;
+  const { indexed } = color;
+  const named = base[indexed];
+  if (named !== undefined) return named;
+  if (indexed >= 232)
+    return `rgb(${Array(3)
+      .fill((indexed - 232) * 10 + 8)
+      .join(",")})`;
+  const step = (n: number): number => (n === 0 ? 0 : n * 40 + 55);
+  const at = indexed - 16;
+  return `rgb(${step(Math.floor(at / 36))},${step(Math.floor(at / 6) % 6)},${step(at % 6)})`;
+}
+
+export function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`).replace(/[\x00-\x08\x0b-\x1f]/g, "�");
+}
+
+interface Drawn {
+  readonly color: string;
+  readonly background: string;
+  readonly css: string;
+}
+
+function drawn({ fg, bg, bold, faint, italic, underline, strikethrough, inverse }: SpanStyle): Drawn {
+  const [color, background] = [
+    fg === undefined ? FOREGROUND : cssColor(fg),
+    bg === undefined ? BACKGROUND : cssColor(bg),
+  ];
+  const lines = [underline === true ? "underline" : "", strikethrough === true ? "line-through" : ""].join(" ").trim();
+  const css = [
+    bold === true ? "font-weight:bold" : "",
+    faint === true ? "opacity:.6" : "",
+    italic === true ? "font-style:italic" : "",
+    lines === "" ? "" : `text-decoration:${lines}`,
+  ];
+  const [front, back] = inverse === true ? [background, color] : [color, background];
+  return { color: front, background: back, css: css.filter((each) => each !== "").join(";") };
+}
+
+export function asHtml(screen: Screen): string {
+  const rows = screen.styles.map((spans) =>
+    spans
+      .map(({ text, ...style }) => {
+        const { color, background, css } = drawn(style);
+        return `<span style="color:${color};background:${background};${css}">${escaped(text)}</span>`;
+      })
+      .join(""),
+  );
+  return `<pre class="screen">${rows.join("\n")}</pre>`;
+}
+
+export function asSvg(screen: Screen): string {
+  const { cols, rows } = screen.size;
+  const [width, height] = [cols * CELL.width, rows * CELL.height];
+  const parts: string[] = [];
+  for (const [row, spans] of screen.styles.entries()) {
+    let col = 0;
+    for (const { text, ...style } of spans) {
+      const { color, background, css } = drawn(style);
+      const [x, y, length] = [col * CELL.width, row * CELL.height, cells(text) * CELL.width];
+      if (background !== BACKGROUND) {
+        parts.push(
+          `<rect x="${round(x)}" y="${y}" width="${round(length)}" height="${CELL.height}" fill="${background}"/>`,
+        );
+      }
+      if (text.trim() !== "") {
+        const fitted = `textLength="${round(length)}" xml:space="preserve"`;
+        const shown = css === "" ? "" : ` style="${css}"`;
+        parts.push(
+          `<text x="${round(x)}" y="${y + CELL.baseline}" fill="${color}" ${fitted}${shown}>${escaped(text)}</text>`,
+        );
+      }
+      col += cells(text);
+    }
+  }
+  const { row, col, visible } = screen.cursor;
+  if (visible) {
+    const at = `x="${round(col * CELL.width)}" y="${row * CELL.height}"`;
+    parts.push(`<rect ${at} width="${CELL.width}" height="${CELL.height}" fill="${FOREGROUND}" fill-opacity=".5"/>`);
+  }
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(width)} ${height}" font-family="monospace" font-size="14">`;
+  return `${head}\n<rect width="100%" height="100%" fill="${BACKGROUND}"/>\n${parts.join("\n")}\n</svg>\n`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** The rows, then where their text has a style: what a snapshot is compared by. */
+export function asText(screen: Screen): string {
+  const { size, cursor } = screen;
+  const shown = cursor.visible ? `cursor ${cursor.row + 1}:${cursor.col + 1}` : "cursor hidden";
+  const styles = screen.styles.flatMap((spans, row) => {
+    let col = 0;
+    return spans.flatMap(({ text, ...style }) => {
+      const from = col;
+      col += cells(text);
+      const said = describedStyle(style);
+      return said === "" ? [] : [`${row + 1}:${from + 1}-${col} ${said}`];
+    });
+  });
+  return [
+    `${size.cols}x${size.rows}, ${shown}`,
+    ...screen.text.split("\n").map((row) => `│${row}`),
+    ...styles,
+    "",
+  ].join("\n");
+}
+
+function describedStyle(style: SpanStyle): string {
+  const { fg, bg, ...flags } = style;
+  const set = Object.entries(flags).filter(([, value]) => value === true);
+  return [
+    ...set.map(([name]) => name),
+    ...(fg === undefined ? [] : [`fg=${colorName(fg)}`]),
+    ...(bg === undefined ? [] : [`bg=${colorName(bg)}`]),
+  ].join(" ");
+}
+
+function colorName(color: Color): string {
+  return "indexed" in color ? String(color.indexed) : `${color.rgb.r},${color.rgb.g},${color.rgb.b}`;
+}

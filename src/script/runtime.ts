@@ -1,0 +1,94 @@
+/**
+ * What a script or a test imports from `wsh` and `wsh/test`, and what runs a script. Bundled into one file
+ * (bundles.ts) that the Bun in the executable reads from the state directory: it may import nothing but what is bundled,
+ * and what Bun has. Its orders come in one variable, which the script's own programs do not inherit.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { connect, type WshClient } from "../client/client.ts";
+import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
+import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
+import { besides } from "./shown-beside.ts";
+import { testModule } from "./testing.ts";
+import { Trace } from "./trace.ts";
+
+const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");
+// Workers of the test runner are started with what its first process has.
+if (process.env.BUN_TEST_WORKER_ID !== undefined || orders.kind === "script") delete process.env[ORDERS_VARIABLE];
+if (orders.kind === "script") delete process.env.BUN_BE_BUN;
+
+let client: Promise<WshClient> | null = null;
+function connected(): Promise<WshClient> {
+  client ??= connect({ socket: orders.socket });
+  return client;
+}
+const call: Call = async (name, input, session) => {
+  const server = await connected();
+  // Those of the server take no session.
+  return session === undefined
+    ? server.call(name as "sessions.list", input as never)
+    : server.call(name, input, session);
+};
+
+const trace =
+  orders.kind === "script" && orders.trace === undefined
+    ? null
+    : new Trace(async (...given) => (await connected()).subscribe(...given));
+const shown = orders.beside === undefined ? null : besides(call, orders.beside);
+const wsh = language(call, {
+  made: { cwd: process.cwd() },
+  ...(trace === null ? {} : { watch: trace.watch }),
+  ...(shown === null ? {} : { opened: shown.opened }),
+});
+const { open, sessions } = wsh;
+const exported = { default: wsh, wsh, open, sessions, TerminalFailure };
+
+Bun.plugin({
+  name: "wsh",
+  setup(build) {
+    build.module("wsh", () => ({ exports: exported, loader: "object" }));
+    build.module("wsh/test", async () => ({
+      exports: { ...exported, ...(await testModule(wsh, orders, trace)) },
+      loader: "object",
+    }));
+  },
+});
+
+if (orders.kind === "script") await runScript(orders);
+
+/** Runs it to its end; a failure is told with its line, and the process ends with 1. */
+async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {
+  Object.assign(globalThis, { wsh });
+  process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
+  // Code that has no file gets one while it runs: failures name its lines.
+  const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));
+  const path = directory === null ? (file ?? "") : join(directory, "script.ts");
+  if (code !== undefined) fs.writeFileSync(path, code);
+  let failure: unknown = null;
+  const failed = (thrown: unknown): void => {
+    failure ??= thrown ?? new Error("the script threw nothing");
+  };
+  // A step that nobody waits for fails by itself.
+  process.on("unhandledRejection", failed);
+  try {
+    await import(path);
+  } catch (thrown) {
+    failed(thrown);
+  }
+  if (failure !== null) console.error(told(failure, path, file === undefined));
+  if (directory !== null) fs.rmSync(directory, { recursive: true, force: true });
+  if (traceFile !== undefined) await trace?.save(traceFile, failure);
+  await shown?.close();
+  await wsh.closeAll().catch(() => {});
+  (await client?.catch(() => null))?.close();
+  process.exit(failure === null ? (process.exitCode ?? 0) : 1);
+}
+
+/** The line of the script, then what was wrong. */
+function told(thrown: unknown, path: string, isUnnamed: boolean): string {
+  if (!(thrown instanceof TerminalFailure)) return Bun.inspect(thrown, { colors: process.stderr.isTTY });
+  const frame = (thrown.stack ?? "").split("\n").find((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
+  const [, row] = /:(\d+):\d+\)?$/.exec(frame ?? "") ?? [];
+  return `${row === undefined ? "" : `${isUnnamed ? "line " : `${path}:`}${row}: `}${thrown.message}`;
+}

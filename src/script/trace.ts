@@ -1,0 +1,114 @@
+/**
+ * What happened on the terminals of a script or a test: every step with the screen before and after it, and the output
+ * as it came, with the steps as markers. Kept in memory until it is saved as one HTML file (trace-page.ts) and an
+ * asciicast beside it for each terminal.
+ *
+ * What is kept is bounded: of a longer run the newest steps stay, and of the output its beginning.
+ */
+import fs from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import type { WshClient } from "../client/client.ts";
+import type { Screen, StepWatcher, Terminal } from "../client/terminal/language.ts";
+import { type TracedStep, tracePage } from "./trace-page.ts";
+
+/** Most steps of a trace. */
+const MAX_STEPS = 500;
+/** Most output that a recording keeps, in bytes. */
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+
+interface Recording {
+  readonly events: [seconds: number, kind: "o" | "m", data: string][];
+  readonly size: Screen["size"];
+  bytes: number;
+  ends: AsyncDisposable | null;
+}
+
+export class Trace {
+  private readonly began = performance.now();
+  private readonly steps: TracedStep[] = [];
+  private readonly recordings = new Map<Terminal, Recording>();
+
+  constructor(private readonly subscribe: WshClient["subscribe"]) {}
+
+  readonly watch: StepWatcher<Terminal> = async (terminal, { text, stack }) => {
+    const recording = this.recordings.get(terminal) ?? (await this.record(terminal));
+    const started = performance.now();
+    const step: TracedStep = {
+      terminal: terminal.name,
+      text,
+      place: placeOf(stack),
+      at: started - this.began,
+      ms: 0,
+      before: await seen(terminal),
+      after: null,
+      failure: null,
+    };
+    this.steps.push(step);
+    if (this.steps.length > MAX_STEPS) this.steps.shift();
+    recording.events.push([step.at / 1000, "m", text]);
+    return async (failure) => {
+      step.ms = performance.now() - started;
+      step.after = await seen(terminal);
+      step.failure = failure?.message ?? null;
+    };
+  };
+
+  /** Output of a terminal from now on. */
+  private async record(terminal: Terminal): Promise<Recording> {
+    const first = await terminal.screen();
+    const events: Recording["events"] = [[0, "o", first.rows.join("\r\n").trimEnd()]];
+    const recording: Recording = { events, size: first.size, bytes: 0, ends: null };
+    this.recordings.set(terminal, recording);
+    recording.ends = await this.subscribe(terminal.name, { events: ["chars"] }, (event) => {
+      if (!("event" in event) || event.event !== "chars" || recording.bytes > MAX_OUTPUT_BYTES) return;
+      recording.bytes += event.text.length;
+      recording.events.push([(performance.now() - this.began) / 1000, "o", event.text]);
+    });
+    return recording;
+  }
+
+  /** Writes the page, and a recording of each terminal beside it. @returns the files */
+  async save(file: string, failure: unknown): Promise<string[]> {
+    fs.mkdirSync(dirname(file), { recursive: true });
+    const page = extname(file) === ".html" ? file : `${file}.html`;
+    const stem = join(dirname(page), basename(page, ".html"));
+    const casts = [...this.recordings].map(([terminal, recording], index) => {
+      const cast = index === 0 ? `${stem}.cast` : `${stem}-${index + 1}.cast`;
+      fs.writeFileSync(cast, castOf(terminal.name, recording));
+      return cast;
+    });
+    fs.writeFileSync(
+      page,
+      tracePage(
+        this.steps,
+        failure,
+        casts.map((cast) => basename(cast)),
+      ),
+    );
+    return [page, ...casts];
+  }
+
+  /** Forgets what was traced so far. */
+  async close(): Promise<void> {
+    for (const { ends } of this.recordings.values()) await ends?.[Symbol.asyncDispose]();
+    this.recordings.clear();
+    this.steps.length = 0;
+  }
+}
+
+/** An asciicast, version 2. */
+function castOf(title: string, { events, size }: Recording): string {
+  const head = { version: 2, width: size.cols, height: size.rows, title };
+  const ordered = [...events].sort(([a], [b]) => a - b);
+  return [head, ...ordered].map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+async function seen(terminal: Terminal): Promise<Screen | null> {
+  return terminal.screen().catch(() => null);
+}
+
+function placeOf(stack: string): string {
+  const [, place = ""] =
+    /\(?([^\s()]+:\d+):\d+\)?/.exec(stack.split("\n").find((line) => /^\s*at /.test(line)) ?? "") ?? [];
+  return place;
+}

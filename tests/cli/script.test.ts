@@ -1,0 +1,155 @@
+/** `wsh script` and `wsh test`: programs that drive terminals, run by the Bun in the executable. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { Wsh } from "../support/wsh.ts";
+
+let wsh: Wsh;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+function written(name: string, text: string): string {
+  const path = join(wsh.dir, name);
+  fs.writeFileSync(path, text);
+  return path;
+}
+
+test("a script runs commands, answers questions, looks at a screen, and leaves no session", async () => {
+  const file = written(
+    "dialog.ts",
+    `import { open } from "wsh";
+interface Said { readonly args: readonly string[] }
+const t = await open();
+const { output, exitCode } = await t.exec("echo hi; false");
+await t.run("read -p 'Name? ' n; read -p 'Age? ' a; echo got $n $a; seq 200 | less");
+await t.expect(/Name\\? $/);
+await t.type("bob\\n");
+await t.expect("Age?");
+await t.type("41\\n");
+const [, name, age] = await t.expect(/got (\\w+) (\\d+)/);
+await t.waitFor("fullscreen");
+await t.press("Space");
+const screen = await t.waitFor({ screen: (s) => s.rows[0] === "24" });
+await t.press("q");
+await t.waitFor("prompt");
+const commands = await t.commands();
+const said: Said = { args: process.argv.slice(2) };
+console.log(JSON.stringify({ output, exitCode, name, age, row: screen.find("30")?.row, codes: commands.map((c) => c.exit_code), ...said }));
+`,
+  );
+  const before = (await wsh.list()).length;
+  const { code, stdout, stderr } = await wsh.run("script", file, "one", "--two");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ output: "hi", exitCode: 1, name: "bob", age: "41", row: 6, codes: [1, 0] },
+    args: ["one", "--two"],
+  });
+  expect((await wsh.list()).length).toBe(before);
+});
+
+test("a failure says the line, what was waited for, the state with its reason, and the screen", async () => {
+  const file = written(
+    "fails.ts",
+    `import { open } from "wsh";\n\nconst t = await open();\nawait t.run("cat");\nawait t.expect(/never/, { timeout: 200 });\n`,
+  );
+  const failed = await wsh.run("script", "--trace", join(wsh.dir, "trace.html"), file);
+  expect(failed.code).toBe(1);
+  expect(failed.stderr).toStartWith(`${file}:5: expect(/never/): did not come within 200 ms\n`);
+  expect(failed.stderr).toMatch(
+    /State: waiting_for_input \(cat .*\)\nScreen of 'script-\d+', 80x24, cursor at row 2, column 1\n│ \$ cat/,
+  );
+  const page = fs.readFileSync(join(wsh.dir, "trace.html"), "utf8");
+  expect(page).toContain("run(&#34;cat&#34;)");
+  const [head, ...events] = fs
+    .readFileSync(join(wsh.dir, "trace.cast"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(head).toMatchObject({ version: 2, width: 80, height: 24 });
+  expect(events.filter(([, kind]) => kind === "m").map(([, , text]) => text)).toEqual([
+    'run("cat")',
+    "expect(/never/)",
+  ]);
+  expect(
+    events
+      .filter(([, kind]) => kind === "o")
+      .map(([, , text]) => text)
+      .join(""),
+  ).toContain("cat");
+  const early = await wsh.run(
+    "script",
+    "-e",
+    `const t = await wsh.open();\nawait t.run("exit 3 | (exit 4)");\nawait t.expect("x")`,
+  );
+  expect(early.stderr).toStartWith('line 3: expect("x"): the command has ended (exit code 4), and it did not come');
+});
+
+test("a script comes by standard input, drives a session that exists, and exits with the code it sets", async () => {
+  await wsh.session("mine");
+  const input = `const t = await wsh.open("mine"); console.log((await t.exec("echo $((40+2))")).output); process.exitCode = 7;`;
+  expect(await wsh.runWith({ input }, "script", "-")).toMatchObject({ code: 7, stdout: "42\n" });
+  expect((await wsh.list()).map(({ name }) => name)).toContain("mine");
+  const none = await wsh.run("script", "-e", `await wsh.open("nobody")`);
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("no session 'nobody'") });
+});
+
+test("tests get a terminal each, in every size and TERM; failures leave a trace; snapshots are kept and compared", async () => {
+  written(
+    "some.test.ts",
+    `import { test, expect } from "wsh/test";
+test("asks", async (t) => {
+  await t.run("tput cols; read -p 'Ready? ' x; exit 3");
+  await expect(t).toShow(/Ready\\?/);
+  await t.press("Enter");
+  await expect(t).toHaveExited(3);
+  await expect(t).not.toShow("nothing of it");
+});
+test("draws", { command: "printf '\\\\033[1mbold\\\\033[0m \\\\033[7m%s\\\\033[0m' $SHOWN; read x", env: { SHOWN: process.env.SHOWN ?? "one" }, timeout: 500 }, async (t) => {
+  await expect(t).toMatchScreen();
+});
+test("fails", { timeout: 200 }, async (t) => {
+  await expect(t).toShow("never");
+});
+`,
+  );
+  const passed = await wsh.run(
+    "test",
+    "some.test.ts",
+    "-t",
+    "asks|draws",
+    "--size",
+    "80x24",
+    "--size",
+    "40x10",
+    "--term",
+    "xterm",
+  );
+  expect(passed.stderr).toMatch(
+    /\(pass\) asks \[80x24 xterm\][\s\S]*\(pass\) asks \[40x10 xterm\][\s\S]*\(pass\) draws \[80x24 xterm\]/,
+  );
+  expect(passed.code).toBe(0);
+  const kept = join(wsh.dir, "__terminals__/some.test.ts-draws-1-80x24-xterm");
+  expect(fs.readFileSync(`${kept}.txt`, "utf8")).toBe("80x24, cursor 1:9\n│bold one\n1:1-4 bold\n1:6-8 inverse\n");
+  expect(fs.readFileSync(`${kept}.svg`, "utf8")).toContain(">bold</text>");
+  const shorter = { SHOWN: "two" };
+  const differs = await wsh.runWith(
+    { env: shorter },
+    "test",
+    "some.test.ts",
+    "-t",
+    "draws|fails",
+    "--term",
+    "xterm",
+    "--junit",
+    "out.xml",
+  );
+  expect(differs.code).toBe(1);
+  expect(differs.stderr).toContain("- │bold one\n+ │bold two");
+  expect(differs.stderr).toMatch(/toShow|never/);
+  expect(differs.stderr).toContain(`Trace: ${join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.html")}`);
+  expect(fs.existsSync(join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.cast"))).toBe(true);
+  expect(fs.readFileSync(join(wsh.dir, "out.xml"), "utf8")).toContain("<testsuites");
+}, 60_000);
