@@ -60,13 +60,21 @@ interface Waiting {
   reject(error: WshError): void;
 }
 
+/** Longest wait for a connection, in ms: a server on a busy machine answers in far less. */
+const CONNECT_MS = 5_000;
+
 /** @throws WshError auth_required, auth_invalid and the like; server_unavailable when no server answers */
 export async function connect(options: ConnectOptions = {}): Promise<WshClient> {
   const socket = new WebSocket(await socketUrl(options, "ws/json"));
   const opened = Promise.withResolvers<void>();
   socket.addEventListener("open", () => opened.resolve(), { once: true });
   socket.addEventListener("close", () => opened.reject(unavailable(options)), { once: true });
-  await opened.promise;
+  // A server that is about to end accepts, and answers no more.
+  const late = setTimeout(() => {
+    opened.reject(unavailable(options));
+    socket.close();
+  }, CONNECT_MS);
+  await opened.promise.finally(() => clearTimeout(late));
   return new WshClient(socket);
 }
 

@@ -53,7 +53,10 @@ async function connected(instance: Instance): Promise<WshClient> {
   for (let attempt = 1; ; attempt++) {
     await startServer(instance);
     try {
-      return await connect({ socket: instance.httpSocket });
+      const client = await connect({ socket: instance.httpSocket });
+      // Once it has answered, it stays as long as this connection does.
+      await client.call("server.info", {});
+      return client;
     } catch (thrown) {
       if (WshError.from(thrown).code !== "server_unavailable" || attempt === ATTEMPTS) throw thrown;
     }
