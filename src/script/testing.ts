@@ -1,26 +1,11 @@
 /** `wsh/test`: Bun's test runner with a fresh terminal for each test, and matchers that wait. */
-import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Language, type OpenOptions, type Terminal, TerminalFailure } from "../client/terminal/language.ts";
+import { type Language, type OpenOptions, Terminal } from "../client/terminal/language.ts";
+import { matchers, type Running, running, slug } from "./matchers.ts";
 import type { Orders, Project } from "./orders.ts";
-import { asSvg, asText } from "./picture.ts";
 import type { Trace } from "./trace.ts";
 
-/** Silence after which a screen is taken as it is, in ms. */
-const SETTLED_MS = 200;
-
 export type TerminalTest = (terminal: Terminal) => unknown;
-
-/** The test that a terminal was opened for. */
-interface Running {
-  readonly file: string;
-  readonly name: string;
-  /** Names its snapshots, which are each size's own. */
-  readonly project: string;
-  snapshots: number;
-}
-
-const running = new WeakMap<Terminal, Running>();
 
 /** What `wsh/test` exports besides `wsh`. @throws where no test runner is */
 export async function testModule(wsh: Language, orders: Orders, trace: Trace | null): Promise<object> {
@@ -71,91 +56,16 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
     },
   );
 
-  expect.extend({
-    /** Shows a text, or a match, within the limit. */
-    async toShow(received: unknown, what: string | RegExp, options?: { readonly timeout?: number }) {
-      const terminal = terminalOf(received);
-      if (this.isNot === true) {
-        const screen = await terminal.screen();
-        return { pass: screen.find(what) !== null, message: () => `it shows ${what}:\n${screen.text}` };
-      }
-      const failure = await terminal
-        .waitFor(typeof what === "string" ? { text: what } : { regex: what }, options)
-        .then(() => null, failureOf);
-      return { pass: failure === null, message: () => failure?.message ?? "" };
-    },
-    /** The program, or the command of the last `run`, has ended, with this code. */
-    async toHaveExited(received: unknown, code?: number, options?: { readonly timeout?: number }) {
-      const end = await terminalOf(received).ended(options).catch(failureOf);
-      if (end instanceof Error) return { pass: false, message: () => end.message };
-      const { exit_code, signal } = end;
-      const pass = code === undefined || exit_code === code;
-      return { pass, message: () => `it ended with ${signal ?? exit_code ?? "an unknown code"}, not with ${code}` };
-    },
-    /** Looks as it did when the snapshot was written, within the limit. */
-    async toMatchScreen(received: unknown, name?: string) {
-      const terminal = terminalOf(received);
-      const it = running.get(terminal);
-      if (it === undefined) throw new Error("a snapshot belongs to a test's own terminal");
-      it.snapshots++;
-      const own = slug(`${it.name}-${name ?? it.snapshots}-${it.project}`);
-      const stem = join(dirname(it.file), "__terminals__", `${basename(it.file)}-${own}`);
-      const kept = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
-      if (kept === null && process.env.CI && !update) throw new Error(`there is no snapshot ${stem}.txt`);
-      if (kept === null || update) {
-        await terminal.waitFor({ idle: SETTLED_MS });
-        const screen = await terminal.screen();
-        fs.mkdirSync(dirname(stem), { recursive: true });
-        fs.writeFileSync(`${stem}.txt`, asText(screen));
-        fs.writeFileSync(`${stem}.svg`, asSvg(screen));
-        return { pass: true, message: () => "" };
-      }
-      let now = "";
-      const isSame = await terminal
-        .until(
-          (screen) => {
-            now = asText(screen);
-            return now === kept ? true : null;
-          },
-          terminal.timeout,
-          "",
-        )
-        .catch(() => false);
-      return {
-        pass: isSame,
-        message: () => `the screen differs from ${stem}.txt (--update writes it):\n${differing(kept, now)}`,
-      };
-    },
+  const expectTerminal = matchers(update);
+  const expecting = new Proxy(expect, {
+    apply: (target, self, given: Parameters<typeof expect>) =>
+      given[0] instanceof Terminal ? expectTerminal(given[0]) : Reflect.apply(target, self, given),
   });
-  return { ...others, test, it: test, expect };
-}
-
-/** What a matcher reports as its own; anything else is thrown. */
-function failureOf(thrown: unknown): TerminalFailure {
-  if (thrown instanceof TerminalFailure) return thrown;
-  throw thrown;
-}
-
-function terminalOf(received: unknown): Terminal {
-  if (typeof received === "object" && received !== null && "waitFor" in received) return received as Terminal;
-  throw new Error("expect takes a terminal here");
+  return { ...others, test, it: test, expect: expecting };
 }
 
 function nameOf({ cols, rows, term }: Project): string {
   return `${cols}x${rows}${term === undefined ? "" : ` ${term}`}`;
-}
-
-function slug(name: string): string {
-  return name.replace(/[^A-Za-z0-9._]+/g, "-").slice(0, 80);
-}
-
-/** Lines that differ, of both. */
-function differing(kept: string, now: string): string {
-  const [a, b] = [kept.split("\n"), now.split("\n")];
-  return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => at)
-    .filter((at) => a[at] !== b[at])
-    .flatMap((at) => [...(a[at] === undefined ? [] : [`- ${a[at]}`]), ...(b[at] === undefined ? [] : [`+ ${b[at]}`])])
-    .join("\n");
 }
 
 /** The file that calls `test`. */

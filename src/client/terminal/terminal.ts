@@ -207,6 +207,17 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
+  /** A step of others: waits until the screen is as it should be. @param method what the program has called */
+  holding(
+    method: (...given: never[]) => unknown,
+    text: string,
+    test: (screen: Screen) => boolean,
+    { timeout = this.timeout }: StepOptions = {},
+  ): Promise<true> {
+    const look = (screen: Screen): true | null => (test(screen) ? true : null);
+    return this.step(method, text, () => this.until(look, timeout, "did not come"));
+  }
+
   /** Waits for the end of what `run` started, else of the session's program. */
   async ended({
     timeout = this.timeout,

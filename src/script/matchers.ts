@@ -1,0 +1,122 @@
+/**
+ * What a test expects of a terminal. Functions of their own, not extensions of Bun's `expect`: that waits for the promise
+ * of a matcher in an event loop within the event loop, in which the connection to the server loses messages.
+ */
+import fs from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { StepOptions, Terminal } from "../client/terminal/language.ts";
+import { asSvg, asText } from "./picture.ts";
+
+/** Silence after which a screen is taken as it is, in ms. */
+const SETTLED_MS = 200;
+
+/** The test that a terminal was opened for. */
+export interface Running {
+  readonly file: string;
+  readonly name: string;
+  /** Names its snapshots, which are each size's own. */
+  readonly project: string;
+  snapshots: number;
+}
+
+export const running = new WeakMap<Terminal, Running>();
+
+/** What `expect` of a terminal gives. Each waits until it holds, at most as long as a step of the terminal. */
+export interface TerminalMatchers {
+  /** Shows a text, or a match. */
+  toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
+  /** The program, or the command of the last `run`, has ended, with this code. */
+  toHaveExited(code?: number, options?: StepOptions): Promise<void>;
+  /** Looks as it did when the snapshot was written. */
+  toMatchScreen(name?: string, options?: StepOptions): Promise<void>;
+  readonly not: {
+    /** Shows it no more. */
+    toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
+  };
+}
+
+/** @param update snapshots that differ are written */
+export function matchers(update: boolean): (terminal: Terminal) => TerminalMatchers {
+  return (terminal) => {
+    const own: TerminalMatchers = {
+      async toShow(what, options) {
+        await terminal.holding(
+          own.toShow,
+          `toShow(${describe(what)})`,
+          (screen) => screen.find(what) !== null,
+          options,
+        );
+      },
+      async toHaveExited(code, options) {
+        const { exit_code, signal } = await terminal.ended(options);
+        if (code === undefined || exit_code === code) return;
+        throw from(own.toHaveExited, `it ended with ${signal ?? exit_code ?? "an unknown code"}, not with ${code}`);
+      },
+      async toMatchScreen(name, { timeout } = {}) {
+        const it = running.get(terminal);
+        if (it === undefined) throw from(own.toMatchScreen, "a snapshot belongs to a test's own terminal");
+        it.snapshots++;
+        const named = slug(`${it.name}-${name ?? it.snapshots}-${it.project}`);
+        const stem = join(dirname(it.file), "__terminals__", `${basename(it.file)}-${named}`);
+        const kept = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
+        if (kept === null && process.env.CI && !update) throw from(own.toMatchScreen, `there is no ${stem}.txt`);
+        if (kept === null || update) return write(terminal, stem);
+        let now = "";
+        const isSame = await terminal
+          .until(
+            (screen) => {
+              now = asText(screen);
+              return now === kept ? true : null;
+            },
+            timeout ?? terminal.timeout,
+            "",
+          )
+          .catch(() => false);
+        if (isSame) return;
+        throw from(
+          own.toMatchScreen,
+          `the screen differs from ${stem}.txt (--update writes it):\n${differing(kept, now)}`,
+        );
+      },
+      not: {
+        async toShow(what, options) {
+          const text = `not.toShow(${describe(what)})`;
+          await terminal.holding(own.not.toShow, text, (screen) => screen.find(what) === null, options);
+        },
+      },
+    };
+    return own;
+  };
+}
+
+async function write(terminal: Terminal, stem: string): Promise<void> {
+  await terminal.waitFor({ idle: SETTLED_MS });
+  const screen = await terminal.screen();
+  fs.mkdirSync(dirname(stem), { recursive: true });
+  fs.writeFileSync(`${stem}.txt`, asText(screen));
+  fs.writeFileSync(`${stem}.svg`, asSvg(screen));
+}
+
+/** An error at the line of the test. */
+function from(matcher: (...given: never[]) => unknown, message: string): Error {
+  const error = new Error(message);
+  Error.captureStackTrace(error, matcher);
+  return error;
+}
+
+function describe(what: string | RegExp): string {
+  return typeof what === "string" ? JSON.stringify(what) : String(what);
+}
+
+export function slug(name: string): string {
+  return name.replace(/[^A-Za-z0-9._]+/g, "-").slice(0, 80);
+}
+
+/** Lines that differ, of both. */
+function differing(kept: string, now: string): string {
+  const [a, b] = [kept.split("\n"), now.split("\n")];
+  return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => at)
+    .filter((at) => a[at] !== b[at])
+    .flatMap((at) => [...(a[at] === undefined ? [] : [`- ${a[at]}`]), ...(b[at] === undefined ? [] : [`+ ${b[at]}`])])
+    .join("\n");
+}
