@@ -59,7 +59,7 @@ export function handedOverNotice(task: string, prefix: string): string {
   return ` ${prefix} hands back${words === "" ? "" : `: ${words}`} `;
 }
 
-/** Shown when a line that was to come with the next prompt did not. */
+/** Shown when a line for the next prompt could not be inserted. */
 export function lineNotOfferedNotice(line: string, why: string): string {
   return ` not put at the prompt: ${cut(line, LONGEST_LINE)} (${cut(why, LONGEST_REASON)}) `;
 }

@@ -69,7 +69,7 @@ export interface ExecTarget {
   hold(): InputHold;
   /** The input of everyone else. */
   readonly typed: EditorInput;
-  /** Whether the kernel has yet to take some input. */
+  /** Whether the kernel has not taken some input. */
   readonly isWriting: boolean;
   /** Sends SIGINT to the group that holds the terminal. */
   interrupt(): void;

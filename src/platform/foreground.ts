@@ -120,7 +120,7 @@ function factsOf(stat: Stat, tty: number, path: string | null): ProcessFacts {
   return { ...identity(stat), activity: platform().processes.activity(stat, tty, path) };
 }
 
-/** Input that waits to be read: a program blocked in read has, for the blink until it wakes, not seen it yet. */
+/** Pending input: a program blocked in read has not seen it for the moment until it wakes. */
 function unreadInput(path: string): number | null {
   let fd: number | null = null;
   try {

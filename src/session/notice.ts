@@ -28,7 +28,7 @@ export class Notice implements Disposable {
     this.set(text);
   }
 
-  /** What is shown is no longer so. */
+  /** The notice no longer applies. */
   take(text: string): void {
     if (text !== this.current) return;
     this[Symbol.dispose]();

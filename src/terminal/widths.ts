@@ -71,7 +71,7 @@ const byCodePoint: IUnicodeVersionProvider = {
     const joined = clusterWidths().charProperties(codepoint, preceding);
     if (codepoint < FIRST || codepoint === EMOJI_STYLE) return joined;
     const width = widthOf(codepoint);
-    // After a cursor movement nothing precedes it to join: such a character shows in a cell of its own.
+    // After a cursor movement nothing precedes it to join: such a character shows in a separate cell.
     if (width === 0) return preceding === 0 ? joined : (joined & ~7) | (widthIn(preceding) << 1) | 1;
     // A spacing mark, or a character after a prepended sign, has its own cell; flags and parts of emoji do not.
     return width === 1 && (joined & 1) !== 0 && !isFlag(codepoint) ? (joined & ~7) | (width << 1) : joined;

@@ -224,7 +224,7 @@ export class Connection {
     if (this.closed) return;
     this.closed = true;
     this.outbox.clear();
-    // Not yet a host that answers: it has died meanwhile, and only its socket was still there.
+    // Not a session process: it has died, and only its socket was left.
     this.helloWaiter?.reject(
       isCut
         ? new WshError("machine_unreachable", `the way to '${this.path}' was lost before it answered`)

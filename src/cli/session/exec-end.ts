@@ -16,10 +16,7 @@ export async function untilFinished(session: SessionClient, id: number, signal: 
   return session.call("commands.get", { id });
 }
 
-/**
- * Of another machine the way may have been lost, and not the session: the command goes on there, and so does what is printed
- * of it.
- */
+/** On another machine the connection may have been lost, not the session: the command and its output continue there. */
 export async function endedAfterLoss(
   session: SessionClient,
   thrown: unknown,

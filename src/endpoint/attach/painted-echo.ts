@@ -44,7 +44,7 @@ export class PaintedTerminal {
     this.shown = -1;
   }
 
-  /** Whether it shows something that no picture contains yet. */
+  /** Whether it shows something that is in no picture so far. */
   get isAhead(): boolean {
     return this.given !== "";
   }

@@ -26,7 +26,7 @@ const MAX_OUTPUT = 1024 * 1024;
 /** Longest PATH that is believed, in characters. */
 const MAX_PATH = 32 * 1024;
 
-/** Directories that systems put into PATH by themselves. */
+/** Directories that systems themselves put into PATH. */
 const systemDirectories: ReadonlySet<string> = new Set([
   ...["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"],
   ...["/usr/games", "/usr/local/games", "/snap/bin"],

@@ -1,7 +1,7 @@
 /**
  * Structured logs: one line per event, as text for people or as JSON for programs, to stderr or to a file. Logging
  * never fails its caller: a full disk or a closed pipe loses the line, and the next line written reports how many were
- * lost. A file is bounded: past its size it becomes FILE.1 and a new one begins. Values come from outside, so control
+ * lost. A file's size is limited: past it, it becomes FILE.1 and a new one begins. Values come from outside, so control
  * characters are escaped: a line stays a line.
  */
 

@@ -42,7 +42,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
       }
       return true;
     } catch {
-      stopWatching(); // not there yet, or out of watches: look again later
+      stopWatching(); // missing, or no watches left: checked again later
       return false;
     }
   }

@@ -11,9 +11,9 @@ const NAME_LENGTH = 40;
 type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
 
 /**
- * The result of commands one after the other.
+ * The result of sequential commands.
  *
- * @param cwd the directory that the caller has named: it is not told again
+ * @param cwd the caller's directory, which is not repeated
  */
 export function shownExec(result: Result, cwd?: string): object {
   const { steps } = result;

@@ -19,10 +19,7 @@ const NO_END = "the shell showed its prompt without reporting an end: how the co
 const NO_EDITOR = "the shell's line editor was not seen after the command: it may have reported its end itself";
 /** Delays between checks for a shell that reads its terminal when its prompt was not seen, in ms; the last repeats. */
 const LOOK_MS = [50, 250, 1_000, 5_000] as const;
-/**
- * Number of checks after which a terminal in the mode of a line editor suffices when the system does not reveal who
- * reads it.
- */
+/** Checks after which a terminal in the mode of a line editor suffices when the system does not reveal its reader. */
 const UNTOLD_LOOKS = 3;
 
 export interface CommandEndsPort {

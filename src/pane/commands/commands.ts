@@ -308,7 +308,7 @@ export class Commands {
    */
   get inactiveReason(): string | null {
     const { replacedBy } = this.image;
-    // A script in front of bash makes way for bash by the same call as bash would for another shell.
+    // A script in front of bash execs bash by the same call as bash would exec another shell.
     const isGone = replacedBy !== null && shellKind(replacedBy) !== "bash";
     return this.log.active || isGone ? null : this.inactive;
   }

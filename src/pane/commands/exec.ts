@@ -1,9 +1,10 @@
 /**
- * Runs shell commands at the shell's prompt, one after the other, and knows how each ended (docs/protocol.md, Commands).
+ * Runs shell commands at the shell's prompt, one after the other, and knows how each ended (docs/protocol.md,
+ * Commands).
  *
- * Only an empty prompt of the pane's own shell is typed into; everything else is refused by name. A step lasts from
- * the C that follows its input to the next D, or to the program's end. Time never ends a command by itself: what happens
- * at the deadline is the caller's choice, and a cancelled caller stops waiting, not the command. One exec at a time.
+ * Only an empty prompt of the pane's own shell is typed into; everything else is refused by name. A step lasts from the
+ * C that follows its input to the next D, or to the program's end. A deadline alone never ends a command: the caller
+ * chooses what happens then, and a cancelled caller stops waiting, not the command. One exec at a time.
  */
 
 import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";

@@ -40,7 +40,7 @@ export class ShellLevel {
   running: Entry | null = null;
   /** How the running command ends if a prompt follows. */
   ending: Ending | null = null;
-  /** Output up to the prompt behind that end, of which it is not known yet whether it is the shell's. */
+  /** Output up to the prompt after that end, which may or may not be the shell's. */
   prompted: number | null = null;
   /** The terminal reads lines at its prompts: it has no line editor. */
   readsLines = false;

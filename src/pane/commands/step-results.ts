@@ -1,4 +1,4 @@
-/** The results of an exec's steps, from the record of the command or from the text where there is no record. */
+/** The results of an exec's steps, from the record of the command, or from the text without a record. */
 
 import {
   type CommandRecord,

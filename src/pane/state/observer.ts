@@ -38,7 +38,7 @@ export interface ObserverPort {
   /** The shell that runs commands now; null where its terminal is carried elsewhere. Absent: the program. */
   readonly shellPid?: () => number | null;
   readonly clock: Clock;
-  /** Whether the echo of input has yet to come; null when none can be expected. */
+  /** Whether the last input still has no echo; null when none can be expected. */
   echoPending(): boolean | null;
   /** Sees whether the program is still the shell that was started. Called before each look. */
   readonly checkShell?: () => void;

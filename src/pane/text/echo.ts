@@ -92,7 +92,7 @@ export class EchoTracker {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether the echo of the last input has yet to come; null when none can be expected. */
+  /** Whether the last input still has no echo; null when none can be expected. */
   get pending(): boolean | null {
     return this.shows ? this.expected.length > 0 : null;
   }

@@ -1,6 +1,6 @@
 /**
- * Streams that others of the fleet have to sessions here: each is read by a relay as one over a WebSocket is. A message
- * whose number is not the next ends the stream, as does silence, since its other end pings; who opened it opens another.
+ * Streams of other fleet members to sessions here: a relay reads each like one over a WebSocket. A message whose number
+ * is not the next ends the stream, as does silence, since its other end pings; the opener opens another.
  */
 import type { FleetConnection, FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { CallContext } from "../../operations/call.ts";

@@ -102,7 +102,7 @@ export class ViewFeed {
     if (pictures > 0) this.tell("host.written", { bytes: 0, pictures });
   }
 
-  /** What the person's settings say now, or what is wrong with them. */
+  /** The person's new settings, or their fault. */
   use(settings: PersonSettings): void {
     if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
     this.tell("host.settings", settings);

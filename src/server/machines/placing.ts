@@ -61,8 +61,8 @@ export class Placing {
   constructor(private readonly machines: Machines) {}
 
   /**
-   * @param isOwn the request's id is the caller's, who may ask another server with it
-   * @throws WshError machine_not_found where none could have it, machine_busy where none takes it
+   * @param isOwn the caller chose the request's id, and may repeat it at another server
+   * @throws WshError machine_not_found when no machine suits, machine_busy when none takes it
    */
   async create(
     { tags }: Place,

@@ -77,7 +77,7 @@ export class LinkRoutes {
 
   private async there(machine: string): Promise<LinkHello> {
     const { machines } = this.options;
-    // A server that has just started does not know its fleet yet.
+    // A newly started server does not know its fleet.
     await machines.fleet?.ready();
     return machines.link(machine).hello();
   }

@@ -29,7 +29,7 @@ export class OnceCalls {
         return call(name, input, context);
       }
       const isLast = scope === "server" && !registered.has(name) && !isFar(name, input, context);
-      // A remembered answer is for those alone who may ask.
+      // Only permitted callers get a remembered answer.
       requireAccess(operation, context.access);
       // A caller whose token has ended does not return.
       const caller = { signal: context.signal, isGone: () => context.ended?.aborted !== true };

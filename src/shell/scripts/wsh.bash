@@ -4,24 +4,24 @@
 # output. wsh starts bash with this file as --rcfile, or as $ENV of a login shell in posix mode; the file then runs the
 # user's own startup files as bash would have. It can also be sourced at the end of ~/.bashrc on another machine.
 #
-# C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
-# whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D, and says that it is late where
-# another PROMPT_COMMAND has run before it; the hooks are put back when the line editor is asked. There is no DEBUG trap.
-# C is printed only behind a prompt that had our B, so that no command begins which no D can end. It says entry=1 where
-# bash's own history has taken the line in.
+# PS0 prints C, the first element of PROMPT_COMMAND D, and PS1 A and B; the last element of PROMPT_COMMAND wraps PS1
+# again whenever the user has changed it. If PROMPT_COMMAND is removed, PS1 prints D, and marks it as late when another
+# PROMPT_COMMAND has run before it; the hooks are restored when the line editor is asked. There is no DEBUG trap.
+# C is printed only after a prompt with our B, so that every command that begins can be ended by a D. It carries entry=1
+# if bash's own history has taken the line.
 # A command can run the code of its own prompt (`eval "$PROMPT_COMMAND"`, `echo "${PS1@P}"`). `\#` in PS1 and PS0 is one
-# more there than in @P, and so tells bash's own reading of them, the only one in which they print and change anything.
-# A D that a command makes is followed by the true one: HISTCMD is another while a command runs.
-# A private key asks the line editor for what it holds (the section "Line editor").
-# The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
-# nor the user's own traps show them.
+# higher there than in @P, which identifies bash's own expansion, the only one in which they print and change anything.
+# A D printed by a command is followed by the true one: HISTCMD differs while a command runs.
+# A private key asks the line editor for its contents (the section "Line editor").
+# The state lives in arrays, which bash never exports; the hooks run with closed output, so that neither `set -x` nor
+# the user's own traps show them.
 
 if [[ -z ${WSH_SHELL_INJECT-} && ( -n ${__wsh_ps[0]-} || $- != *i* ) ]]; then
   builtin return 0
 fi
 
-# $1 is the status of the command: no variable that a person can have made readonly stands between. Parsed by old
-# versions too, run only by those that know @P.
+# $1 is the status of the command, not passed in a variable, which a user may have made readonly. Old versions parse
+# this too; only those that support @P run it.
 __wsh_pre() {
   builtin local wsh_number="${HISTCMD-0}" wsh_line || builtin set -- "$1" plain
   if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"*"${__wsh_text[tail]}" || ${__wsh_text[array]} != 1 ]]; then
@@ -50,7 +50,7 @@ __wsh_pre() {
   fi
   if [[ ${__wsh_text[array]} == 1 ]]; then
     if [[ ${__wsh[last]} == 0 ]]; then
-      # A prompt that is not as we left it was changed at the prompt, or is built by PROMPT_COMMAND: look again.
+      # Our prompt was changed at the prompt, or PROMPT_COMMAND builds it: check again.
       __wsh_wrapped || __wsh[last]=1
       __wsh_prepare
     fi
@@ -66,7 +66,7 @@ __wsh_end() {
     __wsh[open]=2
     __wsh[seen]=${HISTCMD-0}
     __wsh[ended]=1
-    # Under `set -v` bash has printed the hook as it read it.
+    # Under `set -v` bash has printed the hook while reading it.
     [[ $- != *v* ]] || builtin set -- "$1" ';verbose=1'
     builtin printf '\e]133;D;%s%s;id=%s%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" "${2-}" >/dev/tty
   fi
@@ -111,8 +111,8 @@ __wsh_url() {
   done
 }
 
-# Last element of PROMPT_COMMAND. To a DEBUG trap of the user's it is a command after all of theirs, which would upset
-# one that measures time; where there is such a trap, and PROMPT_COMMAND does not build the prompt, it takes itself out.
+# Last element of PROMPT_COMMAND. A DEBUG trap of the user's would see it as a command after theirs, which would disturb
+# one that measures time; with such a trap, and unless PROMPT_COMMAND builds the prompt, it removes itself.
 __wsh_post() {
   if [[ ${__wsh[traced]} == 1 ]] && __wsh_wrapped; then
     __wsh[last]=0
@@ -137,13 +137,13 @@ __wsh_prepare() {
   __wsh_keys
 }
 
-# Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
+# Puts our marks around PS1 and after PS0, unless they are present or the variable is readonly.
 __wsh_wrap() {
   builtin local wsh_start='\[${__wsh_ps[0]+${0:0*(__wsh[now]=\#):0}${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]+${__wsh_ps[1]@P}}\]'
   builtin local wsh_bare wsh_seam wsh_run='${__wsh_ps[2]+${0:0*(__wsh[now]=\#):0}${__wsh_ps[2]@P}}' || builtin return 0
   __wsh[literal]=0
   if ! builtin shopt -q promptvars; then
-    # Prompts expand no variables: the marks themselves stand in them.
+    # Prompts expand no variables: they contain the marks themselves.
     __wsh[literal]=1
     __wsh[count]=${__wsh_text[number]@P}
     wsh_start='\['$'\e'"]7;file://${HOSTNAME-}${__wsh[url]-}"$'\a\e'"]133;A${__wsh_text[key]}"$'\a''\]'
@@ -180,9 +180,9 @@ __wsh_wrap() {
   fi
 }
 
-# Sets wsh_seam to what goes between the text $1 of a prompt and ours, so that each is read as if it stood alone. Prompts
-# are read twice: escapes first, then expansions. A last backslash would take our first character with it in the first
-# reading, one that is left over from a pair would quote our `$` in the second, and a last `$` would make `$$` of it.
+# Sets wsh_seam to the text between $1, a part of a prompt, and ours, so that each is read separately. Prompts are read
+# twice: escapes first, then expansions. A final backslash would consume our first character in the first reading, one
+# left over from a pair would quote our `$` in the second, and a final `$` would join it to `$$`.
 __wsh_seam() {
   builtin local wsh_slashes="${1##*[!\\]}" wsh_left || builtin return 0
   wsh_seam=''
@@ -209,9 +209,9 @@ __wsh_seam() {
   fi
 }
 
-# Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there.
-# For the user $PROMPT_COMMAND is element 0, so ours holds a copy of their own first one, in a loop that never runs:
-# whoever searches it or adds to it finds what they expect, and the change is moved to where it belongs.
+# Puts our hooks first and last. The user's changes over or around them are kept as if ours had not been there. For the
+# user $PROMPT_COMMAND is element 0, so ours contains a copy of their own first one, in a loop that never runs: code
+# that searches it or adds to it finds the expected text, and the change is moved to the right place.
 __wsh_arrange() {
   builtin local wsh_all wsh_item wsh_inner wsh_after || builtin return 0
   if [[ ${__wsh_text[array]} != 1 ]]; then
@@ -231,7 +231,7 @@ __wsh_arrange() {
       builtin return 0
     fi
   else
-    # Whoever rewrites PROMPT_COMMAND may have joined its lines, so ours are found by what no such change touches.
+    # Code that rewrites PROMPT_COMMAND may have joined its lines, so ours are found by a part that survives this.
     while [[ $wsh_item == *"${__wsh_text[pre]%$'\n'}"*"${__wsh_text[tail]#$'\n'}"* ]]; do
       wsh_inner=${wsh_item#*"${__wsh_text[pre]%$'\n'}"}
       wsh_after=${wsh_inner#*"${__wsh_text[tail]#$'\n'}"}
@@ -268,10 +268,10 @@ __wsh_hook() {
   PROMPT_COMMAND=("${__wsh_hooked[@]}")
 }
 
-# Line editor. wsh types a command only into a line that is empty, and asks the editor itself: the private keys
-# CSI 9371 z and CSI 9372 z are answered with a mark that holds the line, CSI 9373 z clears it. Each is a macro of a
-# second key, since readline finds no command for a key that ended an incremental search. Run by sequences that were cut
-# (a quoted insert, a lone ESC before), a key leaves its rest in the line: the next one takes that out.
+# Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
+# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it. Each is a macro of a second key,
+# since readline finds no command for a key that ended an incremental search. A key whose sequence was cut (by a quoted
+# insert, or a lone ESC before it) leaves its rest in the line: the next one removes that.
 __wsh_ask() {
   __wsh[line]=${READLINE_LINE-}
   if [[ ${__wsh[line]} == *'[937'[123]z* ]]; then
@@ -291,12 +291,12 @@ __wsh_ask() {
   __wsh[line]=${__wsh[line]//;/\\x3b}
   __wsh[line]=${__wsh[line]//[[:cntrl:]]/ }
   builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;%s\a' "${__wsh[line]}" "${__wsh_text[nonce]}" "$1" "${__wsh[length]}" "$2" "${3:-redraws=1}" >/dev/tty
-  # What was assigned at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
+  # Assignments at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
   __wsh_lent || __wsh_arrange
   builtin return 0
 }
 
-# Binds the keys, once and again where the editor was replaced.
+# Binds the keys, once, and again when the editor was replaced.
 __wsh_keys() {
   builtin local wsh_editor=readline wsh_map wsh_kind wsh_n || builtin return 0
   if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble-bind >/dev/null; then
@@ -321,14 +321,14 @@ __wsh_keys() {
   done
 }
 
-# ble.sh, an editor written in bash, takes readline's place. While it edits, the person's PS1 and PROMPT_COMMAND are put
-# away and others, or none, stand in their place: what is done to those then is lost, or does harm.
+# ble.sh, an editor written in bash, replaces readline. While it edits, it stores the user's PS1 and PROMPT_COMMAND and
+# replaces them with others, or none: changes to those are lost, or do harm.
 __wsh_lent() {
   [[ -n ${BLE_ATTACHED-} && ${#PROMPT_COMMAND[@]} == 0 ]]
 }
 
-# It throws away sequences that it has no key for, so ours become keys first. A line that is to go on stays in its
-# editor, which so answers for all of it. Its hook prints D before its own lines (`[ble: exit 5]`).
+# It discards sequences without a key, so ours become keys first. A line that continues stays in its editor, which thus
+# answers for all of it. Its hook prints D before its own lines (`[ble: exit 5]`).
 __wsh_ble_keys() {
   builtin local wsh_map wsh_kind wsh_n
   # It reads prompts itself, through @P.
@@ -349,7 +349,7 @@ __wsh_ble_end() {
   __wsh[open]=0
 }
 
-# Attached within .bashrc, it has drawn its first prompt, and put it away, before we came.
+# Attached within .bashrc, it has drawn its first prompt, and stored it, before us.
 __wsh_ble_install() {
   builtin local wsh_name
   for wsh_name in ble-edit/restore-PS1 ble-edit/adjust-PS1 'ble/textarea#redraw' ble/util/buffer.flush; do
@@ -375,7 +375,7 @@ __wsh_install() {
 }
 
 __wsh_set_up() {
-  # Startup files, a login shell's above all, may have made PATH anew.
+  # Startup files, above all a login shell's, may have rebuilt PATH.
   if [[ ${WSH_BIN-} == */wsh ]] && ! builtin type -P wsh; then
     PATH=${PATH:+$PATH:}${WSH_BIN%/*}
   fi
@@ -417,7 +417,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
   fi
   if [[ -n ${WSH_SHELL_KEY-} ]]; then
-    # The secret that marks carry is read once, and is gone before anything else runs.
+    # The marks' secret is read once, and removed before anything else runs.
     { builtin read -r '__wsh_text[nonce]' <"$WSH_SHELL_KEY" && : >|"$WSH_SHELL_KEY"; } 2>/dev/null
     __wsh_text[key]=${__wsh_text[nonce]:+;wsh=${__wsh_text[nonce]}}
   fi
@@ -438,7 +438,7 @@ else
 fi
 
 if [[ -n ${WSH_SHELL_INJECT-} ]]; then
-  # What --posix and our own variables have changed before the user's files are read.
+  # Undoes changes by --posix and our own variables before the user's files are read.
   if [[ $WSH_SHELL_INJECT == *login* ]]; then
     builtin set +o posix
     builtin shopt -u inherit_errexit 2>/dev/null
@@ -456,9 +456,9 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
   fi
   builtin set -- "$WSH_SHELL_INJECT"
   builtin unset -v WSH_SHELL_INJECT WSH_SHELL_KEY WSH_SHELL_ENV
-  # Ctrl+C leaves the user's files, as it would without us, and not this one.
+  # Ctrl+C aborts the user's files, as it would without us, and not this one.
   builtin trap '__wsh[interrupted]=1; builtin return 130' INT
-  # `!` keeps a failing last line from ending a shell whose own files have set errexit; PIPESTATUS has the true status.
+  # `!` prevents a failing last line from ending a shell whose files have set errexit; PIPESTATUS has the true status.
   if [[ $1 == *login* ]]; then
     builtin set --
     if [[ -e /etc/profile ]]; then
@@ -489,7 +489,7 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
       __wsh_install
     fi
   } >/dev/null 2>&1
-  # The first prompt sees the status of the user's last line; left of `&&` it is no error to errexit and ERR traps.
+  # The first prompt sees the status of the user's last line; left of `&&` errexit and ERR traps ignore it.
   { __wsh_return "${__wsh[status]}" && :; } >/dev/null 2>&1
 else
   { [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install; } >/dev/null 2>&1

@@ -5,14 +5,14 @@
 # config.fish on another machine.
 #
 # C and E are printed at fish_preexec, D at fish_postexec, A at the event fish_prompt. B follows the function fish_prompt,
-# which is wrapped again before the next prompt when it has been defined anew. A command that emits these events, or
-# calls the function, gets none of them: to `status current-command` it is the command then, and else fish itself.
+# which is wrapped again before the next prompt after a redefinition. A command that emits these events, or calls the
+# function, causes no marks: `status current-command` is the command then, otherwise fish itself.
 
 if status is-interactive; and not set -q __wsh_id
     set -g __wsh_id 0
     set -g __wsh_key
     set -g __wsh_nonce
-    # The secret that marks carry is read once, and then is gone.
+    # The marks' secret is read once, and then removed.
     if set -q WSH_SHELL_KEY; and test -s "$WSH_SHELL_KEY"
         read -l nonce <"$WSH_SHELL_KEY"
         echo -n >"$WSH_SHELL_KEY"
@@ -21,7 +21,7 @@ if status is-interactive; and not set -q __wsh_id
     end
     set -e WSH_SHELL_KEY
 
-    # Startup files, a login shell's above all, may have made PATH anew.
+    # Startup files, above all a login shell's, may have rebuilt PATH.
     if string match -q '*/wsh' -- "$WSH_BIN"; and not command -q wsh
         set -gx PATH $PATH (string replace -r '/[^/]*$' '' -- $WSH_BIN)
     end
@@ -69,9 +69,9 @@ if status is-interactive; and not set -q __wsh_id
         end
     end
 
-    # Line editor. wsh types a command only into a line that is empty, and asks the editor itself: two private keys,
-    # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that holds the line; the third, F11, clears it. A key that was
-    # cut (by a lone ESC before it) leaves its rest in the line: the next one takes that out.
+    # Line editor. wsh types a command only into an empty line, and asks the editor itself: two private keys,
+    # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that contains the line; the third, F11, clears it. A key that
+    # was cut (by a lone ESC before it) leaves its rest in the line: the next one removes that.
     function __wsh_ask
         set -l line (commandline | string collect)
         if string match -qr '\[2[0134];8~' -- "$line"
@@ -106,7 +106,7 @@ if status is-interactive; and not set -q __wsh_id
         end
     end
 
-    # Before each prompt; its own status and output are no concern of fish_prompt's.
+    # Runs before each prompt; its own status and output do not reach fish_prompt.
     function __wsh_prompt --on-event fish_prompt
         __wsh_is_called; or return
         __wsh_keys

@@ -1,16 +1,16 @@
 # wsh shell integration for zsh 5.1 and later.
 #
 # Marks where each prompt and each command begins and ends (OSC 133, 633 and 7), so that wsh knows exit codes and exact
-# output. wsh loads it from a .zshenv of its own, before the user's files; it can also be sourced at the end of ~/.zshrc
-# on another machine.
+# output. wsh loads it from its own .zshenv, before the user's files; it can also be sourced at the end of ~/.zshrc on
+# another machine.
 #
-# C and E are printed by the last preexec hook. D belongs before zsh's mark for an unfinished last line, so it travels in
-# PROMPT_EOL_MARK while a command runs; the first precmd hook prints it where zsh shows no such mark. A and B are part of
+# The last preexec hook prints C and E. D belongs before zsh's mark for an unfinished last line, so PROMPT_EOL_MARK
+# contains it while a command runs; the first precmd hook prints it when zsh shows no such mark. A and B are part of
 # PROMPT, which the last precmd hook wraps again whenever a theme has changed it. The hooks install themselves at the
-# first prompt. The arrays of hooks are the person's, who may assign them anew: should our last hook not have run, a
-# check that zsh/sched makes behind all of them puts ours back, and does what they would have done. State lives in an
-# associative array, which zsh never exports; hooks run with their output shut. Called by a command (ZSH_EVAL_CONTEXT
-# begins with toplevel, or with trap) instead of by zsh, they do nothing.
+# first prompt. Users may reassign the arrays of hooks: if our last hook did not run, a check that zsh/sched makes after
+# all of them restores ours, and does their work. State lives in an associative array, which zsh never exports; hooks
+# run with closed output. Called by a command (ZSH_EVAL_CONTEXT begins with toplevel, or with trap) instead of by zsh,
+# they do nothing.
 
 if [[ ! -o interactive || -n ${__wsh+set} ]]; then
   builtin return 0
@@ -18,10 +18,10 @@ fi
 
 builtin typeset -gA __wsh
 __wsh=(nonce '' key '' id 0 open 0 number 0 sched 0 line '' entry 0)
-# The person's next line sees their status; left of `&&` it is no error to errexit and ZERR traps.
+# The user's next line sees their status; left of `&&` errexit and ZERR traps ignore it.
 __wsh[check]='{ __wsh_check && :; } 2>/dev/null'
 if [[ -n ${WSH_SHELL_KEY-} ]]; then
-  # The secret that marks carry is read once, and is gone before anything else runs.
+  # The marks' secret is read once, and removed before anything else runs.
   { builtin read -r "__wsh[nonce]" <"$WSH_SHELL_KEY" && : >|"$WSH_SHELL_KEY" } 2>/dev/null
   __wsh[key]=${__wsh[nonce]:+;wsh=${__wsh[nonce]}}
 fi
@@ -44,9 +44,8 @@ __wsh_is_called() {
   [[ $ZSH_EVAL_CONTEXT != (toplevel|trap)* ]]
 }
 
-# Prints D with status $1 for a command that has begun, and for a line that was read and began none: a syntax error.
-# Where the command has changed the mark for an unfinished line or its options, zsh has printed another one: eol has its
-# characters.
+# Prints D with status $1 for a command that has begun, and for a line that began none: a syntax error. If the command
+# has changed the mark for an unfinished line or its options, zsh has printed another one: eol has its characters.
 __wsh_ended() {
   builtin local wsh_eol=''
   if [[ -o promptsp && -o promptcr ]]; then
@@ -66,7 +65,7 @@ __wsh_ended() {
   __wsh[open]=0
 }
 
-# Runs when all precmd hooks have. Had ours been taken out, or never been called, the round ends here.
+# Runs after all precmd hooks. If ours were removed, or not called, the round ends here.
 __wsh_check() {
   builtin local wsh_status="$?"
   {
@@ -84,7 +83,7 @@ __wsh_check() {
   builtin return "$wsh_status"
 }
 
-# Gives PROMPT_EOL_MARK back, unless the command itself has set another.
+# Restores PROMPT_EOL_MARK, unless the command itself has set another.
 __wsh_restore_mark() {
   if [[ -n ${__wsh[eol]} && ${PROMPT_EOL_MARK-} == ${__wsh[eol]} ]]; then
     if [[ ${__wsh[eol_set]} == 1 ]]; then
@@ -108,7 +107,7 @@ __wsh_prompt() {
       preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
     fi
     if [[ ${(t)PS1} == *export* ]]; then
-      # An exported prompt must not carry marks to child shells: here B comes right behind A.
+      # An exported prompt must not carry marks to child shells: here B directly follows A.
       wsh_bare=${PS1//"$wsh_start"/}
       wsh_bare=${wsh_bare//"$wsh_end"/}
       if [[ $PS1 != "$wsh_bare" ]]; then
@@ -119,7 +118,7 @@ __wsh_prompt() {
       wsh_bare=${PS1//"$wsh_start"/}
       wsh_bare=${wsh_bare//"{%}$wsh_end"/}
       wsh_bare=${wsh_bare//"$wsh_end"/}
-      # A last `%` would take our first one with it: what it gets instead prints nothing, as it would at the end.
+      # A final `%` would consume our first one: it gets a sequence that prints nothing, as it would at the end.
       builtin local wsh_signs=${wsh_bare##*[^%]}
       if ((${#wsh_signs} % 2 == 1)); then
         wsh_end={%}$wsh_end
@@ -129,7 +128,7 @@ __wsh_prompt() {
     if [[ $PWD != ${__wsh[pwd]-} ]]; then
       __wsh_url
     fi
-    # All is as it should be: no check is due.
+    # The hooks are complete: no check is needed.
     wsh_due=${zsh_scheduled_events[(i)*__wsh_check*]}
     if ((wsh_due <= ${#zsh_scheduled_events})); then
       builtin sched -$wsh_due
@@ -141,9 +140,9 @@ __wsh_prompt() {
   builtin return 0
 }
 
-# Line editor. wsh types a command only into a line that is empty, and asks the editor itself: the private keys
-# CSI 9371 z and CSI 9372 z are answered with a mark that holds the line, CSI 9373 z clears it. A key that was cut (by a
-# quoted insert, or a lone ESC before it) leaves its rest in the line: the next one takes that out.
+# Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
+# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it. A key that was cut (by a quoted
+# insert, or a lone ESC before it) leaves its rest in the line: the next one removes that.
 __wsh_ask() {
   {
     builtin emulate -L zsh
@@ -174,7 +173,7 @@ __wsh_ask() {
   builtin return 0
 }
 
-# Binds the keys in zsh's keymaps, before each prompt: the user's files and commands may have made the keymaps anew.
+# Binds the keys in zsh's keymaps, before each prompt: the user's files and commands may have recreated the keymaps.
 __wsh_keys() {
   builtin local wsh_map
   zle -N __wsh_ask
@@ -201,8 +200,8 @@ __wsh_url() {
   __wsh[url]=$wsh_out
 }
 
-# C says what the shell's own history does with the line: history=no, or history=later where a hook of the person's
-# decides, whose answer shows before the next command: kept=1 or 0.
+# C reports what the shell's own history does with the line: history=no, or history=later when a hook of the user's
+# decides, whose answer is known before the next command: kept=1 or 0.
 __wsh_preexec() {
   {
     builtin local wsh_history=''
@@ -250,7 +249,7 @@ __wsh_preexec() {
       __wsh[eol]=$'%{\e]133;D;%?'"${__wsh[key]};id=${__wsh[id]}"$'\a%}'"${__wsh[eol_user]}"
       builtin typeset -g PROMPT_EOL_MARK=${__wsh[eol]}
     fi
-    # Whoever looks at the list of what is due sees their own.
+    # Code that reads the list of scheduled commands sees the user's own.
     if [[ ${__wsh[sched]} == 1 && $3 != *sched* ]]; then
       builtin sched +0 ${__wsh[check]}
     fi
@@ -258,8 +257,8 @@ __wsh_preexec() {
   builtin return 0
 }
 
-# Makes our hooks the first and the last. Which hooks run in this round is fixed, and those behind ours may build the
-# prompt: the last of them is replaced for one call, after which the prompt is wrapped.
+# Makes our hooks the first and the last. The hooks of this round are fixed, and those after ours may build the prompt:
+# the last of them is replaced for one call, after which the prompt is wrapped.
 __wsh_follow() {
   if [[ ${precmd_functions[1]} == __wsh_precmd && ${precmd_functions[-1]} == __wsh_prompt ]]; then
     builtin return 0
@@ -291,7 +290,7 @@ __wsh_boot() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
-    # Startup files, a login shell's above all, may have made PATH anew.
+    # Startup files, above all a login shell's, may have rebuilt PATH.
     if [[ ${WSH_BIN-} == */wsh ]] && ! builtin whence -p wsh; then
       PATH=${PATH:+$PATH:}${WSH_BIN:h}
     fi

@@ -1,5 +1,5 @@
-# Read by zsh as $ZDOTDIR/.zshenv: gives ZDOTDIR back, loads the hooks, then runs the user's own .zshenv. All other
-# startup files zsh finds by itself, as it would have without wsh.
+# Read by zsh as $ZDOTDIR/.zshenv: restores ZDOTDIR, loads the hooks, then runs the user's own .zshenv. zsh finds all
+# other startup files as it would without wsh.
 {
   if [[ -o interactive ]]; then
     builtin source "$ZDOTDIR/../wsh.zsh"

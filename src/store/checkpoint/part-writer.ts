@@ -332,7 +332,7 @@ export function plainLine(line: string): string {
   return line.replace(/\x1b(\[[\d;:]*m|\]8;[^\x1b]*\x1b\\)/g, "");
 }
 
-/** @throws the system's error; what was there before stays as it was */
+/** @throws the system's error; existing contents stay unchanged */
 async function appendAt(path: string, end: number, bytes: Uint8Array): Promise<void> {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW } = fs.constants;
   await withFile(path, O_WRONLY | O_CREAT | O_NOFOLLOW, async (fd) => {

@@ -35,7 +35,7 @@ export interface LostSession {
   readonly damaged: boolean;
 }
 
-/** One that is there and cannot be restored: of a later version, or damaged as a whole. */
+/** A checkpoint that cannot be restored: of a later version, or completely damaged. */
 export interface UnreadableSession {
   readonly number: number;
   readonly directory: string;

@@ -1,8 +1,8 @@
 /**
- * `wsh history-worker`: the process that opens the database for those who may not (a server, a session). One request as
- * JSON on standard input, one answer as JSON on standard output: `{"ok": …}` or `{"error": …}`.
+ * `wsh history-worker`: the process that opens the database for processes that must not (a server, a session). One
+ * request as JSON on standard input, one answer as JSON on standard output: `{"ok": …}` or `{"error": …}`.
  *
- * It is started for each request, so it loads little: a request was checked by the process that sends it.
+ * It is started for each request, so it loads little: the sender has already checked the request.
  */
 import type { HistoryDeleteInput, HistorySearchInput } from "../../operations/history.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -3,8 +3,8 @@
  * which it begins.
  *
  * Rows are those of the given width. A position stays valid while its line is retained: it depends on neither the width
- * nor earlier dropped lines. Pieces of a very long line begin rows of their own, as they do on the screen. Owns
- * nothing; read between two chunks. Skipped rows allocate nothing.
+ * nor earlier dropped lines. Pieces of a very long line begin separate rows, as they do on the screen. Owns nothing;
+ * read between two chunks. Skipped rows allocate nothing.
  */
 import type { Position } from "../marks.ts";
 import type { History } from "./history.ts";

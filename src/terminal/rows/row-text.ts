@@ -56,7 +56,7 @@ export function trimSpaces(text: string): string {
   return end === text.length ? text : text.slice(0, end);
 }
 
-/** One row as a line; soft-wrapped rows are lines of their own. */
+/** One row as a line; soft-wrapped rows are separate lines. */
 export function rowLine(row: StoredRow, format: Format): Line {
   const used = usedCells(row);
   if (format === "plain") return trimSpaces(rowText(row, 0, used));

@@ -60,7 +60,7 @@ export class Tile {
 
   private readonly place: Signal<string>;
 
-  /** @param named id of the session, or its name where the id is not known yet */
+  /** @param named id of the session, or its name while the id is unknown */
   constructor(
     readonly named: string,
     private readonly port: TilePort,
