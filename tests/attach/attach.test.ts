@@ -162,7 +162,7 @@ withTmux("opening and leaving", () => {
     await person.run("wsh --name outer");
     await person.sees(PROMPT);
     await person.type(`${program.join(" ")}; echo code=$?`);
-    await person.sees(/session 'outer' already\n(.*\n)*code=1$/m);
+    await person.sees(/already in session 'outer'\n(.*\n)*code=1$/m);
     await person.type(`${program.join(" ")} list --names`);
     await person.sees(/^outer$/m);
   });
@@ -343,7 +343,7 @@ withTmux("keys", () => {
       ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],
       ['"g" = 3', "must be text or a table"],
       ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
-      ['"g" = "view.go"', "view.go takes session=NAME"],
+      ['"g" = "view.go"', "view.go needs session=NAME"],
       ['"g" = "pane.zoom on=true on=false"', "'on' is given twice"],
       ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is already bound in line 4"],
     ] as const) {

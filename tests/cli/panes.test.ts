@@ -61,7 +61,7 @@ describe("split, pane and window", () => {
     expect((await windows("dev"))[0]?.panes.map(({ id }) => id)).toEqual([second, first]);
     const again = (await wsh.ok("pane", "respawn", second, "--", "sleep 100")).trim();
     expect((await windows("dev"))[0]?.panes[0]).toMatchObject({ id: again, command: "sleep 100" });
-    expect(await wsh.ok("pane", "close", again)).toBe(`Pane ${again} closed.\n`);
+    expect(await wsh.ok("pane", "close", again)).toBe(`Pane ${again} closed; ended 'sleep'.\n`);
     expect(await places("dev")).toEqual([["80x24"]]);
   });
 
@@ -80,7 +80,7 @@ describe("split, pane and window", () => {
     expect((await windows("dev"))[0]).toMatchObject({ active: true });
     await wsh.ok("window", "synchronize", logs, "on");
     expect(await wsh.ok("window", "list", "dev")).toMatch(/output .*synchronized/);
-    expect(await wsh.ok("window", "close", logs)).toBe(`Window ${logs} closed.\n`);
+    expect(await wsh.ok("window", "close", logs)).toBe(`Window ${logs} closed; ended 'cat'.\n`);
     expect(await windows("dev")).toHaveLength(1);
   });
 
@@ -101,7 +101,7 @@ describe("split, pane and window", () => {
     expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
     const inner = window?.panes[1]?.id ?? "";
-    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(`Pane ${inner} closed.\n`);
+    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(`Pane ${inner} closed; ended 'cat'.\n`);
     expect(await wsh.run("pane", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("no session") });
     const env = { WSH_PANE: pane_id, WSH_SOCKET: wsh.instance.httpSocket };
     expect((await wsh.runWith({ env }, "-L", "other", "pane", "list")).code).toBe(2);
