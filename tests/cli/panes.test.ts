@@ -101,7 +101,9 @@ describe("split, pane and window", () => {
     expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
     const inner = window?.panes[1]?.id ?? "";
-    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(`Pane ${inner} closed; ended 'cat'.\n`);
+    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(
+      `Pane ${inner} closed; ended 'cat'.\n`,
+    );
     expect(await wsh.run("pane", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("no session") });
     const env = { WSH_PANE: pane_id, WSH_SOCKET: wsh.instance.httpSocket };
     expect((await wsh.runWith({ env }, "-L", "other", "pane", "list")).code).toBe(2);

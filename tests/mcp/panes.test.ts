@@ -73,6 +73,7 @@ test("fugue's table: sessions with windows and panes, a pane made, typed into, r
   expect(await must("wsh_close_pane", { pane: made.pane })).toEqual({
     success: true,
     closed: made.pane,
+    ended: [],
     panes_left: 2,
   });
   expect(await must("wsh_close_pane", { pane: "dev:1.0" })).toMatchObject({ panes_left: 1 });
