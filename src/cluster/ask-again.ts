@@ -48,7 +48,8 @@ export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "loc
 export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
   const { signal, deadline } = asked;
   const firstAt = asked.firstAt ?? Date.now();
-  let lostAt: number | null = null;
+  // One that was sent before may have been done, also where nothing can be sent now.
+  let lostAt = asked.firstAt === undefined ? null : Date.now();
   let before = asked.firstAt;
   for (;;) {
     try {

@@ -64,8 +64,10 @@ function answered(answer: Answer, again: (request: string | undefined) => Promis
 const json = { "Content-Type": "application/json" };
 
 const byHttp: Interface = (near, place, command) => {
+  const began = Date.now();
   const ask = async (request?: string): Promise<Outcome> => {
-    const headers = request === undefined ? json : { ...json, "Wsh-Request": request };
+    const named = { "Wsh-Request": request ?? "", "Wsh-Request-Age": `${Date.now() - began}` };
+    const headers = request === undefined ? json : { ...json, ...named };
     const path = `/sessions/${encodeURIComponent(place)}/exec`;
     const response = await near.fetch(path, { method: "POST", headers, body: JSON.stringify({ command }) });
     return answered((await response.json()) as Answer, ask);
@@ -178,7 +180,7 @@ class Trial {
     const runs = (): number => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").split("run\n").length - 1 : 0);
     if (said?.kind === "not_done") expect({ ...place, runs: runs() }).toEqual({ ...place, runs: 0 });
     else {
-      if (said?.kind === "unknown") said = await said.again();
+      while (said?.kind === "unknown") said = await said.again();
       expect({ ...place, said, runs: runs() }).toEqual({
         ...place,
         said: { kind: "done", exit: 7, output: "out-42" },

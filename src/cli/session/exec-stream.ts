@@ -66,18 +66,21 @@ export class ExecStream implements Disposable {
   }
 
   private async connect(instance: Instance): Promise<SessionClient> {
-    this.lost = false;
+    this.client?.[Symbol.dispose]();
     const client = await SessionClient.open(instance, this.session.info?.pane_id ?? this.session.name, {
       message: (message) => this.receive(message),
-      close: () => {
-        if (this.client !== client) return;
-        this.lost = true;
-        this.settle();
-      },
+      close: () => this.closed(),
     });
-    this.client?.[Symbol.dispose]();
+    // What was lost while it was made counts no more.
+    this.over = Promise.withResolvers<void>();
+    this.lost = client.connection.isClosed;
     this.client = client;
     return client;
+  }
+
+  private closed(): void {
+    this.lost = true;
+    this.settle();
   }
 
   /**
@@ -101,7 +104,6 @@ export class ExecStream implements Disposable {
     this.isOurs = false;
     this.record = null;
     this.skipped = this.printed;
-    this.over = Promise.withResolvers<void>();
     await this.connect(instance);
     return this.follow(id, signal);
   }
