@@ -24,9 +24,9 @@ const SIGNAL = "SIGURG";
 const { F_GETFL, F_SETFL, F_SETOWN, F_SETSIG, O_ASYNC, SIGURG, POLLIN } = system.constants;
 /** Work of one read while a person types, and otherwise, in ms: an echo waits no longer for a read that has begun. */
 const SLICE_MS = 1;
-const CALM_SLICE_MS = 4;
-/** Work of one turn of the event loop, in ms. */
-const TURN_MS = 4;
+const CALM_SLICE_MS = 2;
+/** Work of one turn of the event loop, in ms: a call waits for one or two (m: of 4 they took twice as long, floods no less). */
+const TURN_MS = 2;
 /** Least and most bytes of one read. The kernel gives at most 4 KB at a time where the program writes no faster. */
 const LEAST_BYTES = 4 * 1024;
 const MOST_BYTES = 128 * 1024;
