@@ -80,6 +80,7 @@ export class Pane {
         alternate: (active) => events.emit("alternate", active),
         clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
         attention: (attention) => this.agent.announced(attention),
+        effect: (effect) => events.emit("effect", effect),
         reset: (reason) => events.emit("reset", reason),
         resizing: () => events.emit("resizing", undefined),
         ahead: (bytes) => events.emit("ahead", bytes),

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
+import type { OuterEffect } from "../protocol/attach.ts";
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { NumbersBefore } from "../protocol/pane-numbers.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
@@ -93,6 +94,8 @@ export interface PaneEvents {
   title: string;
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
+  /** The next chunk has a sequence by which a terminal does something besides showing. */
+  effect: OuterEffect;
   /** An agent has come, has gone, or does something else now. */
   agent: AgentInfo | null;
   reset: Parameters<TerminalSink["reset"]>[0];

@@ -180,6 +180,14 @@ export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(
 export const lastingChanges = ["colors", "pointer", "progress", "tabs"] as const;
 export type LastingChange = (typeof lastingChanges)[number];
 
+/** A sequence of a program by which a terminal does something besides showing. */
+export interface OuterEffect {
+  readonly bytes: Uint8Array;
+  readonly isNotification: boolean;
+  /** What of it resetting modes does not undo; null: nothing. */
+  readonly change: LastingChange | null;
+}
+
 /** What the session process tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal must be in its reset state. */

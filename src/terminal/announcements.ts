@@ -8,6 +8,7 @@
  * dropped.
  */
 import type { Terminal } from "@xterm/headless";
+import type { OuterEffect } from "../protocol/attach.ts";
 import { type Attention, KittyNotifications, parseOsc9, parseOsc777 } from "./attention.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
@@ -27,6 +28,8 @@ export interface AnnouncementSink {
   clipboard(selection: string, base64: string): void;
   /** A notification, or progress. */
   attention?(attention: Attention): void;
+  /** The next chunk has a sequence by which a terminal does something besides showing. */
+  effect?(effect: OuterEffect): void;
 }
 
 /** Where the parser is, for marks. */

@@ -90,9 +90,11 @@ export class TerminalModel {
     this.emulator = new Emulator({ ...options, rows, cols }, sink);
     this.transcript = new Transcript(this.emulator);
     this.hideTitles = options.hideTitles === true;
-    const { nonce, childNonces, hideClipboard = false } = options;
-    const changed = (change: LastingChange): void => this.lasting.note(change);
-    const classify = classifier({ nonce, childNonces, hideClipboard, hideTitles: this.hideTitles, changed });
+    const classify = classifier({
+      ...{ ...options, hideClipboard: options.hideClipboard === true, hideTitles: this.hideTitles },
+      changed: (change) => this.lasting.note(change),
+      effect: (effect) => sink.effect?.(effect),
+    });
     const begin = { cols, firstOffset: options.firstOffset ?? 0 };
     this.intake = new Intake(classify, begin, {
       pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),

@@ -373,6 +373,7 @@ export class TerminalStream implements Viewer {
         reset: () => presentation.reconsider(),
         bell: () => presentation.painter.rang(),
         clipboard: (copied) => this.copies.byProgram(copied),
+        effect: (effect, program) => presentation.effect(effect, program),
       }),
       events.on("drawn", () => {
         this.tellKeyboard();

@@ -12,7 +12,7 @@
  * picture.
  */
 import { outerSize } from "../../compositor/panel-layout.ts";
-import type { LastingChange } from "../../protocol/attach.ts";
+import type { LastingChange, OuterEffect } from "../../protocol/attach.ts";
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -29,6 +29,8 @@ import type { Shown, ShownProgram } from "./shown.ts";
 
 /** Limit of bytes pending for a relaying terminal, past which it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
+/** Longest sequence that a painted terminal gets besides its pictures. */
+const MOST_EFFECT_BYTES = 4096;
 /**
  * How long a terminal that is too small for the session says so, in ms: the notice covers part of the program's last
  * row.
@@ -200,6 +202,15 @@ export class Presentation {
       if (this.current === "relay") this.pass(new TextEncoder().encode(text));
       else this.peer.send(messageTypes.event, { event: "alert", text });
     });
+  }
+
+  /** A program makes its terminal do something besides showing: who gets its bytes gets that with them. */
+  effect({ bytes, change }: OuterEffect, program: ShownProgram): void {
+    // Pages and sessions that show this one are no such terminals; one that does not keep up is not flooded.
+    if (this.relaying === program || this.options.credit !== null || this.options.ahead !== null) return;
+    if (this.over || this.current === "opening" || bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
+    if (change !== null) this.tellChanges([change]);
+    this.alert(new TextDecoder().decode(bytes));
   }
 
   /** The session has applied the size as far as it can. */

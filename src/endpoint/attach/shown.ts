@@ -6,7 +6,7 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LastingChange, LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
@@ -34,6 +34,8 @@ export interface ShownListener {
   reset(): void;
   bell(): void;
   clipboard(copied: { readonly selection: string; readonly base64: string }): void;
+  /** The next chunk of a program makes a terminal do something besides showing. */
+  effect?(effect: OuterEffect, program: ShownProgram): void;
 }
 
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */

@@ -30,9 +30,11 @@ export interface InputPort {
 const open = new Set<SignalledInput>();
 const buffer = Buffer.alloc(READ_BYTES);
 
-/**
- * Takes pending keys: on the signal, which program output shares, and before each read of output. One poll without any.
- */
+function signalled(): void {
+  for (const input of open) input.take();
+}
+
+/** Takes pending keys without their signal: before each read of output. One poll without any. */
 export function takeWaitingKeys(): void {
   for (const input of open) if (input.hasKeys) input.take();
 }
@@ -50,7 +52,7 @@ export class SignalledInput {
     const { fcntl } = libc();
     if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
     // Runs before programs' terminals are read: keys come first.
-    if (open.size === 0) process.prependListener(SIGNAL, takeWaitingKeys);
+    if (open.size === 0) process.prependListener(SIGNAL, signalled);
     const input = new SignalledInput(fd, port);
     open.add(input);
     if (!input.setAsync(true)) {
@@ -69,7 +71,7 @@ export class SignalledInput {
   stop(): void {
     if (!open.delete(this)) return;
     this.setAsync(false);
-    if (open.size === 0) process.off(SIGNAL, takeWaitingKeys);
+    if (open.size === 0) process.off(SIGNAL, signalled);
   }
 
   /** Runs per key. */

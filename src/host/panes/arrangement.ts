@@ -6,9 +6,11 @@
  * Owns the value (session/windows) and the object that shows each of its panes. Invariants: every pane of the value is
  * placed here; panes get their sizes only here.
  */
+
 import { Emitter } from "../../base/emitter.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
+import type { OuterEffect } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
@@ -40,6 +42,7 @@ export interface ArrangementEvents {
   painted: string;
   /** A pane printed. Runs per chunk. */
   printed: { readonly pane: string; readonly bytes: Uint8Array };
+  effect: { readonly pane: string; readonly effect: OuterEffect };
   /** The next picture of a pane has this behind the cursor, and nothing else new. */
   echoed: { readonly pane: string; readonly bytes: Uint8Array };
   /** A pane's screen is about to be rewrapped, or has been rebuilt. */
@@ -251,6 +254,7 @@ export class Arrangement {
     pane.placed({
       ...this.eventsOf(id),
       printed: (bytes) => events.emit("printed", { pane: id, bytes }),
+      effect: (effect) => events.emit("effect", { pane: id, effect }),
       resizing: () => events.emit("resizing", id),
       reset: () => events.emit("reset", id),
       endTold: () => events.emit("endTold", id),

@@ -15,7 +15,7 @@ import { Looking } from "../../endpoint/attach/looking.ts";
 import { Pointer } from "../../endpoint/attach/pointer.ts";
 import type { Shown } from "../../endpoint/attach/shown.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { type LookInput, LookSchema, type TerminalColors } from "../../protocol/attach.ts";
+import { type LookInput, LookSchema, type OuterEffect, type TerminalColors } from "../../protocol/attach.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
@@ -43,6 +43,8 @@ const NOTHING = new Map<never, never>();
 export interface LocalPaneEvents extends PlacedPaneEvents {
   /** Its program printed. Runs per chunk. */
   printed(bytes: Uint8Array): void;
+  /** What it prints next makes a terminal do something besides showing. */
+  effect(effect: OuterEffect): void;
   /** Its screen is about to be rewrapped, and has been made anew. */
   resizing(): void;
   reset(): void;
@@ -109,6 +111,7 @@ export class LocalPane implements PlacedPane {
       }),
       events.on("resizing", () => this.port?.resizing()),
       events.on("ahead", (bytes) => this.port?.echoed(bytes)),
+      events.on("effect", (effect) => this.port?.effect(effect)),
       events.on("reset", () => {
         this.changedPicture();
         this.port?.reset();

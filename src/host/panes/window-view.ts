@@ -10,7 +10,7 @@ import type { Layout } from "../../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
 import type { Pointed } from "../../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener, ShownProgram } from "../../endpoint/attach/shown.ts";
-import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
 import { windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -74,6 +74,7 @@ export class WindowView implements Shown {
       events.on("painted", (pane) => this.painted(pane)),
       events.on("printed", ({ pane, bytes }) => this.printed(pane, bytes)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
+      events.on("effect", ({ pane, effect }) => this.did(pane, effect)),
       events.on("resizing", (pane) => this.single?.id === pane && this.each((listener) => listener.resizing())),
       events.on("reset", (pane) => this.single?.id === pane && this.each((listener) => listener.reset())),
       events.on("placed", () => this.arranged()),
@@ -351,6 +352,17 @@ export class WindowView implements Shown {
     this.epoch++;
     this.isPrinting = true;
     this.each((listener) => listener.chunk(bytes));
+  }
+
+  /**
+   * Notifications are for the person, from wherever; progress is a window's, which its terminal shows until it is over;
+   * the rest is of the pane that the person works in.
+   */
+  private did(pane: string, effect: OuterEffect): void {
+    const isShown = effect.change === "progress" ? this.rings(pane) : pane === this.active;
+    const program = this.arrangement.localOf(pane)?.pane.terminal;
+    if (program === undefined || !(isShown || effect.isNotification)) return;
+    this.each((listener) => listener.effect?.(effect, program));
   }
 
   /** Its cursor is the window's: what is written there now is what its next picture shows. */

@@ -7,7 +7,7 @@
  * it has (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
-import type { LastingChange } from "../../protocol/attach.ts";
+import type { LastingChange, OuterEffect } from "../../protocol/attach.ts";
 import { INACTIVE_PROPERTY } from "../marks.ts";
 import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 
@@ -40,6 +40,9 @@ const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
 const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
+/** What a terminal does besides showing: directory, notifications and progress, pointer, what iTerm2 knows of the work. */
+const EFFECT_OSCS: ReadonlySet<number> = new Set([7, 9, 22, 99, 777, 1337]);
+const NOTIFICATION_OSCS: ReadonlySet<number> = new Set([9, 99, 777]);
 /** Pointer shapes: asks by a "?" before a list of names. */
 const POINTER_OSC = 22;
 /** CSI with a count that the emulator executes in a loop: IL DL SU SD CHT CBT REP. */
@@ -70,13 +73,15 @@ interface ClassifierOptions {
   readonly hideTitles: boolean;
   /** Called with each change that resetting modes does not undo. */
   readonly changed?: (change: LastingChange) => void;
+  /** Called with each sequence that is kept and is in no picture. */
+  readonly effect?: (effect: OuterEffect) => void;
 }
 
 export function classifier(options: ClassifierOptions): Classifier {
-  const { nonce, childNonces, hideClipboard, hideTitles, changed = () => {} } = options;
+  const { nonce, childNonces, hideClipboard, hideTitles, changed = () => {}, effect = () => {} } = options;
   const isOwn = (given: string | undefined): boolean =>
     given !== undefined && (given === nonce || childNonces?.has(given) === true);
-  const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
+  const classify = (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict => {
     const { kind, body } = sequence;
     switch (kind) {
       case "csi":
@@ -102,7 +107,12 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (!passesOsc(number, bytes, body, end) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
         const change = lastingChange(number, bytes, body, end);
         if (change !== null) changed(change);
-        return judgeOsc(bytes, body, end, isOwn, hideClipboard);
+        const verdict = judgeOsc(bytes, body, end, isOwn, hideClipboard);
+        if (EFFECT_OSCS.has(number) && verdict !== "cut" && verdict !== "own") {
+          const isNotification = NOTIFICATION_OSCS.has(number) && change === null;
+          effect({ bytes: bytes.slice(start, end), isNotification, change });
+        }
+        return verdict;
       }
     }
   };
