@@ -62,6 +62,7 @@ export function shownPane(session: PaneSession): Shown {
     typed: pane,
     look: lookSource(terminal, () => pane.commands.log.list()),
     program: terminal,
+    wide: [terminal],
   };
 }
 

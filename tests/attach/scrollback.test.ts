@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 if (!hasTmux) console.warn("tmux is not installed: nothing is tested of attaching again");
-const PROMPT = /^\$$/m;
+const PROMPT = /^\$(?: *[│┃╽╿])?$/m;
 
 /** Waits until the terminal, with its scrollback, has each of these lines so many times; an overlay may stand beside one. */
 async function has(person: PersonTerminal, lines: readonly string[], count: number): Promise<void> {
@@ -61,6 +61,35 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
       await has(person, times("old", 1, 75), 2);
     });
   }
+
+  test("gets what left a pane before, during and after splits, and on coming back what is new since", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await wsh.session("s");
+    const print = (text: string): Promise<string> => wsh.ok("exec", "@1", "--", `seq -f ${text}%.0f 1 100`);
+    await print("old");
+    await attached(person);
+    // A pane as wide as the terminal: lines go where they always go. In a narrower one they wait.
+    await wsh.ok("split", "s", "-d", "down");
+    await print("stacked");
+    await has(person, times("stacked", 1, 88), 1);
+    await wsh.ok("pane", "close", "@2");
+    await wsh.ok("split", "s", "-d", "right");
+    await print("beside");
+    await person.detach();
+    await print("away");
+    await attached(person);
+    await wsh.ok("pane", "close", "@3");
+    await print("after");
+    await has(person, times("old", 1, 75), 1);
+    await has(person, [...times("stacked", 1, 75), ...times("beside", 1, 77), ...times("away", 1, 77)], 1);
+    await has(person, times("after", 1, 75), 1);
+    await person.detach();
+    await wsh.ok("split", "s", "-d", "right");
+    await attached(person, "--scrollback all");
+    await wsh.ok("pane", "close", "@4");
+    await has(person, times("old", 1, 75), 2);
+  });
 
   test("gets lines that have changed since, and what follows them", async () => {
     await using wsh = new Wsh();

@@ -334,10 +334,8 @@ export class TerminalStream implements Viewer {
   private finish(reason: ViewerEnd): void {
     if (this.over) return;
     const seen = this.presentation.leave();
-    const { program } = this.shown;
-    if (seen !== null && program !== null && this.outer !== undefined && reason.reason === "detached") {
-      this.policy.known.remember(this.outer, program, seen);
-    }
+    const { outer } = this;
+    if (seen !== null && outer !== undefined && reason.reason === "detached") this.policy.known.remember(outer, seen);
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
@@ -388,7 +386,7 @@ export class TerminalStream implements Viewer {
     }
     this.inPage?.begin();
     this.tellKeyboard();
-    presentation.begin(this.policy.known.rowsFor(this.scrollback, this.outer, this.shown.program));
+    presentation.begin((program) => this.policy.known.rowsFor(this.scrollback, this.outer, program));
     const { exit } = session;
     if (this.ending !== null) this.end(this.ending);
     else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });

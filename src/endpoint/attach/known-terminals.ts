@@ -13,35 +13,37 @@ const MAX_TERMINALS = 32;
 
 /** A terminal's lines when it detaches. */
 export interface Seen {
-  /** Its scrollback has every line before this place. */
-  readonly top: Position;
-  /** Its screen shows the lines after it, as the session's does. */
-  readonly screen: boolean;
+  /** Of each program, its scrollback has every line before this place. */
+  readonly tops: WeakMap<ShownProgram, Position>;
+  /** Its screen shows the lines after it of this program, as the session's does; null: of none. */
+  readonly screen: ShownProgram | null;
 }
 
 interface Mark {
-  readonly top: Position;
-  readonly shown: ReadonlyMap<number, number | bigint>;
+  readonly tops: WeakMap<ShownProgram, Position>;
+  readonly shown: WeakMap<ShownProgram, ReadonlyMap<number, number | bigint>>;
 }
 
 export class KnownTerminals {
   private readonly marks = new Map<string, Mark>();
 
-  remember(outer: string, terminal: ShownProgram, { top, screen }: Seen): void {
-    const shown = new Map<number, number | bigint>();
-    for (let line = top.line; screen && line <= terminal.lastLine; line++) shown.set(line, hashOf(terminal, line));
+  remember(outer: string, { tops, screen }: Seen): void {
+    const shown: Mark["shown"] = new WeakMap();
+    if (screen !== null) {
+      const hashes = new Map<number, number | bigint>();
+      const from = tops.get(screen)?.line ?? screen.top.line;
+      for (let line = from; line <= screen.lastLine; line++) hashes.set(line, hashOf(screen, line));
+      shown.set(screen, hashes);
+    }
     this.marks.delete(outer);
-    this.marks.set(outer, { top, shown });
+    this.marks.set(outer, { tops, shown });
     const [oldest] = this.marks.keys();
     if (this.marks.size > MAX_TERMINALS && oldest !== undefined) this.marks.delete(oldest);
   }
 
-  /**
-   * Rows above the screen that go to a terminal's own scrollback first.
-   * @param program null: several share the picture, and no line leaves it
-   */
-  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: ShownProgram | null): number {
-    if (program === null || choice === "none") return 0;
+  /** Rows above a program's screen that go to a terminal's own scrollback first. */
+  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: ShownProgram): number {
+    if (choice === "none") return 0;
     if (choice === "all") return Number.POSITIVE_INFINITY;
     return choice === "new" ? this.newRows(outer, program) : choice;
   }
@@ -49,9 +51,10 @@ export class KnownTerminals {
   /** Number of rows above the screen that a terminal does not have. */
   private newRows(outer: string | undefined, terminal: ShownProgram): number {
     const mark = outer === undefined ? undefined : this.marks.get(outer);
-    if (mark === undefined) return Number.POSITIVE_INFINITY;
-    let since = mark.top;
-    while (mark.shown.get(since.line) === hashOf(terminal, since.line)) since = { line: since.line + 1, col: 0 };
+    let since = mark?.tops.get(terminal);
+    if (mark === undefined || since === undefined) return Number.POSITIVE_INFINITY;
+    const shown = mark.shown.get(terminal);
+    while (shown?.get(since.line) === hashOf(terminal, since.line)) since = { line: since.line + 1, col: 0 };
     return terminal.countAbove(since, Number.POSITIVE_INFINITY);
   }
 }

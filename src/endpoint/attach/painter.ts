@@ -21,7 +21,7 @@ import type { StatusTarget, StatusText } from "../../session/types.ts";
 import type { AbovePicture } from "./above.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
-import { ScrollbackFeed } from "./scrollback-feed.ts";
+import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 
 export interface PainterOptions {
@@ -89,11 +89,11 @@ export class Painter {
   /**
    * The client begins to paint: its terminal shows passed-through output so far, or nothing.
    * @param relayed the program whose bytes it got; null: none
-   * @param history rows above the screen that go to its scrollback first
+   * @param first rows above the screen that go to its scrollback first; null: none
    */
-  begin(relayed: ShownProgram | null, history = 0): void {
+  begin(relayed: ShownProgram | null, first: RowsFirst | null = null): void {
     this.shown = null;
-    this.scrollback.begin(relayed, history);
+    this.scrollback.begin(relayed, first);
     this.bell = false;
     this.clipboard = null;
   }

@@ -25,6 +25,7 @@ import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
+import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 
 /** Limit of bytes pending for a relaying terminal, past which it is behind: a few screens. */
@@ -101,11 +102,11 @@ export class Presentation {
     return this.current;
   }
 
-  /** Runs between chunks. @param history rows above the screen that go to the terminal's scrollback first */
-  begin(history: number): void {
+  /** Runs between chunks. @param first rows above the screen that go to the terminal's scrollback first */
+  begin(first: RowsFirst): void {
     const { program } = this.shown;
-    if (program !== null && this.canRelay()) this.relay(program, history);
-    else this.startPainting(history);
+    if (program !== null && this.canRelay()) this.relay(program, first(program));
+    else this.startPainting(first);
   }
 
   /** The client has written what it was sent. When nothing more is in transit to it, we may write to the terminal. */
@@ -235,11 +236,12 @@ export class Presentation {
     const { program } = shown;
     const painted = this.current === "paint";
     if (painted) this.paintNow(true);
-    if (pending > 0 || !this.options.scrollback || program === null) return null;
-    if (!painted) return { top: program.top, screen: true };
-    const { reached } = this.painter.scrollback;
+    const { scrollback } = this.painter;
+    if (pending > 0 || !this.options.scrollback) return null;
+    if (!painted && program !== null) scrollback.tops.set(program, program.top);
+    if (painted && !scrollback.isDone) return null;
     const fits = outer.size.rows === shown.rows && outer.size.cols === shown.cols;
-    return reached === null ? null : { top: reached, screen: fits && !shown.alternate };
+    return { tops: scrollback.tops, screen: painted && !(fits && !shown.alternate) ? null : program };
   }
 
   close(): void {
@@ -301,9 +303,9 @@ export class Presentation {
     this.peer.sendBytes(messageTypes.output, bytes);
   }
 
-  private startPainting(history = 0): void {
+  private startPainting(first: RowsFirst | null = null): void {
     this.current = "paint";
-    this.painter.begin(this.relaying, history);
+    this.painter.begin(this.relaying, first);
     this.relaying = null;
     this.pacer.soon();
   }

@@ -1,8 +1,8 @@
 /**
  * Tracks which lines a painted terminal's own scrollback has: every line that leaves the top of the normal screen goes
  * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
- * after a flood only the newest are sent. Only where one program fills the picture: while several do, lines wait, and
- * follow when it does again. Call between chunks; `take` runs once per frame and client.
+ * after a flood only the newest are sent. Of programs as wide as the picture, each by itself; those of a narrower pane
+ * wait, and follow when it is as wide again. Call between chunks; `take` runs once per frame and client.
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
@@ -11,63 +11,62 @@ import type { Position, Shown, ShownProgram } from "./shown.ts";
 /** Limit of history lines sent to a client that attaches and cannot be relayed to. */
 const MAX_HISTORY = 10_000;
 
+/** How many rows above a program's screen go to the terminal's scrollback first. */
+export type RowsFirst = (program: ShownProgram) => number;
+
 export class ScrollbackFeed {
   /** Of each program, the client's scrollback has, or `waiting` holds, every line before this place. */
-  private readonly tops = new WeakMap<ShownProgram, Position>();
+  readonly tops = new WeakMap<ShownProgram, Position>();
   private waiting: Row[] = [];
+  /** What is sent of the programs that are shown first; null: none is owed any more. */
+  private first: RowsFirst | null = null;
 
   /** @param wanted whether the terminal has a scrollback to be filled */
   constructor(
-    private readonly shown: Shown,
+    private readonly shown: Pick<Shown, "program" | "wide" | "alternate">,
     private readonly wanted: boolean,
   ) {}
 
-  private get fills(): boolean {
-    return this.wanted && this.shown.program !== null;
+  private get programs(): readonly ShownProgram[] {
+    return this.wanted ? this.shown.wide : [];
   }
 
-  /** Lines that left the screen before a program was first shown are skipped. */
-  private get top(): Position {
-    const { program } = this.shown;
-    if (program === null) return { line: 0, col: 0 };
+  /** Lines that left the screen before a program was first shown are skipped, but for those that were asked for. */
+  private topOf(program: ShownProgram): Position {
     const top = this.tops.get(program) ?? program.top;
     this.tops.set(program, top);
     return top;
   }
 
-  private set top(top: Position) {
-    const { program } = this.shown;
-    if (program !== null) this.tops.set(program, top);
-  }
-
   /**
    * @param relayed the program whose own bytes the client got so far: it has the lines that left the screen; null: none
-   * @param history rows to send anyway
+   * @param first rows to send anyway; null: none
    */
-  begin(relayed: ShownProgram | null, history: number): void {
+  begin(relayed: ShownProgram | null, first: RowsFirst | null): void {
     if (relayed !== null) this.tops.set(relayed, relayed.top);
-    const { program } = this.shown;
-    if (program === null) return;
-    if (history > 0) this.top = program.top;
-    this.waiting = history > 0 && this.fills ? program.newestRows(Math.min(history, MAX_HISTORY)) : [];
+    if (first !== null) this.first = first;
+    this.bringFirst();
   }
 
   /** Before the screen is rewrapped: stores lines that have left it for the next frame. */
   hold(): void {
-    const { program } = this.shown;
-    if (!this.fills || program === null) return;
-    const { top } = program;
-    // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
-    if (!isAfter(top, this.top)) return;
-    this.waiting.push(...program.rowsAbove(this.top, MAX_SCROLLED));
-    this.top = top;
+    this.bringFirst();
+    for (const program of this.programs) {
+      const { top } = program;
+      const before = this.topOf(program);
+      // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
+      if (!isAfter(top, before)) continue;
+      this.waiting.push(...program.rowsAbove(before, MAX_SCROLLED));
+      this.tops.set(program, top);
+    }
   }
 
   /**
    * The client's terminal was resized and moved its lines as we did: what left the screen is already in its scrollback.
    */
   outerMoved(): void {
-    this.top = this.shown.program?.top ?? this.top;
+    const { program } = this.shown;
+    if (program !== null) this.tops.set(program, program.top);
   }
 
   /** The next rows for the scrollback, cut to the terminal's width. */
@@ -77,14 +76,15 @@ export class ScrollbackFeed {
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
-  /** The place before which the client's scrollback has every line; null while some wait. */
-  get reached(): Position | null {
-    return this.waiting.length > 0 ? null : this.top;
+  /** Whether the client's scrollback has every line that it is to have; else some wait. */
+  get isDone(): boolean {
+    return this.waiting.length === 0;
   }
 
   /** Whether lines are pending that a client switched to relaying would never get. */
   get owes(): boolean {
-    return this.waiting.length > 0 || (this.fills && isAfter(this.shown.program?.top ?? this.top, this.top));
+    this.bringFirst();
+    return this.waiting.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));
   }
 
   /**
@@ -92,12 +92,25 @@ export class ScrollbackFeed {
    * sent twice, as pass-through would.
    */
   get isAhead(): boolean {
-    return this.fills && isAfter(this.top, this.shown.program?.top ?? this.top);
+    const { program } = this.shown;
+    return this.wanted && program !== null && isAfter(this.topOf(program), program.top);
   }
 
   /** Whether more lines wait than one frame takes. */
   get isBehind(): boolean {
     return this.waiting.length > 0 && !this.shown.alternate;
+  }
+
+  private bringFirst(): void {
+    const { first, programs } = this;
+    if (first === null || programs.length === 0) return;
+    this.first = null;
+    for (const program of programs) {
+      const rows = first(program);
+      if (rows === 0) continue;
+      this.waiting.push(...program.newestRows(Math.min(rows, MAX_HISTORY)));
+      this.tops.set(program, program.top);
+    }
   }
 }
 

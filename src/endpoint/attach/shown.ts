@@ -99,6 +99,8 @@ export interface Shown {
   readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
+  /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */
+  readonly wide: readonly ShownProgram[];
 }
 
 /** Whether a pane, or else the recipient of input, is in a session that the caller at the terminal may not use. */

@@ -111,6 +111,15 @@ export class WindowView implements Shown {
     return this.single?.pane.terminal ?? null;
   }
 
+  get wide(): readonly ShownProgram[] {
+    const { program } = this;
+    if (program !== null) return [program];
+    return [...this.placement.boxes].flatMap(([pane, { cols }]) => {
+      const local = cols === this.cols ? this.arrangement.localOf(pane) : null;
+      return local?.isPlain === true ? [local.pane.terminal] : [];
+    });
+  }
+
   get alternate(): boolean {
     return this.single?.pane.terminal.alternate ?? false;
   }
