@@ -32,9 +32,7 @@ import { SessionView } from "./view.ts";
 const OUTPUT_LIMIT = 256 * 1024;
 /** Bytes pending for the session process above which the keyboard is not read. */
 const INPUT_LIMIT = 1024 * 1024;
-/**
- * Longest wait for the session process's end message, in ms: more than a busy one needs, less than a person notices.
- */
+/** Longest wait for the session process's end message, in ms: longer than a busy one needs, too short to be noticed. */
 const GOODBYE_MS = 300;
 /** Interval between two tries to reach the session that the person goes to, in ms. */
 const AGAIN_POLL_MS = 20;
@@ -406,7 +404,7 @@ class Client {
   }
 
   /**
-   * The session process removes its drawings over the screen, and sends the end message; one that hangs is not awaited.
+   * The session process removes its drawings from the screen and sends the end message; a hanging one is not awaited.
    */
   private leave(outcome: Outcome): void {
     if (this.leaving !== null) return;

@@ -66,7 +66,7 @@ export function describeOutcome(outcome: Outcome, name: string): string {
 /** Exit code of a command whose own code is unknown, as in `wsh exec`. */
 const UNKNOWN_CODE = 125;
 
-/** The program's own code where it exited, 128 + n for signal n; 0 after detaching; 1 when the session was ended. */
+/** The program's own code if it exited, 128 + n for signal n; 0 after detaching; 1 when the session was ended. */
 export function exitCodeOf(outcome: Outcome): number {
   switch (outcome.kind) {
     case "detached":

@@ -221,7 +221,7 @@ export class OuterTerminal {
     return new TextEncoder().encode(inPlace + ownLine + title);
   }
 
-  /** Opens the same terminal by its path without blocking; null where that is not possible. */
+  /** Opens the same terminal by its path without blocking; null when impossible. */
   private openOwn(fd: number, access: number): number | null {
     const path = platform().terminals.path(fd);
     if (path === null) return null;
@@ -248,7 +248,7 @@ function sameDevice(input: number, output: number): PersonDevice | null {
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
-/** @param before where it can be read no more: a terminal that has gone continues its client first */
+/** @param before the result when it can no longer be read: a terminal that has gone continues its client first */
 function sizeNow(before: Size): Size {
   for (const fd of [1, 0]) {
     if (!tty.isatty(fd)) continue;

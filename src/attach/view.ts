@@ -1,7 +1,7 @@
 /**
  * How an attached terminal shows its session. The session process sends either the program's own bytes, which pass
  * unchanged, or pictures, of which the changes are painted. This side keeps the last picture and resets the terminal
- * where one mode ends and the other begins.
+ * between the two modes.
  */
 import * as v from "valibot";
 import type { LastingChange } from "../protocol/attach.ts";

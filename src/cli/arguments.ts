@@ -27,7 +27,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value];
 }
 
-/** A path seen from the current directory, which is asked for only where the path needs it. */
+/** A path relative to the current directory, which is read only if needed. */
 export function absolute(path: string): string {
   return isAbsolute(path) ? path : resolve(process.cwd(), path);
 }

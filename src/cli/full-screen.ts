@@ -29,7 +29,7 @@ export interface Screen {
 
 export const outputScreen: Screen = { size: terminalSize, print };
 
-/** For a view whose result is what standard output gets. */
+/** For a view whose result goes to standard output. */
 export function errorScreen(): Screen {
   const sink = Bun.stderr.writer();
   return {

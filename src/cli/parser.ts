@@ -22,7 +22,7 @@ export async function fullProgram(word: string): Promise<Command> {
   return entry === undefined ? wholeProgram() : programOf([entry]);
 }
 
-/** The program with every subcommand: what completions and the manual are made from. */
+/** The program with every subcommand: the source of completions and the manual. */
 export function wholeProgram(): Promise<Command> {
   return programOf(catalogEntries);
 }
@@ -59,7 +59,7 @@ function base(): Command {
     .configureOutput({ writeErr: () => {} });
 }
 
-/** -L and --socket; `hidden` where the program's own are shown already. */
+/** -L and --socket; `hidden` when the program's own are already shown. */
 function addGlobalFlags(command: Command, hidden = false): Command {
   const known = new Set(command.options.map((option) => option.attributeName()));
   const flags = [

@@ -1,4 +1,4 @@
-/** Where a client's WebSockets lead, with what lets it in. */
+/** Addresses of a client's WebSockets, including its credential. */
 import { WshError } from "../protocol/errors.ts";
 
 export interface ConnectOptions {
@@ -34,7 +34,7 @@ export async function socketUrl(
   return `${stream}?ticket=${answer.ticket}`;
 }
 
-/** Why a WebSocket of a session was refused: its handshake says nothing, so the session itself is asked for. */
+/** Why a WebSocket of a session was refused: the handshake does not say, so the session itself is requested. */
 export async function refusal(options: ConnectOptions, session: string): Promise<WshError> {
   const { url = "http://127.0.0.1:8080", token, socket } = options;
   const base = socket === undefined ? url.replace(/\/$/, "") : "http://localhost";

@@ -11,7 +11,7 @@ const targetFields: ReadonlySet<string> = new Set([
 const idFields: ReadonlySet<string> = new Set(["id", "window", "from", "to", "active", "target"]);
 /** Lists of targets: each entry's id is one in any form. */
 const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
-/** Fields with what programs print or people write: nothing below them is changed. */
+/** Fields with program output or people's text: nothing below them is changed. */
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
 const idPattern = /^@[sw]?\d+$/;
 

@@ -36,7 +36,7 @@ export const asSessions: ListForm<SessionInfo> = {
   addLastSeen: (list, { info }, at) => void list.push(lastSeen(info, at)),
 };
 
-/** Pieces of JSON (jsonOf), each session behind a comma: strings that are joined only then cost several times less. */
+/** Pieces of JSON (jsonOf), each session after a comma: joining strings only at the end costs several times less. */
 export const asJson: ListForm<string> = {
   add: (list, info) => void list.push(",", JSON.stringify(info)),
   addAged(list, { info: { last_activity_ms, idle_ms }, json }, ms) {

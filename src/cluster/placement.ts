@@ -20,7 +20,7 @@ export interface Candidate {
   readonly sessions: number;
 }
 
-/** Most machines that are asked for one session: more that refuse are a fleet that is full. */
+/** Maximum machines asked for one session: if more refuse, the fleet is full. */
 const MAX_ASKED = 8;
 
 /** Whether a machine can have a session with these tags. */

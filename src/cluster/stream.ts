@@ -110,7 +110,7 @@ class LinkStream implements Carrier {
     }
   }
 
-  /** A link stays awake: its pings say whether the other machine is there. */
+  /** A link stays awake: its pings show whether the other machine is there. */
   rest(): void {}
 
   end(): void {

@@ -26,7 +26,7 @@ function widthOf(text: readonly Cluster[]): number {
   return text.reduce((sum, { width }) => sum + width, 0);
 }
 
-/** Text of at most this many cells, with a sign where something was cut; empty where not even that fits. */
+/** Text of at most this many cells, with a sign at a cut; empty if not even that fits. */
 function cut(text: readonly Cluster[], cells: number): readonly Cluster[] {
   if (widthOf(text) <= cells) return text;
   if (cells < LEAST) return [];

@@ -50,7 +50,7 @@ export class Canvas {
     this.#rows[row] = isWhole(fitting) ? fitting : mended(fitting);
   }
 
-  /** Puts part of a row at a column; what does not fit is cut. */
+  /** Puts part of a row at a column; the rest is cut. */
   putCells(row: number, col: number, line: Row): void {
     if (col === 0 && line.length === this.cols) {
       this.putRow(row, line);
@@ -136,7 +136,7 @@ function isWhole(line: Row): boolean {
   return true;
 }
 
-/** An emulator that became narrower may leave half a wide character behind: a blank replaces it. */
+/** A narrower emulator may leave half a wide character at the edge: a blank replaces it. */
 function mended(line: Row): Row {
   return line.map((cell, col) => (isWholeAt(line, col) ? cell : blank(cell.style)));
 }

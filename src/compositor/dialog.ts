@@ -92,7 +92,7 @@ function cut(text: string, cells: number): string {
   return `${kept}…`;
 }
 
-/** Clean text in lines of at most `cells`, broken between words where there are any. */
+/** Clean text in lines of at most `cells`, broken between words if possible. */
 export function wrap(text: string, cells: number): string[] {
   return text.split("\n").flatMap((paragraph) => {
     const lines: string[] = [];

@@ -15,14 +15,11 @@ const LONGEST_TASK = 24;
 /** Cells of a holder's name; with a longer one the key would not fit a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
 
-/**
- * Cells of a line that could not be inserted at the prompt, and of the reason: together they fit a terminal of 80
- * columns.
- */
+/** Cells of a line that could not be inserted at the prompt, and of the reason: together they fit 80 columns. */
 const LONGEST_LINE = 24;
 const LONGEST_REASON = 28;
 
-/** Cuts to this many cells, with an ellipsis where something is missing. */
+/** Cuts to this many cells, with an ellipsis at the cut. */
 function cut(text: string, cells: number): string {
   const line = cleanText(text).replace(/\s+/g, " ").trim();
   let width = 0;
@@ -44,7 +41,7 @@ export function keyboardHeldSign(holder: string, prefix: string): string {
   return ` keyboard captured by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
 }
 
-/** A line that says something for a moment. */
+/** A temporary message. */
 export function message(text: string): string {
   return ` ${cleanText(text).replace(/\s+/g, " ").trim()} `;
 }

@@ -34,7 +34,7 @@ export function themeOf(changes: Partial<Readonly<Record<ThemeRole, Look>>>): Re
 
 const looks = themeOf({});
 export const theme: Theme = looks;
-/** Each look of ours, without colours. */
+/** Each of our looks, without colours. */
 const colorless = new Map<Style, Style>();
 
 /** Sets the looks of this process. */
@@ -50,7 +50,7 @@ export function useTheme(changes: Partial<Readonly<Record<ThemeRole, Look>>>): v
 }
 useTheme({});
 
-/** A look of ours without its colours. */
+/** One of our looks without its colours. */
 export function plainLook(style: Style): Style {
   return colorless.get(style) ?? style;
 }

@@ -1,4 +1,4 @@
-/** Which parts of a session's limits its callers use: the streams that are open, and the requests that are being answered. */
+/** Counts the parts of a session's limits that its callers use: open streams, and requests being answered. */
 import { WshError } from "../protocol/errors.ts";
 import { requireRoom, type Share, shareOf } from "../protocol/shares.ts";
 import type { Session } from "../session/session.ts";
@@ -10,10 +10,7 @@ export class CallerShares {
 
   constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
 
-  /**
-   * Answers a token's request, within the token's limit: most long requests are waits. @throws WshError
-   * resource_limit_reached
-   */
+  /** Answers a token's request, within its limit: most long ones are waits. @throws WshError resource_limit_reached */
   async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
     const share = shareOf(request);
     if (share === null) return act();

@@ -1,4 +1,4 @@
-/** A client that a person's key started in a pane leads their terminal to another session, in place of showing it inside. */
+/** A client that a person's key started in a pane switches their terminal to another session, instead of nesting it. */
 import * as v from "valibot";
 import { GoSchema, type WentSchema } from "../protocol/attach.ts";
 import { WshError } from "../protocol/errors.ts";

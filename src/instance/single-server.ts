@@ -13,7 +13,7 @@ import { type LifeLock, lockBeside, lockOwner, lockState, removeLock, takeLifeLo
 import { listenerPid, type ProcessState, processState } from "./registry/liveness.ts";
 import { unlinkSocket } from "./registry/registry.ts";
 
-/** Longest life of a socket whose process is gone, in ms: a thousand times what starting a program takes. */
+/** Longest life of a socket whose process is gone, in ms: a thousand times the start of a program. */
 const ORPHAN_MS = 1_000;
 const LOOK_MS = 5;
 
@@ -111,10 +111,7 @@ export async function releaseServer(
   }
 }
 
-/**
- * While a killed server's child has not yet executed its own program, it still holds the server's lock and sockets
- * open.
- */
+/** Until a killed server's child has executed its own program, it holds the server's lock and sockets open. */
 async function orphanGone(path: string, link: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;
   while (performance.now() < deadline) {

@@ -28,7 +28,7 @@ export function isWaiting({ rest, pasting }: KeyState): boolean {
 const ESC = 0x1b;
 /** Bytes of a CSI or SS3 sequence; the longest real one (a kitty key with text) is far shorter. */
 const LONGEST_SEQUENCE = 256;
-/** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never asked for. */
+/** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never requested. */
 const LONGEST_REPLY = 65_536;
 /** Longest paste in one event, in bytes: the limit of input in every transport; a longer one becomes several. */
 const LONGEST_PASTE = 1024 * 1024;
@@ -131,7 +131,7 @@ function nextEscape(bytes: Buffer, at: number, flush: boolean): Step {
 function nextCsi(bytes: Buffer, at: number, flush: boolean): Step {
   if (startsWith(bytes, at, pasteStart)) return nextPaste(bytes, at, at + pasteStart.length, flush);
   if (bytes[at + 2] === 0x4d) return nextX10Mouse(bytes, at, flush);
-  // The Linux console says F1 to F5 as CSI [ A to CSI [ E.
+  // The Linux console encodes F1 to F5 as CSI [ A to CSI [ E.
   let end = bytes[at + 2] === 0x5b ? at + 3 : at + 2;
   while (end < bytes.length && end - at < LONGEST_SEQUENCE) {
     const byte = bytes[end] ?? 0;
@@ -165,8 +165,8 @@ function nextSs3(bytes: Buffer, at: number, flush: boolean): Step {
 }
 
 function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): Step {
-  // Button and coordinates are a byte each, or a character each in UTF-8 mode (1005), where a byte of 0x80 to 0xff
-  // followed by no continuation is still the plain encoding.
+  // Button and coordinates are a byte each, or a character each in UTF-8 mode (1005), in which a byte of 0x80 to 0xff
+  // without a continuation is still the plain encoding.
   let end = at + 3;
   for (let i = 0; i < 3; i++) {
     const byte = bytes[end];
@@ -177,7 +177,7 @@ function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): Step {
   return { length: end - at, kind: "mouse", parsed: null };
 }
 
-/** @param from where the end of the paste may be */
+/** @param from first possible position of the paste's end */
 function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Step {
   const paste = { kind: "paste", parsed: null } as const;
   const end = bytes.indexOf(pasteEnd, from);

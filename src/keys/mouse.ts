@@ -5,7 +5,7 @@
 
 /** Added to button and coordinates of X10 and urxvt reports, so that they are printable. */
 const X10_BASE = 32;
-/** Highest coordinate that one byte of an X10 report can say (255 less the base). */
+/** Highest coordinate in one byte of an X10 report (255 less the base). */
 const X10_HIGHEST = 223;
 const MOTION = 32;
 const WHEEL = 64;
@@ -41,7 +41,7 @@ export function readReport(bytes: Uint8Array): ReadMouse | null {
   return { ...report, button: report.button, motion, held };
 }
 
-/** A report in another encoding; the older ones do not say which button was released. */
+/** A report in another encoding; the older ones do not name the released button. */
 export function encodeReport(report: MouseReport): Uint8Array {
   const known = report.encoding === "sgr" || !report.release;
   return encodeMouse(known ? report : { ...report, button: (report.button & ~RELEASE) | RELEASE });

@@ -36,7 +36,7 @@ export interface Key {
   readonly modifiers: number;
 }
 
-/** Highest function key that a terminal can say. */
+/** Highest function key that terminals send. */
 const LAST_FUNCTION_KEY = 24;
 /** Maximum similar names in an error: enough to contain the intended one, few enough to read. */
 const NEAR_NAMES = 5;

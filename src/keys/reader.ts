@@ -12,7 +12,7 @@ import type { InputEvent } from "./types.ts";
 const ESCAPE_MS = 10;
 /** The same for a longer beginning, which came apart on its way (ssh). */
 const SEQUENCE_MS = 50;
-/** Time after the prefix key, without another one, until a map of the keys is shown, in ms: who knows them is faster. */
+/** Time after the prefix key, without another one, until a map of the keys is shown, in ms: experts are faster. */
 const MAP_MS = 400;
 
 export interface KeyActions {

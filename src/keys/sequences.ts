@@ -133,7 +133,7 @@ function parseKey(parameters: string, final: string): Sequence {
     if (code === 27 && text?.[0] !== undefined) return parseCodePoint(text[0], 0, bits, undefined);
     return press(tildeKeys[code], bits);
   }
-  // rxvt says Ctrl as ^ and Ctrl with Shift as @ in the tilde's place, and Shift by small letters.
+  // rxvt encodes Ctrl as ^ and Ctrl with Shift as @ in the tilde's place, and Shift by lower-case letters.
   if (final === "^") return press(tildeKeys[code], 4);
   if (final === "@") return press(tildeKeys[code], 5);
   if (final >= "a" && final <= "d") return press(letterKeys[final.toUpperCase()], 1);
@@ -159,11 +159,11 @@ function parseCodePoint(
   if (code >= KITTY_KEYPAD_0 && code < KITTY_KEYPAD_0 + 10) return press(String(code - KITTY_KEYPAD_0), bits);
   if (code in kittyKeypad) return press(kittyKeypad[code], bits);
   if (isModifierKey(code)) return { kind: "modifier", parsed: null };
-  // The other private code points are media keys and the like: no name of ours.
+  // The other private code points are media keys and the like, without a name here.
   if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return unnamed;
   if (code >= 0xd800 && code <= 0xdfff) return unnamed;
   const char = String.fromCodePoint(code);
-  // Alt with a capital is what `ESC` and the capital says.
+  // Alt with a capital is the same as `ESC` and the capital.
   if ((bits & 6) === 2 && (bits & 1) !== 0 && char.toUpperCase() !== char.toLowerCase()) {
     return press(char.toUpperCase(), 2);
   }

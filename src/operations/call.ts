@@ -20,16 +20,13 @@ export interface CallContext extends Acting {
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The machine whose server is asked, where the target does not name it; absent: this one. */
+  /** The machine whose server is asked, if the target does not name it; absent: this one. */
   readonly machine?: string;
   /** The request has an id: it is executed once, however often it is repeated. */
   readonly once?: Once;
   /** Unix time in ms by this machine's clock after which it is not begun. */
   readonly deadline?: number;
-  /**
-   * The call comes from another machine's server, which may start sessions here only if the setting `accept` permits
-   * it.
-   */
+  /** The call comes from another machine's server, which may start sessions here only if `accept` permits it. */
   readonly isFar?: true;
   /**
    * Takes the result as JSON instead, if the operation already has it in that form: lists of thousands. Its return

@@ -1,7 +1,7 @@
 /**
  * JSON Schema of the schemas that validate and type the operations, for documents and tool lists. It only describes:
  * transformations and checks that JSON Schema cannot express are omitted, since the operation applies them. Pure.
- * Imported only where a document or a tool list is made, so that nothing else loads the converter.
+ * Imported only by code that makes a document or a tool list, so that nothing else loads the converter.
  */
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";

@@ -7,7 +7,7 @@ export interface Parameter {
   readonly name: string;
   readonly required: boolean;
   readonly says: string;
-  /** All values that it takes; empty where they cannot be listed. */
+  /** All its values; empty if they cannot be listed. */
   readonly values: readonly string[];
   /** It takes a number or true and false, and no text. */
   readonly isPlain: boolean;
@@ -37,7 +37,7 @@ function describedIn(property: unknown): string {
   );
 }
 
-/** Values of a JSON schema: null where they are no list. */
+/** Values of a JSON schema: null if they are not a list. */
 function choicesOf(schema: unknown): { readonly values: readonly string[] | null; readonly isPlain: boolean } {
   if (!isRecord(schema)) return { values: null, isPlain: false };
   const parts = schema.anyOf ?? schema.oneOf;

@@ -4,9 +4,9 @@
  */
 import * as v from "valibot";
 
-/** Most names in one answer. */
+/** Maximum names in one answer. */
 const MAX_NAMED = 8;
-/** Most characters shown of one name. */
+/** Maximum shown characters of one name. */
 const MAX_NAME = 40;
 
 /** Returns the entries of an object's schema, those of all parts of an intersection; null if it has none. */

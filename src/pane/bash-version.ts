@@ -8,10 +8,10 @@ import type { BashVersion } from "../shell/plan.ts";
 /** Largest file that is looked through, in bytes: bash has one to two million. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const LINE = "@(#)Bash version ";
-/** Characters behind it that hold the version. */
+/** Characters after it that contain the version. */
 const VERSION_CHARACTERS = 16;
 
-/** Null when the file cannot be read or does not say, as a script in front of bash. Takes about a millisecond. */
+/** Null for an unreadable file or one without a version, such as a script in front of bash. Takes about 1 ms. */
 export function bashVersion(file: string): BashVersion | null {
   try {
     const { size } = fs.statSync(file);

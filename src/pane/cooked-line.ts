@@ -44,7 +44,7 @@ export class CookedLine {
     this.open = last < 0 ? this.open + bytes.length : bytes.length - 1 - last;
   }
 
-  /** Input was sent that does not count, a person's or a key of exec: the line is over where it ends with such a key. */
+  /** Uncounted input was sent, a person's or a key of exec: the line is over if it ends with such a key. */
   ended(bytes: Uint8Array): void {
     if (this.open > 0 && ENDS.has(bytes[bytes.length - 1] ?? 0)) this.open = 0;
   }

@@ -16,7 +16,7 @@ const ANSWERS = /\x1b(?:\[[\x20-\x3f]*[cnRtyIO~]|[P\]_][^\x07\x1b]*(?:\x07|\x1b\
 /** Trailing characters of the input that are examined: one fewer than a paste marker. */
 const TAIL_CHARS = PASTE_BEGIN.length - 1;
 
-/** Ends of input after which an editor takes the next key for a part of this one: bash and zsh wait as long as it takes. */
+/** Ends of input after which an editor takes the next key for a part of this one; bash and zsh wait indefinitely. */
 const halfKeys = {
   /** A sequence, Ctrl+V and Ctrl+Q (quote the next key), Ctrl+] (search for it), Ctrl+X (prefix of two keys). */
   bash: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x11)\x11|\x1d|(?<!\x18)\x18)$/,

@@ -1,6 +1,4 @@
-/**
- * The target of exec: the shell that runs commands now, the session's own or one inside it, over the pane's program.
- */
+/** The target of exec: the shell that runs commands now (the session's or one inside it), over the pane's program. */
 import { execInput } from "../shell/exec-input.ts";
 import { type ShellKind, shellKind } from "../shell/plan.ts";
 import type { TerminalModel } from "../terminal/model.ts";

@@ -45,7 +45,7 @@ export class PaneLifetime {
     return this.ending > 0;
   }
 
-  /** Ends what still runs and restarts the program. @throws WshError session_create_failed */
+  /** Ends a running program and starts it again. @throws WshError session_create_failed */
   async restart(): Promise<void> {
     const { program, silence } = this.port;
     if (program.exit === null) await this.makeRoom();

@@ -24,11 +24,11 @@ export interface ShellMark {
   readonly child?: ChildShell | null;
   /** Its secret; only T has its own. */
   readonly nonce?: string | null;
-  /** With D and T; null when the shell did not say. */
+  /** With D and T; null when the shell did not report it. */
   readonly exitCode: number | null;
   /** With E, which comes after C (zsh, fish) or after D (bash); with L the start of the line. */
   readonly commandLine: string | null;
-  /** With L: the question's number and what else the editor reports. With P: why. */
+  /** With L: the question's number and other reports of the editor. With P: the reason. */
   readonly params?: Readonly<Record<string, string>>;
   /** Offset of the mark itself. */
   readonly offset: number;

@@ -41,7 +41,7 @@ export interface ProgramSink extends TerminalSink {
   exit(exit: PtyExit): void;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing(): void;
-  /** Input is given to the program; not what exec types. */
+  /** Input is given to the program; not the text of exec. */
   input(): void;
   /** The next chunk begins with output that every terminal shows unchanged. */
   ahead(bytes: Uint8Array): void;
@@ -199,7 +199,7 @@ export class Program implements ProgramPort {
     return this.live().signal(name, to);
   }
 
-  /** Ends what still runs and starts the same program again, at the pane's present size. */
+  /** Ends a running program and starts the same program again, at the pane's present size. */
   async restart(): Promise<void> {
     this.current?.dispose();
     await this.parse(RESET);
@@ -275,8 +275,8 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * Reports the echo of a key before it is parsed, which takes longer than the rest of its path. Only where no
-   * byte waits for the emulator and no sequence is open.
+   * Reports the echo of a key before it is parsed, which takes longer than the rest of its path. Only when no byte
+   * waits for the emulator and no sequence is open.
    */
   private show(bytes: Uint8Array): void {
     if (this.shown === bytes) return;

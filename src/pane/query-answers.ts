@@ -13,7 +13,7 @@ import type { ProgramState } from "./state/classify.ts";
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the second. */
 const LOOK_MS = 3;
 /**
- * Checks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,
+ * Checks without output in between after which an answer is sent even when the kernel does not show a reader (ssh,
  * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const QUIET_LOOKS = 13;
@@ -31,7 +31,7 @@ export interface AnswersPort {
   endWillBeTold(): boolean;
   /** The program's present state. Costs reads of /proc. */
   state(): Pick<ProgramState, "settled" | "doing">;
-  /** The terminal would print the answer as the output of a command whose output is what counts. */
+  /** The terminal would print the answer within the requested output of a command. */
   wouldShow(): boolean;
 }
 

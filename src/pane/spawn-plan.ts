@@ -151,7 +151,7 @@ const ADDED_BYTES = 8 * 1024;
 /** A pointer to each string, and the string's NUL. */
 const STRING_BYTES = 9;
 
-/** @throws WshError payload_too_large where the system limits arguments and environment together, and they are larger */
+/** @throws WshError payload_too_large when arguments and environment together exceed the system's limit */
 function requireTotal(args: readonly string[], env: Readonly<Record<string, string>>): void {
   const { argumentsTotal } = platform().limits;
   if (argumentsTotal === null) return;

@@ -1,4 +1,4 @@
-/** Whether a process has a pid, as kill(2) says on every system. */
+/** Whether a process has a pid, by kill(2), on every system. */
 import { errorCode } from "../base/errno.ts";
 
 /** Also true for another user's process, and for a zombie. */

@@ -11,8 +11,8 @@ const HEAD_BYTES = 512;
 /** Interpreters that may be scripts themselves: more than any system follows. */
 const MOST_INTERPRETERS = 5;
 /**
- * @param formats of all the programs that the system runs; null where they are not known
- * @returns null when nothing is known against it
+ * @param formats of all the programs that the system runs; null when unknown
+ * @returns null without a known fault
  */
 export function startFault(path: string, formats = system.starts.formats): string | null {
   let file = path;

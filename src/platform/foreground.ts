@@ -74,7 +74,7 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
   };
 }
 
-/** The name of the program that holds a terminal: of its group's leader, at the cost of one read. Null when not known. */
+/** The name of the program that holds a terminal, its group's leader, at the cost of one read. Null when unknown. */
 export function foregroundName(group: number | null): string | null {
   return group === null || group <= 0 ? null : (platform().processes.stat(group)?.name ?? null);
 }

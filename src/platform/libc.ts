@@ -64,7 +64,7 @@ export function prepareErrno(): void {
   errno();
 }
 
-/** The errno of the failed call just before this; 0 where it cannot be read. */
+/** The errno of the last failed call; 0 if it cannot be read. */
 export function readErrno(): number {
   const place = errno()?.();
   return typeof place === "number" ? read.i32(place) : 0;

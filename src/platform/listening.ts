@@ -49,10 +49,7 @@ export function presentMoment(): Moment | null {
   return platform().listeners?.moment() ?? null;
 }
 
-/**
- * Checks several ports at one moment: tables and processes are read once. `known` carries state between the checks of a
- * wait.
- */
+/** Checks several ports at one moment, reading tables and processes once. `known` has the state of one wait. */
 export class PortScan {
   private readonly trees = new Map<KnownProcesses, Tree | null>();
   private readonly tables = new Map<string, readonly ListeningSocket[] | null>();

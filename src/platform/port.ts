@@ -88,7 +88,7 @@ export interface Processes {
   carriedChild(carrier: number): Stat | null;
 }
 
-/** `pid` is the listener's, null where the system does not report it. */
+/** `pid` is the listener's, null when the system does not report it. */
 export type ConnectOutcome =
   | { readonly kind: "connected"; readonly pid: number | null }
   | { readonly kind: "refused" | "absent" | "other" };
@@ -99,11 +99,11 @@ export interface Sockets {
    * other: the queue is full, or we cannot connect (no descriptors left). The path must fit.
    */
   connect(path: string): ConnectOutcome;
-  /** Paths in a directory where a socket was bound and still is open, deleted or not; empty where the system hides it. */
+  /** Paths in a directory to which an open socket was bound, deleted or not; empty when the system hides them. */
   bound(directory: string): readonly string[];
   /**
    * Calls back when a file of a directory, or a file itself, changes; on macOS not for sockets. Keeps no process alive.
-   * @throws where the path cannot be watched
+   * @throws when the path cannot be watched
    */
   watch(path: string, changed: (file: string | null) => void, failed: () => void): { close(): void };
   /** Whether `watch` reports new and removed sockets in a directory. */
@@ -117,7 +117,7 @@ export interface Terminals {
   readable(fd: number, us: number): boolean;
   /** Blocks this process, so that others run. */
   pause(us: number): void;
-  /** Path of the terminal behind a descriptor of ours; in another mount name space it may name a different one. */
+  /** Path of the terminal behind one of our descriptors; in another mount namespace it may name a different one. */
   path(fd: number): string | null;
   /**
    * Whether a signal can report input of a terminal that is not read (endpoint/attach/signalled-input.ts). Without it,
@@ -154,7 +154,7 @@ export interface Listeners {
   network(pid: number): string | null;
   /** NAME=VALUE at its start; empty when unreadable. */
   environment(pid: number): readonly string[];
-  /** The sockets in the network of a process; null where they are hidden. */
+  /** The sockets in the network of a process; null when hidden. */
   listening(pid: number): readonly ListeningSocket[] | null;
   /** User of the TCP socket whose own end is this address and port; null: missing or hidden. */
   userOf(address: string, port: number): number | null;

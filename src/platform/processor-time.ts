@@ -7,7 +7,7 @@ export interface ProcessorTime {
   readonly waited: number;
 }
 
-/** Times since the process began; null where the kernel does not count them (Linux does, with CONFIG_SCHED_INFO). */
+/** Times since the process began; null when the kernel does not count them (Linux does, with CONFIG_SCHED_INFO). */
 export function processorTime(): ProcessorTime | null {
   try {
     const [ran = 0, waited = 0] = fs.readFileSync("/proc/self/schedstat", "utf8").split(" ").map(Number);

@@ -36,7 +36,7 @@ export interface Constants {
   // sys/socket.h, sys/un.h
   readonly AF_UNIX: number;
   readonly SOCK_STREAM: number;
-  /** Flags of socket(2); where it takes none, the descriptor is changed by fcntl. */
+  /** Flags of socket(2); without them, the descriptor is changed by fcntl. */
   readonly SOCK_NONBLOCK: number | null;
   readonly SOCK_CLOEXEC: number | null;
   readonly SOL_SOCKET: number;
@@ -104,24 +104,24 @@ export interface Layouts {
 export interface Limits {
   /** Longest path of a socket: sun_path without its NUL. */
   readonly socketPath: number;
-  /** Longest single argument or variable without its NUL; null where only their sum is limited. */
+  /** Longest single argument or variable without its NUL; null when only their sum is limited. */
   readonly argument: number | null;
   /**
-   * Arguments and environment of a program together, each with its NUL and a pointer; null where the kernel refuses by
-   * another limit (Linux: a quarter of the stack's).
+   * Arguments and environment of a program together, each with its NUL and a pointer; null when the kernel has another
+   * limit (Linux: a quarter of the stack's).
    */
   readonly argumentsTotal: number | null;
   /** Longest line that a terminal in canonical mode stores, with its newline: further input is lost. */
   readonly cookedLine: number;
-  /** Soft limit of open files, in files, that a login has by default; null where a process's own can be seen. */
+  /** Soft limit of open files, in files, that a login has by default; null when a process's own can be read. */
   readonly openFiles: number | null;
 }
 
 /** How programs are started. */
 export interface Starts {
-  /** First four bytes, as one number, of all the programs that it runs; null where it can be taught any. */
+  /** First four bytes, as one number, of all the programs that it runs; null when it can be taught any. */
   readonly formats: readonly number[] | null;
-  /** Whether the start of what cannot run is an error; elsewhere the child only ends, with code 127. */
+  /** Whether starting an invalid program is an error; elsewhere the child only ends, with code 127. */
   readonly reportsFailure: boolean;
 }
 
@@ -129,7 +129,7 @@ export interface PlatformTable {
   readonly name: "linux" | "darwin";
   /** Names under which the C library can be opened, and its function that returns the address of errno. */
   readonly libc: { readonly names: readonly string[]; readonly errno: string };
-  /** Whether variable arguments travel on the stack even where registers are free (Apple silicon). */
+  /** Whether variable arguments travel on the stack even when registers are free (Apple silicon). */
   readonly variadicOnStack: boolean;
   readonly constants: Constants;
   readonly layouts: Layouts;

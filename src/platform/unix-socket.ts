@@ -50,7 +50,7 @@ function closeOnExec(fd: number): void {
   ttyLibc().fcntl(fd, constants.F_SETFD, constants.FD_CLOEXEC);
 }
 
-/** The pid of the listener at the other end; null where the system does not report it. */
+/** The pid of the listener at the other end; null when the system does not report it. */
 function peerPid(fd: number): number | null {
   const value = new Int32Array(peerOption.bytes / 4);
   const length = new Uint32Array([peerOption.bytes]);
@@ -59,7 +59,7 @@ function peerPid(fd: number): number | null {
   return result === 0 && pid > 0 ? pid : null; // 0: a process of another pid namespace
 }
 
-/** The family, after a byte for the length where it has one byte only; then the path. */
+/** The family, after a byte for the length if the family has only one byte; then the path. */
 function unixAddress(path: string): Uint8Array {
   const { sun_family, sun_path } = layouts.sockaddr_un.fields;
   const bytes = Buffer.from(`${"\0".repeat(sun_path.offset)}${path}\0`);

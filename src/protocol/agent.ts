@@ -20,9 +20,7 @@ export const AgentSourceSchema = v.pipe(
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
-/**
- * 0 is the most urgent. An agent at rest without a reported reason may be asking, and comes after those that report it.
- */
+/** 0 is the most urgent. An agent at rest without a reported reason may be asking, and follows those that report it. */
 export function urgencyOf({ state, source }: Pick<AgentInfo, "state" | "source">): number {
   const rank = agentStates.indexOf(state) * 2;
   return state === "needs_input" && source === "program" ? rank + 1 : rank;

@@ -7,11 +7,11 @@ import { type Answer, AnswerSchema } from "./ask-result.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
 import { WshError } from "./errors.ts";
 
-/** Life of a question unless the caller says otherwise, in ms. */
+/** Default life of a question, in ms. */
 const DEFAULT_LIFE_MS = 600_000;
 /** Longest life of a question, in ms: a day. */
 const MAX_LIFE_MS = 86_400_000;
-/** Longest question, choice and prepared answer, in characters: what fits on a screen. */
+/** Longest question, choice and prepared answer, in characters: fits on a screen. */
 const MAX_QUESTION = 1_000;
 /** Longest detail, in characters: some screens, which the person scrolls. */
 const MAX_DETAIL = 8_000;
@@ -95,7 +95,7 @@ export type Question =
   | (Common & { readonly kind: "confirm"; readonly prepared: boolean })
   | (Common & { readonly kind: "secret" | "hand_over" });
 
-/** @throws WshError invalid_request where the parts do not fit together */
+/** @throws WshError invalid_request for an inconsistent question */
 export function questionOf(ask: Ask): Question {
   const { question, detail = "", choices, multiple, default: prepared } = ask;
   const kind = ask.kind ?? (choices === undefined ? "text" : "choice");

@@ -51,9 +51,7 @@ export function lesserAccess(held: Access, said: Access): Access {
   return accessCovers(held, said) ? said : held;
 }
 
-/**
- * The caller for another machine's connection that asks for one of its own callers. @param share that caller's share
- */
+/** The caller for another machine's connection that asks for one of its callers. @param share that caller's share */
 export function actingAt(caller: Caller, share: string | null | undefined): Caller {
   return caller.via === undefined || share === undefined || share === null
     ? caller
@@ -84,7 +82,7 @@ const sharedIds: ReadonlySet<string> = new Set(
   ["http", "mcp"].flatMap((way) => ["socket", "own", "none"].map((token) => `${way}:${token}`)),
 );
 
-/** The id by which a caller is known again; null where others have the same. */
+/** The id by which a caller is recognised; null when others have the same. */
 export function callerIdentity({ id }: Caller): string | null {
   return sharedIds.has(id) ? null : id;
 }

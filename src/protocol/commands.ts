@@ -256,7 +256,7 @@ export const RunResultSchema = v.object({
   output: v.optional(v.string()),
   /** Lines omitted between the head and the tail of the output. */
   omitted_lines: v.optional(v.number()),
-  /** The line before the cursor of a program that waits for input; absent where there is none, and at a shell's prompt. */
+  /** The line before the cursor of a program that waits for input; absent without one, and at a shell's prompt. */
   prompt: v.optional(v.string()),
   /** The cursor from which the output counts. */
   since: v.number(),

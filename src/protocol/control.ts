@@ -122,11 +122,9 @@ export const StreamEndSchema = v.object({
 });
 export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
 
-/** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
+/** Silence after which a peer on a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
 export const PEER_TIMEOUT_MS = 5_000;
 
-/**
- * How long a stream searches for its session again after a lost connection, in ms, and the interval between attempts.
- */
+/** How long a stream searches for its session after a lost connection, in ms, and the interval between attempts. */
 export const AGAIN_MS = 3_000;
 export const AGAIN_POLL_MS = 100;

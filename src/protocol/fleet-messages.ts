@@ -1,7 +1,4 @@
-/**
- * Messages of a fleet's machines: heartbeats, the headers of requests, and the messages of a stream (docs/machines.md).
- * Pure.
- */
+/** Messages of a fleet's machines: heartbeats, headers of requests, messages of a stream (docs/machines.md). Pure. */
 import * as v from "valibot";
 import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
@@ -10,15 +7,13 @@ import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
  * heartbeats do not coincide.
  */
 export const BEAT_MS = 5_000;
-/**
- * Age of the last heartbeat from which one is missing, and from which three are, in ms. A partition shows within 15 s.
- */
+/** Age of the last heartbeat at which one is missing, and at which three are, in ms. A partition shows within 15 s. */
 export const STALE_MS = 6_500;
 export const GONE_MS = 14_000;
 
 /** Largest piece of an answer, in bytes: below a NATS server's usual limit of 1 MB with its headers. */
 export const PART_BYTES = 512 * 1024;
-/** Most pieces of an answer: 16 MiB. */
+/** Maximum pieces of an answer: 16 MiB. */
 export const MAX_PARTS = 32;
 /** In addition to those of every request with an id (requests.ts). */
 export const headerNames = {

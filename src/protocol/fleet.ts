@@ -11,7 +11,7 @@ import { isMachineName } from "./names.ts";
 export const fleetRoles = ["machine", "observe", "operate", "admin"] as const;
 export type FleetRole = (typeof fleetRoles)[number];
 
-/** Most servers and tags that credentials name, and the longest certificate, in characters. */
+/** Maximum servers and tags in credentials, and the longest certificate, in characters. */
 const MAX_SERVERS = 32;
 const MAX_TAGS = 32;
 const MAX_CA_CHARS = 64 * 1024;
@@ -49,7 +49,7 @@ export const FleetSettingsSchema = v.object({
 });
 export type FleetSettings = v.InferOutput<typeof FleetSettingsSchema>;
 
-/** How the owner of credentials logs in; null: by nothing, where the servers ask for nothing. */
+/** How the owner of credentials logs in; null: no login, if the servers require none. */
 export type FleetLogin =
   | { readonly jwt: string; readonly seed: string }
   | { readonly user: string; readonly password: string }

@@ -1,5 +1,5 @@
 /**
- * A frame on its way from a session process to a client that paints: only what changed, as runs of equal style.
+ * A frame on its way from a session process to a client that paints: only the changes, as runs of equal style.
  *
  * Owns the wire form, its schema, and both directions. Invariants: applying the update made from (a, b) to `a` gives
  * `b`; unchanged rows stay the same objects, so a painter compares by identity; a client needs no width tables, since
@@ -56,7 +56,7 @@ export type WireStyle = v.InferOutput<typeof WireStyleSchema>;
 export const FrameUpdateSchema = v.object({
   rows: SizeSchema,
   cols: SizeSchema,
-  /** The update has every row and replaces what the client had. */
+  /** The update has every row and replaces the client's last frame. */
   full: v.boolean(),
   /** Index 0 is the plain style, which is not listed. */
   styles: v.array(WireStyleSchema),

@@ -93,7 +93,7 @@ export interface FrameEvents {
 
 export const noEvents: FrameEvents = { scrolled: [], bell: false, clipboard: null };
 
-/** Most lines passed to the outer terminal's scrollback with one frame; older ones are in wsh's own history. */
+/** Maximum lines passed to the outer terminal's scrollback with one frame; older ones are in wsh's own history. */
 export const MAX_SCROLLED = 1000;
 /** Longest text of one cell, in UTF-16 units: twice that of real graphemes; marks can be stacked without end. */
 export const MAX_GRAPHEME = 64;

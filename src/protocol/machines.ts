@@ -1,5 +1,5 @@
 /**
- * Other machines: how they are addressed, how they are listed, and what two gateways say to each other over a link
+ * Other machines: how they are addressed, how they are listed, and the messages of two gateways over a link
  * (docs/machines.md). Pure.
  */
 import * as v from "valibot";
@@ -63,7 +63,7 @@ function sshAddress(text: string): SshAddress {
   };
 }
 
-/** The name that a machine gets from its address where none is given: the first part of the host's name. */
+/** The default name of a machine, from its address: the first part of the host's name. */
 export function nameFrom({ host }: Address): string {
   const isNumeric = /^[0-9.]+$/.test(host) || host.includes(":");
   const name = isNumeric ? host.replace(/[^0-9A-Za-z]+/g, "-").replace(/^-|-$/g, "") : (host.split(".")[0] ?? host);
@@ -126,7 +126,7 @@ export const LinkCallSchema = v.object({
     kind: v.picklist(["http", "ws", "mcp", "cli"]),
     id: v.pipe(v.string(), v.maxLength(256)),
     name: v.optional(v.pipe(v.string(), v.maxLength(256))),
-    /** The token of that machine for which it asks, where that is not the account's own. */
+    /** The token of that machine for which it asks, if that is not the account's own. */
     share: v.optional(v.pipe(v.string(), v.maxLength(256))),
   }),
 });

@@ -1,7 +1,7 @@
 /**
  * Messages on a session process's socket: `type:u8, length:u32 big-endian, payload`. Payloads of control messages are
  * JSON (control.ts, attach.ts, frame-codec.ts), all others are bytes. Pure: does no I/O. A message that is too long or
- * of an unknown type poisons the decoder, since what follows cannot be trusted; the owner closes the connection.
+ * of an unknown type poisons the decoder, since later bytes cannot be trusted; the owner closes the connection.
  */
 import { WshError } from "./errors.ts";
 

@@ -21,7 +21,7 @@ const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
 /** `@7` a pane, `@w5` a window, `@s3` a session. */
 const idPattern = /^@([sw]?)(0|[1-9][0-9]{0,9})$/;
 const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
-/** Most characters of a refused value that a message repeats. */
+/** Maximum characters of a refused value in a message. */
 const quotedLength = 80;
 
 export function isSessionName(text: string): boolean {

@@ -18,7 +18,7 @@ export const filterFields = {
   tail: v.optional(v.pipe(CountSchema, v.description("only the last N"))),
 };
 
-/** The same for one step, and whether it shows output: described where they are given for all. */
+/** The same for one step, and whether it shows output; described with the common ones. */
 export const stepFilterFields = {
   grep: v.optional(v.string()),
   context: v.optional(ContextSchema),
@@ -50,11 +50,11 @@ export interface OutputFilter {
 /** A filter that was checked. */
 export interface OutputQuery {
   readonly lines: { readonly from: number; readonly to: number } | null;
-  /** Whether a line is asked for. */
+  /** Whether a line is requested. */
   readonly test: ((line: string) => boolean) | null;
   /** Lines shown before and after each match. */
   readonly context: number;
-  /** The first and the last so many: of the matches, else of the lines. */
+  /** This many at the start and the end: of the matches, else of the lines. */
   readonly head: number | null;
   readonly tail: number | null;
   /** Each line begins with its number, as by `grep -n`. */

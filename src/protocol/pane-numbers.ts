@@ -18,7 +18,7 @@ const GENERATION_PANES = 9_000_000;
 const COMMANDS = 1_000;
 const COMMAND_PANES = 1_000_000;
 
-/** A lost pane may have printed so many bytes after its last checkpoint: a second at rest, 30 s of a flood at 30 MB/s. */
+/** Maximum bytes that a lost pane printed after its last checkpoint: a second at rest, 30 s of a flood at 30 MB/s. */
 export const UNSAVED_OUTPUT = 1e9;
 
 /** Numbers from which a restored pane continues: above all that may have been issued before. */
@@ -56,7 +56,7 @@ export function firstCursor(pane: string): number {
   return firstNumbers(pane).cursor;
 }
 
-/** The id of a pane's first command: of its program, where that is the command. */
+/** The id of a pane's first command, or of its program if that is the command. */
 export function firstCommandId(pane: string): number {
   return nextCommandId(firstNumbers(pane).command);
 }

@@ -1,7 +1,7 @@
 /** Paste buffers: texts copied in a session. */
 import * as v from "valibot";
 
-/** Longest text of a paste buffer, in bytes: what terminals take as one copy. */
+/** Longest text of a paste buffer, in bytes: terminals' limit for one copy. */
 export const MAX_PASTE_BYTES = 1024 * 1024;
 
 export const PasteBufferSchema = v.object({

@@ -15,10 +15,7 @@ export const REQUEST_FIRST_HEADER = "Wsh-Request-First";
 export const DEADLINE_HEADER = "Wsh-Deadline";
 /** An id of the asking machine, by which it confirms that it still waits. */
 export const ASKING_HEADER = "Wsh-Asking";
-/**
- * The caller for whom a process of this account asks, as JSON: accepted on the Unix socket alone, and can only reduce
- * access.
- */
+/** The caller for whom a process of this account asks, as JSON: only on the Unix socket, and only reduces access. */
 export const ACTING_HEADER = "Wsh-Acting";
 export const REQUEST_HEADERS: readonly string[] = [
   REQUEST_HEADER,
@@ -29,14 +26,11 @@ export const REQUEST_HEADERS: readonly string[] = [
 
 /** Time for which an answer is stored, in ms: longer than most interruptions of a network or a laptop. */
 export const REMEMBERED_MS = 10 * 60_000;
-/**
- * How long a request continues after its caller has disconnected, in ms: until a lost connection is noticed and
- * restored.
- */
+/** How long a request continues after its caller disconnected, in ms: until the connection is restored. */
 export const ORPHAN_MS = 20_000;
 
 const idPattern = /^[A-Za-z0-9._:-]{1,128}$/;
-/** Far beyond what anything waits, in ms: whatever is older is as old. */
+/** Upper limit of ages, in ms: far beyond any wait. */
 export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** A request with an id, between wsh processes. */

@@ -7,7 +7,7 @@ import type { Access, Caller } from "./caller.ts";
 import { WshError } from "./errors.ts";
 
 /**
- * The token whose part a place is, and behind a `/` the one for which that token's machine asks; null: the account's own
+ * The token that uses a place, and after a `/` the one for which that token's machine asks; null: the account's own
  * programs, terminals and browsers.
  */
 export type Share = string | null;
@@ -31,9 +31,9 @@ function ownShare({ caller: { via, only }, access }: Admitted): Share {
 }
 
 /**
- * @param taken whose the places are that are taken
+ * @param taken the shares of used places
  * @param what plural of a place: "tickets are unused"
- * @throws WshError resource_limit_reached when the caller may not have one more
+ * @throws WshError resource_limit_reached when the caller may not have another
  */
 export function requireRoom(limit: number, share: Share, taken: Iterable<Share>, what: string): void {
   const all = [...taken];

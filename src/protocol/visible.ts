@@ -25,7 +25,10 @@ function visibleBlanks(line: string): string {
   return visible(line.replaceAll("\t", "  "));
 }
 
-/** Rendered text, which has line ends and tabs alone, unless another machine says otherwise: nothing else is changed. */
+/**
+ * Rendered text, whose only control characters are line ends and tabs, unless another machine sends others: nothing
+ * else is changed.
+ */
 export function visibleRendered(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, visible);
 }

@@ -36,7 +36,7 @@ function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: st
   return null;
 }
 
-/** Holds the other side open; null where it cannot be opened. */
+/** Holds the other side open; null if it cannot be opened. */
 function hold(tty: string): number | null {
   const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
   try {
@@ -117,7 +117,7 @@ export class Master {
     return new Master(marked.fd, marked.tty);
   }
 
-  /** Reads it in turns with all others; null where the kernel does not signal output. */
+  /** Reads it in turns with all others; null when the kernel does not signal output. */
   turns(port: TurnsPort): TurnReader | null {
     return TurnReader.begin(this.fd, port);
   }

@@ -65,7 +65,7 @@ export interface PtyAnswer {
   deliver(): void;
 }
 
-/** The group that holds the terminal; the same unless it is the child's own (a shell at its prompt); the child's group; the child. */
+/** The terminal's group; the same unless it is the child's own (a shell at its prompt); the child's; the child. */
 export type SignalTarget = "foreground" | "job" | "group" | "child";
 
 export interface Pty {

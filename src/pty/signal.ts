@@ -1,4 +1,4 @@
-/** Signals to what runs in a terminal, the same for every adapter that knows its child's pid. */
+/** Signals to the processes of a terminal, the same for every adapter that knows its child's pid. */
 
 import type { Pty, SignalTarget } from "./port.ts";
 

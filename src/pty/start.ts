@@ -4,7 +4,7 @@ import { startError, startFault } from "../platform/executable.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PtyExit, PtySpawn } from "./port.ts";
 
-/** With which a child ends that could not become its program, where nothing else reports that. */
+/** Exit code of a child that could not exec its program, if nothing else reports that. */
 const FAILED_CODE = 127;
 
 /** @throws WshError session_create_failed */

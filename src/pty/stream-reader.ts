@@ -57,7 +57,7 @@ export class StreamReader {
   /** The stream itself waits for output. */
   readonly hasOutput = false;
 
-  /** Only where one loop reads all terminals. */
+  /** Only used when one loop reads all terminals. */
   typed(): void {}
 
   /** The stream ends without help. */

@@ -57,7 +57,7 @@ export const ANSWER_MS = 50;
 export class CallsUnderWay {
   count = 0;
 
-  /** @param answered called when an answer has had its time to leave */
+  /** @param answered called when an answer has had time to be sent */
   constructor(private readonly answered: () => void) {}
 
   around(call: Call): Call {

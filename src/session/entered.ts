@@ -1,7 +1,4 @@
-/**
- * Whose key started the running command: for each pane, the terminal at which Enter was last pressed, and when. Pure
- * bookkeeping.
- */
+/** Whose key started the running command: per pane, the terminal of the last Enter, and when. Pure bookkeeping. */
 
 /** Maximum remembered panes; past that, the least recently used one is forgotten. */
 const MAX_PANES = 256;

@@ -119,7 +119,7 @@ export class Keyboard {
     for (const wake of this.readers) wake();
   }
 
-  /** A caller is gone for good. */
+  /** A caller is gone and will not return. */
   callerGone(id: string): void {
     this.cursors.delete(id);
     if (this.holding?.owner.id === id) this.release();

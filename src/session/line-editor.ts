@@ -44,7 +44,7 @@ export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
   return modifiers.includes("ctrl") ? controls[key] : key;
 }
 
-/** @param max characters that the line may have @returns null where the key edits nothing */
+/** @param max maximum characters of the line @returns null when the key edits nothing */
 export function editLine<T extends EditedLine>(line: T, named: string | undefined, max: number): T | null {
   const { typed, caret } = line;
   const to = (place: number): T => ({ ...line, caret: Math.max(0, Math.min(typed.length, place)) });
@@ -79,7 +79,7 @@ export function editLine<T extends EditedLine>(line: T, named: string | undefine
   return graphemes(named).length === 1 ? insertText(line, named, max) : null;
 }
 
-/** @returns null where nothing is left of the text, or it is too long */
+/** @returns null when no text is left, or it is too long */
 export function insertText<T extends EditedLine>(line: T, text: string, max: number): T | null {
   const { typed, caret } = line;
   const added = graphemes(oneLine(text));

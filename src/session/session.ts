@@ -1,7 +1,7 @@
 /**
- * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, what is
- * drawn over it and who gets its keys. It joins these parts, refers to its pane without owning it, and knows no
- * transport: the session process turns what it emits into frames and what arrives into calls.
+ * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, its
+ * elements, and the recipient of its keys. It joins these parts, refers to its pane without owning it, and knows no
+ * transport: the session process converts its events to frames and incoming messages to calls.
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -31,33 +31,33 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly viewers: Viewers;
   readonly elements: ElementStore;
   readonly keyboard: Keyboard;
-  /** What the person is asked. */
+  /** Questions to the person. */
   readonly questions: Questions;
-  /** What the people at it are told in passing. */
+  /** Temporary notices to the people at it. */
   readonly notice: Notice;
   readonly window: Window;
-  /** What was copied. */
+  /** Texts copied in the session. */
   readonly buffers = new PasteBuffers();
   readonly taken = new TakenInput();
-  /** Whose key started what runs in a pane. */
+  /** Whose key started the running command of a pane. */
   readonly entered = new EnteredLines();
   /** Which caller types here. */
   readonly typist: Typist;
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
-  /** Its size is given by the session that has it: what shows it takes no part. */
+  /** The owning session decides its size; viewers do not. */
   isSized: boolean;
   private readonly clock: Clock;
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
-  /** The pane that gets what is typed now. */
+  /** The pane that gets input now. */
   private typedIn = "";
   private line: StatusLine | null = null;
   private keptPrivate: boolean;
 
-  /** @param pane what the session shows; it is released with the session */
+  /** @param pane the session's contents; released with the session */
   constructor(
     private readonly options: SessionOptions,
     readonly pane: P,
@@ -154,7 +154,7 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  /** Shows a line of ours at the edge, beyond all panels; null: none. */
+  /** Shows a line at the edge, beyond all panels; null: none. */
   setStatus(status: StatusLine | null): void {
     const before = this.line;
     this.line = status;
@@ -197,7 +197,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.window.size;
   }
 
-  /** Where panels lie on the outer screen, and what they leave for the program. */
+  /** Places of panels on the outer screen, and the rest for the program. */
   get layout(): Layout {
     return this.window.layout;
   }
@@ -222,7 +222,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.pane.exit;
   }
 
-  /** What lists show of the session, and how long its state lasts unless an event ends it. */
+  /** The session's entry in lists, and how long its state lasts unless an event ends it. */
   listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
     const { state, lasting } = this.pane.stateLasting();
     return { info: this.info(state), lasting };
@@ -263,7 +263,7 @@ export class Session<P extends PaneRef = PaneRef> {
     };
   }
 
-  /** What is known of its windows: what programs do in them may have changed within the last quarter of a second. */
+  /** Its windows; programs' states in them may be a quarter of a second old. */
   get windows(): readonly WindowInfo[] {
     return this.pane.windows?.() ?? [this.window.info(this.pane.info())];
   }
@@ -318,7 +318,7 @@ export class Session<P extends PaneRef = PaneRef> {
     for (const viewer of this.viewers.all) viewer.sizeChanged();
   }
 
-  /** Gives the program what the panels leave of the outer size. */
+  /** Gives the program the part of the outer size without panels. */
   async layOut(): Promise<void> {
     await this.window.layOut();
     this.events.emit("listed", undefined);

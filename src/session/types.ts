@@ -1,6 +1,6 @@
 /**
- * What a session is made from, what it reports, and what it needs from its panes and the registry: the types that its
- * parts and its process share. Types only.
+ * The options and events of a session, and its dependencies on its panes and the registry: types that its parts and its
+ * process share. Types only.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -36,18 +36,18 @@ export interface SessionOptions extends Size {
   readonly private?: boolean | undefined;
   readonly server: string;
   readonly settings: SessionSettings;
-  /** Variables that its pane was started with, over those of whoever started it, but for secrets. */
+  /** Variables that its pane was started with, over the starter's, without secrets. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Unix time in ms at which the session was made, if that was in another process. */
   readonly createdAt?: number;
-  /** Its size is given by the session that has it: what shows it takes no part. */
+  /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
-  /** Its process was lost, and this one shows what is left. */
+  /** Its process was lost, and this one shows its remains. */
   readonly lost?: LostInfo;
   readonly clock?: Clock;
 }
 
-/** What a pane reports to its session. */
+/** Events of a pane for its session. */
 interface ShownPaneEvents {
   /** The program entered or left its alternate screen. */
   alternate: boolean;
@@ -57,7 +57,7 @@ interface ShownPaneEvents {
   abandoned: undefined;
 }
 
-/** What a cell of the status line is a part of. */
+/** The element at a cell of the status line. */
 export type StatusTarget =
   | { readonly kind: "session" | "agents" | "line" }
   | { readonly kind: "window"; readonly index: number; readonly active: boolean };
@@ -65,7 +65,7 @@ export type StatusTarget =
 /** The status line, as each terminal has its own: one row at the edge of its screen. */
 export interface StatusLine {
   readonly position: PanelPosition;
-  /** @param seen the window and pane that a terminal with a focus of its own looks at; null: the session's active ones */
+  /** @param seen the window and pane shown by a terminal with its own focus; null: the session's active ones */
   text(cols: number, seen: Seen | null): StatusText;
 }
 
@@ -74,13 +74,13 @@ export interface Seen {
   readonly pane: string;
 }
 
-/** A line, and what its columns are parts of. */
+/** A line, and the segment of each column. */
 export interface StatusText {
   readonly spans: readonly ThemedSpan[];
   targetAt(col: number): StatusTarget;
 }
 
-/** Who gets what a person types. */
+/** The recipient of a person's input. */
 export interface Typed {
   /** The pane. */
   readonly id: string;
@@ -91,7 +91,7 @@ export interface Typed {
   typed(bytes: Uint8Array, flags: PtyFlags | null): void;
 }
 
-/** What a session needs from a pane it shows. It refers to panes and owns none: a pane may run in another process. */
+/** A session's interface to a pane it shows. It refers to panes and owns none: a pane may run in another process. */
 export interface PaneRef extends Typed {
   readonly pid: number | null;
   readonly command: string;
@@ -111,19 +111,19 @@ export interface PaneRef extends Typed {
     endTold(): void;
   };
   info(state?: SessionState): Omit<PaneInfo, "index" | "active">;
-  /** The windows, where it stands for several panes. */
+  /** The windows, if it represents several panes. */
   windows?(): WindowInfo[];
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
   readonly secrets: {
-    /** Who reads a password in a pane; null when nobody does. */
+    /** The program that reads a password in a pane; null without one. */
     prompt(pane: string): SecretPrompt | null | Promise<SecretPrompt | null>;
     /** Those of several panes in which one is read. */
     readers?(): Promise<string[]>;
     /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
     type(prompt: SecretPrompt, secret: Uint8Array): Promise<boolean>;
   };
-  /** State of the program in one of several panes, as it is now. */
+  /** Present state of the program in one of several panes. */
   stateIn?(pane: string): Promise<SessionState>;
   /** Brings one of several panes into view: keys go there. */
   reveal?(pane: string): void;
@@ -132,7 +132,7 @@ export interface PaneRef extends Typed {
   release(gone: WshError): void;
 }
 
-/** What a session reports to its listeners. Its panes report what the program does. */
+/** Events of a session for its listeners. Its panes report the program's events. */
 export interface SessionEvents {
   /** Anything in SessionInfo that does not change with every key. */
   info: undefined;
@@ -151,11 +151,11 @@ export interface SessionEvents {
   resized: Size;
   /** So many questions wait for the person now. */
   questions: number;
-  /** What happened to its windows and panes. */
+  /** An event of its windows or panes. */
   layout: LayoutEvent;
-  /** What is drawn over and beside the terminal has changed or moved. */
+  /** Something drawn over or beside the terminal has changed or moved. */
   drawn: undefined;
-  /** A person typed, as far as others may know. */
+  /** A person typed; only as much as others may know. */
   typed: TypedKey & { readonly pane: string; readonly target?: string };
   inputMode: InputMode;
   screenMode: ScreenMode;

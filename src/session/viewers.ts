@@ -19,7 +19,7 @@ export interface SessionPlace {
   readonly session: string;
 }
 
-/** What can be told of the person at a terminal. */
+/** Indications of the person's presence at a terminal. */
 export interface Presence {
   /** Whether somebody is at it: of a view in another session, whether somebody there has it before them. */
   readonly isWatched: boolean;
@@ -38,9 +38,9 @@ export interface Viewer {
   readonly follows: boolean;
   /** Takes part in it only while all others that would observe, too. */
   readonly observes: boolean;
-  /** What it shows: with an active window of its own; a window that the session does not show now. */
+  /** Its contents: with a separate active window; a window that the session does not show now. */
   readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
-  /** What people call it, where it is a terminal in a page; null: a terminal. */
+  /** Its name for people, if it is a terminal in a page; null: a terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
   readonly since: number;
@@ -50,15 +50,15 @@ export interface Viewer {
   /** Told when the settings have changed: its client reads its own anew. */
   settingsChanged(): void;
   readonly presence: Presence;
-  /** Rings or notifies there. @param text what the terminal is sent */
+  /** Rings or notifies there. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
-  /** Shows another session from now on. @throws WshError nested_session where it would show itself */
+  /** Switches to another session. @throws WshError nested_session when it would show itself */
   go(place: SessionPlace): Promise<void>;
   /** Tells the person something for a moment. */
   say(text: string): void;
-  /** A session that has this one as a view, which composes what it gets. */
+  /** A session that has this one as a view, and composes its pictures. */
   readonly composed: boolean;
   /** Where the person's agents and screens are, for programs that are started for them. */
   readonly environment: Readonly<Record<string, string>>;
@@ -86,7 +86,7 @@ export class Viewers {
     return this.viewers.size;
   }
 
-  /** Attached terminals at which somebody types: what is drawn for them alone takes rows, and is drawn for nobody else. */
+  /** Attached terminals that are not read-only: their own elements take rows, and are drawn for no other terminal. */
   get terminals(): number {
     return this.all.filter(({ page, readOnly }) => page === null && !readOnly).length;
   }
@@ -105,7 +105,7 @@ export class Viewers {
     return this.order.filter((id) => this.viewers.get(id)?.presence.isWatched).length;
   }
 
-  /** Whether a pane is shown where a person can type. */
+  /** Whether a pane is shown at a terminal that can type. */
   show(pane: string): boolean {
     return this.order.some((id) => {
       const viewer = this.viewers.get(id);
@@ -122,7 +122,7 @@ export class Viewers {
     return [...this.viewers.values()];
   }
 
-  /** That of the newest viewer: where a person's agent and screen are. */
+  /** The newest viewer's environment, with the person's agent and screen. */
   get environment(): Readonly<Record<string, string>> {
     return this.all.findLast(({ readOnly, composed }) => !readOnly && !composed)?.environment ?? {};
   }

@@ -12,7 +12,7 @@ export interface SessionIdentity {
   /** Path of the instance's HTTP socket. */
   readonly socket: string;
   readonly version: string;
-  /** Path of the executable `wsh`; null where it is run from its source. */
+  /** Path of the executable `wsh`; null when run from source. */
   readonly executable: string | null;
   /** The `env` of the request. */
   readonly overrides: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ const foreign = new Set([
   "BUN_OPTIONS",
 ]);
 
-/** Families of the same. WSH_SHELL_ carries what integration passes to a shell, and is set by the plan alone. */
+/** Families of the same. WSH_SHELL_ passes integration data to a shell, and is set by the plan alone. */
 const foreignPrefix =
   /^(?:TMUX(?:_|$)|ZELLIJ(?:_|$)|KITTY_|WEZTERM_|ITERM_|KONSOLE_|GHOSTTY_|VSCODE_|TERM_PROGRAM|TERM_FEATURES|BUN_INSTALL_CACHE|WSH_SHELL_|WSH_MCP_)/;
 

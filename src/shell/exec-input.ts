@@ -31,7 +31,7 @@ const opening =
 export interface PromptModes {
   /** Mode 2004 is on at the prompt. */
   readonly bracketedPaste: boolean;
-  /** Enter runs the line only where no newline is in it, pasted or typed (ble.sh). */
+  /** Enter runs the line only if it contains no newline, pasted or typed (ble.sh). */
   readonly oneLine?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function execInput(command: string, shell: ShellKind, options: PromptMode
   }
   const text = command.replace(/(?<!\\)\n+$/, "");
   const line = shell === "other" || isPlain(text, shell) ? text : evalLine(text, shell, options);
-  // fish expands an abbreviation that Enter finds under the cursor; a blank behind it is cut from its history.
+  // fish expands an abbreviation under the cursor at Enter; a blank after it is cut from its history.
   const shown = shell === "fish" && line === text ? `${line} ` : line;
   const typed = options.bracketedPaste ? `${pasteBegin}${shown.replaceAll(pasteEnd, "")}${pasteEnd}\r` : `${shown}\r`;
   return { text: new TextEncoder().encode(typed), line };

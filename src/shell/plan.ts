@@ -28,7 +28,7 @@ export interface ShellRequest {
 }
 
 export interface ShellFacts {
-  /** Environment that the program will get before the plan's changes; SHELL, ZDOTDIR, ENV and so on are read from it. */
+  /** The program's environment before the plan's changes; SHELL, ZDOTDIR, ENV and so on are read from it. */
   readonly env: Readonly<Record<string, string>>;
   /** Absolute directory that holds `integrationFiles()`. */
   readonly scriptsDir: string;
@@ -49,7 +49,7 @@ export interface ShellPlan {
   readonly ok: true;
   readonly file: string;
   readonly args: readonly string[];
-  /** argv[0] where it is not `file`: a login shell's is "-bash". */
+  /** argv[0] if it is not `file`: a login shell's is "-bash". */
   readonly argv0?: string;
   /** Variables to add to the program's environment. */
   readonly set: Readonly<Record<string, string>>;
@@ -158,7 +158,7 @@ function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest
   if (!request.integration) return "switched off by the shell_integration setting";
   if (kind === "other") return `there is no integration for ${baseName(file)}`;
   if (kind !== "bash") return null;
-  // Apple's 3.2 reads no ENV as a login shell: nothing of ours would run there, and posix mode would stay.
+  // Apple's 3.2 reads no ENV as a login shell: our script would not run there, and posix mode would stay.
   const age = oldBash(facts.bashVersion(file));
   if (age !== null) return age;
   if (facts.env.POSIXLY_CORRECT !== undefined) return "POSIXLY_CORRECT is set, and bash starts in posix mode";
@@ -179,10 +179,7 @@ export function inactiveReason(words: string): string | null {
 
 type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
 
-/**
- * Variables and arguments that make the shell read our script; each script undoes them before the user's own files are
- * read.
- */
+/** Variables and arguments that make the shell read our script, which undoes them before the user's files are read. */
 function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection {
   const { env, keyFile, scriptsDir } = facts;
   const set: Record<string, string> = { WSH_SHELL_KEY: keyFile };

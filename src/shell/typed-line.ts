@@ -34,7 +34,7 @@ export function typedLine(command: string, shell: TypedShell, nonce: string): st
   return ` ${begin}; \${KEYBOARD_HACK-command} eval ${quoteSh(text)}; { ${mark('"$?"')}; } 2>/dev/null`;
 }
 
-/** Single quotes where they do; else what printf decodes, byte by byte, since `$'…'` is not known to every sh. */
+/** Single quotes if possible; else escapes that printf decodes, byte by byte, since not every sh supports `$'…'`. */
 function quoteSh(text: string): string {
   if (/^[ -~]*$/.test(text) && !text.includes("!")) return `'${text.replaceAll("'", "'\\''")}'`;
   const bytes = [...new TextEncoder().encode(text)].map((byte) => {

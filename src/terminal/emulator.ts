@@ -128,7 +128,7 @@ export class Emulator {
     return this.parts.queries;
   }
 
-  /** Rows of the normal screen that left a scroll region below its first row: they are gone for good. */
+  /** Rows of the normal screen that left a scroll region below its first row: they are lost. */
   get scrolledAway(): number {
     return this.scrolledAwayRows;
   }
@@ -194,7 +194,7 @@ export class Emulator {
     return null;
   }
 
-  /** Switches off what programs left on, at the end of the slice being parsed: at a mark. */
+  /** Switches off modes that programs left on, at the end of the slice being parsed: at a mark. */
   tidyAfterSlice(): void {
     this.tidyAfter = true;
   }

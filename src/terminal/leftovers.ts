@@ -10,7 +10,7 @@ import { hasPlainPen } from "./rows/xterm-row.ts";
 /** Extra modes that make a terminal send, or change its whole look: DECSCNM, colour scheme and size reports. */
 const EXTRA_OFF = [5, 2031, 2048] as const;
 
-/** Empty when nothing was left on. The cursor stays where it is on the normal screen. */
+/** Empty when nothing was left on. The cursor does not move on the normal screen. */
 export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
   const { active, normal } = terminal.buffer;
   const now = modes.modes;

@@ -1,4 +1,4 @@
-/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L, T and P) and OSC 7. Pure parsing. */
+/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our L, T and P) and OSC 7. Pure. */
 
 /** Where something is, in logical (unwrapped) lines counted since the session began. */
 export interface Position {
@@ -9,7 +9,7 @@ export interface Position {
 
 export interface Mark {
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
-  /** With D and T; null when the shell did not say. */
+  /** With D and T; null when the shell did not report it. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
   /** With E; with C where the shell reports it there (fish 4). */

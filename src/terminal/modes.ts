@@ -69,12 +69,9 @@ const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 103
 const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
 /** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
-/**
- * The program counts graphemes. Users' terminals keep their own way of counting, which may be by graphemes without this
- * mode.
- */
+/** The program counts graphemes. Users' terminals count in their own way, perhaps so without this mode. */
 const CLUSTERS = 2027;
-/** Colour scheme changes are reported by us where a terminal is there to say them. */
+/** We report colour scheme changes while a terminal is attached that can report them. */
 const SCHEME_UPDATES = 2031;
 const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 

@@ -1,6 +1,4 @@
-/**
- * The terminal that programs see: probed from the newest client before the program's first byte, else from settings.
- */
+/** The terminal that programs see: probed from the newest client before the first output, else from settings. */
 
 import { type Rgb, xtermColor } from "../protocol/palette.ts";
 

@@ -22,7 +22,7 @@ const MAX_NAMES = 32;
 const LOWEST_LEVEL = 61;
 const HIGHEST_LEVEL = 65;
 const DECRQM_LEVEL = 63;
-/** Private reports (DECDSR) that always are the same: no printer, keys not locked, no locator, no link errors, one session. */
+/** Constant private reports (DECDSR): no printer, keys not locked, no locator, no link errors, one session. */
 const STATUS_REPORTS: Readonly<Record<number, string>> = {
   15: "\x1b[?13n",
   25: "\x1b[?20n",
@@ -34,7 +34,7 @@ const STATUS_REPORTS: Readonly<Record<number, string>> = {
   75: "\x1b[?70n",
   85: "\x1b[?83n",
 };
-/** ANSI modes of ISO 6429 that no terminal like ours has, and DECHCCM: off for good. */
+/** ANSI modes of ISO 6429 that no terminal like ours has, and DECHCCM: permanently off. */
 const NEVER_ANSI: ReadonlySet<number> = new Set([1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19]);
 const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
 /** DECRQM answers. */

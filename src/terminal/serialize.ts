@@ -98,7 +98,7 @@ function above({ history, hot, links, terminal }: SerializeSource, limit: number
   return out;
 }
 
-/** The cells from `from` to `to` of a segment, with what styles them. */
+/** The cells from `from` to `to` of a segment, with their styles. */
 export function segmentText(segment: Segment, from: number, to: number): string {
   const { runs } = segment;
   if (runs === null) return segment.text.slice(unitAt(segment, from), unitAt(segment, to));

@@ -9,7 +9,7 @@
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import type { IUnicodeVersionProvider, Terminal } from "@xterm/headless";
 
-/** Ranges of code points: the distance of each from the end of the one before, and how many follow its first; base 36. */
+/** Ranges of code points, in base 36: distance from the end of the one before, and length minus one. */
 const ZERO =
   "lc+33 7o+6 7c+18 2 2+1 2+1 2 21+a 2 1b+k h 2u+6 3+5 3+1 2+3 10 v+q 2k+a 1n+8 a p+3 2+8 2+2 2+4 18+2 1p+7 17+n " +
   "2+v 1k 2 5+7 5 4+6 b+1 u 1n 5+3 9 l+1 r 3+1 1m 5+1 5+1 3+2 4 v+1 4 c+1 1m 5+4 2+1 5 l+1 n+5 2 1n 3 2+3 9 8+1 c+1 " +

@@ -3,7 +3,7 @@
  * throws, its promise rejects, or that of `flush` does. An unhandled rejection would end this process.
  */
 
-/** Copies the bytes. @returns null when all was taken; else a promise until it is, which fails when the reader is gone */
+/** Copies the bytes. @returns null when all was taken; else a promise until then, which fails without a reader */
 export function writeThrough(sink: Bun.FileSink, bytes: Uint8Array): Promise<void> | null {
   let written: number | Promise<number>;
   try {

@@ -151,7 +151,7 @@ function descriptorOf(socket: BunSocket | null): number | null {
   return typeof fd === "number" && fd >= 0 ? fd : null;
 }
 
-/** Duplicates the descriptor, where that is possible. */
+/** Duplicates the descriptor, if possible. */
 function duplicateOf(socket: BunSocket): number | null {
   const own = descriptorOf(socket);
   if (!platform().sockets.canLeaveBun || own === null) return null;

@@ -89,15 +89,13 @@ export function colorDepth(env: Readonly<Record<string, string | undefined>>): C
   return /256color/.test(term) ? 256 : 16;
 }
 
-/**
- * Whether device control strings are read; Apple's terminal prints them, GNU screen passes them to the surrounding one.
- */
+/** Whether device control strings are read; Apple's terminal prints them, GNU screen passes them outwards. */
 export function takesControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
   const screen = /^screen/.test(env.TERM ?? "") && env.TMUX === undefined;
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
-/** Whether the terminal shows UTF-8, as the locale says; without one, it is taken to. */
+/** Whether the terminal shows UTF-8, by the locale; assumed without one. */
 export function showsUtf8(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return locale === "" || /utf-?8/i.test(locale);
@@ -157,19 +155,14 @@ export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
 export const enterPainting =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
-/**
- * Includes modes that a session's programs cannot set: KAM, which locks the keyboard, and SRM, which echoes locally.
- */
+/** Includes modes that a session's programs cannot set: KAM (locks the keyboard) and SRM (echoes locally). */
 const modesOff =
   "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
   "\x1b[2l\x1b[12h";
 const drawingOff =
   '\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[0"q\x1b[m';
 
-/**
- * Alternate scrolling and the meta key: modes whose initial value comes from the person's configuration, not a
- * standard.
- */
+/** Alternate scrolling and the meta key: modes whose initial value is the person's configuration, not a standard's. */
 const OWN_MODES = "1007;1034;1035;1036;1039";
 
 /** Saves (XTSAVE) and restores (XTRESTORE) the modes whose initial value is unknown. */

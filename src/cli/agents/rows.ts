@@ -40,7 +40,7 @@ const words: Readonly<Record<AgentState, string>> = {
   working: "working",
 };
 
-/** The state in words; with a question mark where only the program's rest shows it. */
+/** The state in words; with a question mark when only the program's rest indicates it. */
 export function agentWords({ state, source }: AgentInfo): string {
   return state === "needs_input" && source === "program" ? "needs input?" : words[state];
 }

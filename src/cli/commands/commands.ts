@@ -1,4 +1,4 @@
-/** `wsh commands`: lists what ran at a session's prompt, and how it ended. */
+/** `wsh commands`: lists the commands that ran at a session's prompt, and how they ended. */
 import type { Command } from "commander";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { wholeNumber } from "../arguments.ts";

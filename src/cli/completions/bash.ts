@@ -52,7 +52,7 @@ function branch({ names, options, values, rest }: CompletionCommand): string {
   ].join("\n");
 }
 
-/** The statement that completes a value; null where bash's own completion is right. */
+/** The statement that completes a value; null for bash's own completion. */
 function action(value: Value): string | null {
   switch (value.kind) {
     case "choices":

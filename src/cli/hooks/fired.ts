@@ -20,7 +20,7 @@ function fileOf({ stateDir }: Instance, agent: string): string {
   return join(stateDir, "hooks", agent);
 }
 
-/** Failing says less, and breaks nothing. */
+/** A failure loses the note, and breaks nothing. */
 export function noteFired(instance: Instance, agent: string, isOutside: boolean): void {
   const file = fileOf(instance, agent);
   try {

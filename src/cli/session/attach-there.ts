@@ -1,6 +1,4 @@
-/**
- * `wsh attach m1/dev`: attaches this terminal to a session of another machine, and reconnects after a lost connection.
- */
+/** `wsh attach m1/dev`: attaches this terminal to another machine's session, and reconnects after a lost connection. */
 import type { AttachOptions } from "../../attach/attach.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress, parseAddress } from "../../protocol/machines.ts";

@@ -1,7 +1,7 @@
 /** Commands that take several sessions: one failure does not stop the rest. */
 import { WshError } from "../../protocol/errors.ts";
 
-/** @throws WshError of the first that failed, with the messages of all, when every session had its turn */
+/** @throws WshError of the first failure, with the messages of all, after every session's turn */
 export async function forEachSession(names: readonly string[], act: (name: string) => Promise<void>): Promise<void> {
   const failed: WshError[] = [];
   for (const name of names) {

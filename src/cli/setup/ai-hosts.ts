@@ -65,7 +65,7 @@ function movable(places: Places, variable: string, inHome: string): string {
 const plain = ({ command, args }: Launch) => ({ command, args });
 const typed = ({ command, args }: Launch) => ({ type: "stdio", command, args });
 
-/** OpenCode 2 nests servers under `mcp.servers` and still reads the flat form of OpenCode 1, so a new file gets the flat one. */
+/** OpenCode 2 nests servers under `mcp.servers` and still reads OpenCode 1's flat form, so a new file gets that. */
 function openCodeServers(root: unknown): readonly string[] {
   if (typeof root !== "object" || root === null || !("mcp" in root)) return ["mcp"];
   const { mcp } = root;

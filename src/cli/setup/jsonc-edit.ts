@@ -94,7 +94,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value in the place of another: on one line where that was, and no object was to be written. */
+/** Replaces a value: on one line if the old one was, and the new one is not an object. */
 function replaced(text: string, node: Node, value: unknown, style: Style): Edit {
   const old = text.slice(node.offset, end(node));
   const isShort = !old.includes("\n") && !isRecord(value);
@@ -105,7 +105,7 @@ function replaced(text: string, node: Node, value: unknown, style: Style): Edit 
   };
 }
 
-/** A property, or an item (key null), behind the last one. */
+/** Adds a property, or an item (key null), after the last one. */
 function added(text: string, holder: Node, key: string | null, value: unknown, style: Style): Edit[] {
   const name = key === null ? "" : `${JSON.stringify(key)}: `;
   const last = holder.children?.at(-1);
@@ -135,7 +135,7 @@ function added(text: string, holder: Node, key: string | null, value: unknown, s
   ];
 }
 
-/** Where the line ends that a place is on, with the comments there; the place itself where more than those follow. */
+/** The end of a position's line, including its comments; the position itself if more follows on the line. */
 function lineEnd(text: string, from: number, holder: Node): number {
   const newline = text.indexOf("\n", from);
   if (newline === -1 || newline >= end(holder)) return from;
@@ -143,7 +143,7 @@ function lineEnd(text: string, from: number, holder: Node): number {
   return restOfLine.test(text.slice(from, to)) ? to : from;
 }
 
-/** Without a property or an item, its comma, and its lines where nothing else is on them. */
+/** Removes a property or an item, its comma, and its lines if nothing else is on them. */
 function removed(text: string, holder: Node, child: Node): Edit[] {
   const siblings = holder.children ?? [];
   const index = siblings.indexOf(child);
@@ -182,7 +182,7 @@ function isBare(text: string, holder: Node, child: Node): boolean {
   return before.trim() === "" && /^\s*,?\s*$/.test(after);
 }
 
-/** Where the comma is that follows a child; null where none does. */
+/** The comma that follows a child; null without one. */
 function commaAfter(text: string, child: Node): number | null {
   blanks.lastIndex = end(child);
   const at = end(child) + (blanks.exec(text)?.[0].length ?? 0);

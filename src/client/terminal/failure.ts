@@ -1,4 +1,6 @@
-/** What a step of a program on a terminal throws: what was waited for, for how long, the state and why, and the screen. */
+/**
+ * The error of a step of a program on a terminal: the awaited condition, the time, the state and why, and the screen.
+ */
 import type { Screen } from "./screen.ts";
 
 export interface FailureFacts {

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 /** Clocks of other machines may be behind by this much, in ms. */
 const BACKDATED_MS = DAY_MS;
 
-/** A key and what certifies it, as PEM. */
+/** A key and its certificate, as PEM. */
 export interface Certified {
   readonly certificate: string;
   readonly key: string;

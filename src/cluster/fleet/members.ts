@@ -12,7 +12,7 @@ import { type ListedSession, listedSession } from "../listed.ts";
 
 /** Time by which an older incarnation must outlive the first heartbeat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
-/** Most machines that are remembered. */
+/** Maximum remembered machines. */
 const MAX_MEMBERS = 20_000;
 /** Maximum incarnations tracked per machine: enough to detect several. */
 const MAX_BOOTS = 4;
@@ -33,10 +33,7 @@ export interface MemberSessions {
   readonly text: string;
   /** Unix time in ms. */
   readonly at: number;
-  /**
-   * Incarnation and revision of the list; the list is valid while both are current and the machine reports that it is
-   * settled.
-   */
+  /** Incarnation and revision of the list, which is valid while both are current and the machine reports `settled`. */
   readonly boot: string;
   readonly rev: number;
 }

@@ -10,7 +10,7 @@
  */
 import type { SshAddress } from "../../protocol/machines.ts";
 
-/** Begins what our script prints, after whatever startup files have printed. */
+/** Begins our script's output, after any output of startup files. */
 export const HELLO = "wsh-link-1";
 /** Interval between ssh's own questions whether the other end is there, in s, and how many may stay unanswered. */
 const ALIVE_S = 5;
@@ -95,7 +95,7 @@ const FIND =
   'for w in "$(command -v wsh 2>/dev/null)" "$HOME/.local/bin/wsh" "$HOME/bin/wsh" /usr/local/bin/wsh ' +
   "/opt/homebrew/bin/wsh /home/linuxbrew/.linuxbrew/bin/wsh; do";
 
-/** Starts a server there if none runs; it says where it listens. */
+/** Starts a server there if none runs; prints its address. */
 export function ensureScript({ instance }: SshAddress): string {
   const name = instance === null ? "" : ` -L ${instance}`;
   return (

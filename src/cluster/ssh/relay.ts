@@ -14,7 +14,7 @@ import { proxyScript, runArgs, type SshProgram } from "./command.ts";
 
 /** sshd's MaxSessions is 10, and ours are not the only ones. */
 const MAX_CHANNELS = 8;
-/** Most bytes of noise in front of the hello. */
+/** Maximum bytes of noise before the hello. */
 const MAX_NOISE_BYTES = 64 * 1024;
 
 export class StdioRelay {

@@ -1,7 +1,7 @@
 /** Runs ssh and reads its output, with a limit of time and size. */
 import { WshError } from "../../protocol/errors.ts";
 
-/** Most bytes that are read of what startup files and our script print. */
+/** Maximum bytes read of the output of startup files and our script. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
 
 export interface SshResult {

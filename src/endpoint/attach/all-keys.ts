@@ -1,6 +1,4 @@
-/**
- * The whole table of keys over a terminal, until the next key, which is handled as usual. A click runs the clicked row.
- */
+/** The whole table of keys over a terminal, until the next key, which is handled as usual. A click runs its row. */
 import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";

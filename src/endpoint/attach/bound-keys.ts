@@ -3,7 +3,7 @@
  * once its operation is done.
  */
 
-/** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
+/** Maximum reads of keys that wait for an earlier key's operation: more than anyone types meanwhile. */
 const MAX_WAITING = 4096;
 
 export interface BoundKeysPort {

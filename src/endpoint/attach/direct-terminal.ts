@@ -117,10 +117,7 @@ export class PersonTerminal {
     await this.readStream(keys, ended, lost);
   }
 
-  /**
-   * Fallback where no signal reports waiting keys, or the client's state is unknown: keys read while it is stopped are
-   * lost.
-   */
+  /** Fallback without a signal for waiting keys or the client's state: keys read while it is stopped are lost. */
   private async readStream(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     const reader = Bun.file(this.fd).stream().getReader();
     this.reader = reader;

@@ -88,8 +88,8 @@ export class FramePacer {
   /** A picture is being made. */
   began(): void {
     const now = performance.now();
-    // After a rest of two frames, the first two pictures do not put off the next. Echoes come as fast as keys, and must
-    // not put off what else is to be shown by more than a frame.
+    // After a rest of two frames, the first two pictures do not delay the next. Echoes are as frequent as keys, and
+    // must not delay other changes by more than a frame.
     this.readyAt = Math.min(Math.max(this.readyAt + FRAME_MS, now - FRAME_MS), now + FRAME_MS);
     this.dirtySince = null;
   }

@@ -46,7 +46,7 @@ export class Looking {
     return this.look !== null;
   }
 
-  /** @throws WshError where another process is asked */
+  /** @throws WshError of the other process, if one is asked */
   async begin({ keys, ...input }: LookInput, pane?: string): Promise<void> {
     const { shown, port } = this;
     const how = port.isPlain ? { ...input, plain: true } : input;

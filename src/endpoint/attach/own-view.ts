@@ -64,13 +64,13 @@ export interface OwnViewPort {
   rang(): void;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** The same, where reports of the mouse are in its cells. */
+  /** The same, with mouse reports in its cells. */
   placed(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
   /** A page has its own dialogs for this. @returns whether the page was asked */
   wanted(operation: ViewOperation): boolean;
-  /** A page's caller may do less than the person here: what its keys do concerns this session alone. */
+  /** A page's caller may do less than the person here: its keys act on this session alone. */
   readonly isPage: boolean;
   /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
@@ -390,7 +390,7 @@ export class OwnView {
   }
 }
 
-/** Bytes of a paste; what could end it early, or act on the terminal, is left out. */
+/** Bytes of a paste without characters that could end it early, or act on the terminal. */
 function pasted(text: string, isBracketed: boolean): Uint8Array {
   const clean = text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
   return new TextEncoder().encode(isBracketed ? `\x1b[200~${clean}\x1b[201~` : clean);

@@ -21,7 +21,7 @@ export class Page {
   private readonly client: string;
   /** Its name for users. */
   readonly name: string;
-  /** Most pictures that are sent and not confirmed. */
+  /** Maximum unconfirmed pictures. */
   readonly credit: number;
 
   constructor(

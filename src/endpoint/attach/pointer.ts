@@ -40,10 +40,7 @@ const encoder = new TextEncoder();
 export interface Pointed {
   /** The focused pane. */
   readonly active: string;
-  /**
-   * A program has the terminal report in pixels, which cannot be converted to cells: reports go to the program
-   * unchanged.
-   */
+  /** A program has the terminal report in pixels, which do not map to cells: reports go to the program unchanged. */
   readonly isInPixels: boolean;
   paneAt(row: number, col: number): string | null;
   boxOf(pane: string): Box | null;

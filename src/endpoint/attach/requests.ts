@@ -1,11 +1,11 @@
-/** What is asked of an attached terminal besides keys and sizes: by its client, or by a session that has it as a view. */
+/** Requests to an attached terminal besides keys and sizes: by its client, or by a session that has it as a view. */
 import * as v from "valibot";
 import { FocusSchema, TerminalColorsSchema, WrittenSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import type { TerminalStream } from "./attached-terminal.ts";
 
-/** @throws WshError, and what the input's schema says */
+/** @throws WshError, and errors of the input's schema */
 export async function askTerminal(stream: TerminalStream, request: PeerRequest, peer: Peer): Promise<object> {
   const { op, input } = request;
   switch (op) {
@@ -16,7 +16,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       await stream.own.look(input);
       break;
     case "host.written": {
-      // The client has written what it was sent.
+      // The client has written everything it was sent.
       const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
       stream.presentation.written({ bytes, pictures });
       break;

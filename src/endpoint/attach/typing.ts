@@ -1,6 +1,6 @@
 /**
- * What a person types and clicks at one attached terminal, on its way: to a dialog of their own, to a question, to what
- * is looked back at, or to the program. What follows a key that is being carried out waits for that. Runs once per read.
+ * Routes a person's keys and clicks at one attached terminal: to their own dialog, to a question, to copy mode, or to
+ * the program. Input after a key waits for the key's operation. Runs once per read.
  */
 import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -48,7 +48,7 @@ export class Typing {
     this.placed(presentation.mode === "paint" ? own.pointer.place(bytes, presentation.painter.offset) : bytes);
   }
 
-  /** Typed, with reports of the mouse in the cells of what they are about. */
+  /** Input whose mouse reports are in the cells of their target. */
   placed(bytes: Uint8Array): void {
     const { session, viewer, shown } = this;
     const { own, presentation } = this.parts;
@@ -72,7 +72,7 @@ export class Typing {
     this.session.viewers.watchedChanged();
   }
 
-  /** The terminal has the focus, or lost it, and says so by itself: programs that asked are told. */
+  /** The terminal itself reports gaining or losing the focus: programs that asked are notified. */
   focused(on: boolean): void {
     const { session, viewer, shown } = this;
     if (viewer.isOver) return;

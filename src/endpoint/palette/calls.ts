@@ -36,8 +36,8 @@ export interface CallPort {
 }
 
 /**
- * Calls what another session, window or pane, or the server, carries out; asks first where something ends.
- * @returns the answer; null where the person is asked
+ * Calls handled by another session, window or pane, or by the server; asks first when something would end.
+ * @returns the answer; null when the person is asked
  * @throws WshError of the operation
  */
 export async function callElsewhere(

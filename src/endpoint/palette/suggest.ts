@@ -18,7 +18,7 @@ export interface KnownParameter {
   readonly name: string;
   readonly required: boolean;
   readonly says: string;
-  /** All values that it takes; empty where they cannot be listed. */
+  /** All its values; empty if they cannot be listed. */
   readonly values: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export class Attention {
     for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
   }
 
-  /** Forgets what people have seen meanwhile, and, where `panes` says which there are, panes that are gone. */
+  /** Forgets news that people have seen, and panes that are not in `panes`. */
   look(panes?: ReadonlySet<string>): void {
     for (const [key, when] of this.told) {
       const pane = key.slice(key.indexOf(" ") + 1);

@@ -88,7 +88,7 @@ function agentPieces({ windows }: StatusFacts): Piece[] {
   });
 }
 
-/** How the last command in the pane with the focus ended, where it failed. */
+/** How the last command in the focused pane ended, if it failed. */
 function exitPieces({ windows }: StatusFacts): Piece[] {
   const pane = windows.find(({ active }) => active)?.panes.find(({ active }) => active);
   const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
@@ -136,9 +136,7 @@ function widthOf(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
 }
 
-/**
- * The line for a terminal of this width: names of windows in the background are left out first, then the right side.
- */
+/** The line for a terminal of this width: names of background windows are left out first, then the right side. */
 export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];

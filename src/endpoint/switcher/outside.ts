@@ -1,14 +1,12 @@
-/**
- * A terminal that itself runs in a session is never switched to a session in which it is seen: that would show itself.
- */
+/** A terminal that itself runs in a session is never switched to one in which it is seen: that would show itself. */
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
 
 /**
- * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: in none
- * @returns null where nothing has to be asked first
+ * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: none
+ * @returns null when nothing has to be asked first
  * @throws WshError nested_session
  */
 export function requireOutside(

@@ -1,7 +1,7 @@
 /**
- * Lets the program of a session that yields print in bursts with pauses between them while processors are short: what
- * delays others is not the session process alone but the program, which runs as long as its output is read. The length
- * of the pauses adapts: they grow while the session process waits long for a processor, and shrink otherwise.
+ * Makes the program of a throttled session print in bursts with pauses in between while processors are short: not only
+ * the session process delays others but also the program, which runs as long as its output is read. The length of the
+ * pauses adapts: they grow while the session process waits long for a processor, and shrink otherwise.
  */
 import type { OutputHold } from "../../pane/program.ts";
 import { type ProcessorTime, processorTime, waitedLong } from "../../platform/processor-time.ts";
@@ -9,10 +9,7 @@ import { type ProcessorTime, processorTime, waitedLong } from "../../platform/pr
 /** Time between two pauses, in ms. */
 const BURST_MS = 8;
 const FIRST_PAUSE_MS = 4;
-/**
- * Longest pause, in ms; one read per pause (`QUANTUM_BYTES`) still passes half a megabyte a second: less would be no
- * flood.
- */
+/** Longest pause, in ms; one read per pause (`QUANTUM_BYTES`) still passes half a megabyte a second. */
 const LONGEST_PAUSE_MS = 500;
 /**
  * Pauses grow when the session process waited this many times longer than it ran. Beside one busy program per processor

@@ -14,15 +14,13 @@ import { processorTime, waitedLong } from "../../platform/processor-time.ts";
 import { takeShortTurns } from "../../platform/scheduling.ts";
 import type { FloodPace } from "./pacing.ts";
 
-/** Interval between two measurements of the rate, in ms, while there is output. */
+/** Interval between two measurements of the rate during output, in ms. */
 const WINDOW_MS = 250;
 /** Bytes in a window that count as a flood: 512 KB a second, as much as one of many floods gets through. */
 const FLOOD_BYTES = 128 * 1024;
 /** A window with fewer bytes ends the flood: a session that yields gets less through. */
 const CALM_BYTES = 16 * 1024;
-/**
- * Windows of flood before yielding, and without flood before it is over: one second, longer than any burst or pause.
- */
+/** Windows of flood before yielding, and without flood before it ends: one second, longer than any burst or pause. */
 const PATIENCE_WINDOWS = 4;
 /** Nice value of a group that yields: a third of the usual weight, so that it still answers beside busy processes. */
 const BACK = 5;
@@ -69,7 +67,7 @@ export class FloodPriority {
     };
   }
 
-  /** Output was parsed. Runs per chunk; the timer runs only while there is much output. */
+  /** Output was parsed. Runs per chunk; the timer runs only during much output. */
   count(bytes: number): void {
     this.bytes += bytes;
     if (this.timer !== null || this.bytes < FLOOD_BYTES) return;

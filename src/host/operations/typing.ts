@@ -1,4 +1,4 @@
-/** Typing into a pane for a caller: a text, keys, and Enter behind them. */
+/** Types into a pane for a caller: a text, keys, and Enter after them. */
 import { decodeInput, type Typing } from "../../keys/typed-input.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { TypedInput } from "../../pane/submits.ts";

@@ -5,7 +5,7 @@ import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
 
-/** Events that describe a session's state rather than what happened. */
+/** Events that describe a session's state rather than a change. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
 
 export interface ActivitySink {

@@ -41,7 +41,7 @@ export class StreamClient {
   }
 
   /**
-   * Replaces the earlier subscription. A message `{event: "subscribed", call}` marks where the new one begins, so that
+   * Replaces the earlier subscription. A message `{event: "subscribed", call}` marks the start of the new one, so that
    * the gateway can answer before the first event.
    * @throws WshError invalid_request, access_denied
    */

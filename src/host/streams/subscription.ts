@@ -14,10 +14,10 @@ import type { LocalPane } from "../panes/local-pane.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
 import { ScreenReports } from "./screen-reports.ts";
 
-/** Most characters of `chars` pending for a report; past it they are dropped and counted. */
+/** Maximum characters of `chars` pending for a report; past it they are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
 
-/** Drawn elements are used as the store has them: read-only, where the wire's type is not. */
+/** Drawn elements are used unconverted from the store: read-only, unlike the wire's type. */
 type Drawn = {
   readonly event: "overlay";
   readonly seq: number;
@@ -201,9 +201,7 @@ export class SessionSubscription {
     });
   }
 
-  /**
-   * Everything changed since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval.
-   */
+  /** All changes since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval. */
   private report(): void {
     this.dirty = false;
     this.lastReport = performance.now();

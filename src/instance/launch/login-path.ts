@@ -53,7 +53,7 @@ export function isDesktopEnvironment({ PATH = "", SHLVL = "0" }: Environment): b
   return SHLVL === "0" && PATH.split(":").every((directory) => directory === "" || systemDirectories.has(directory));
 }
 
-/** The environment, with the login shell's PATH where no shell has made it. Never fails; an abort ends the shell. */
+/** The environment, with the login shell's PATH unless a shell has made it. Never fails; an abort ends the shell. */
 export async function withLoginPath(instance: Instance, env: Environment, signal: AbortSignal): Promise<Environment> {
   const { HOME: home = "" } = env;
   const shell = accountShell() ?? env.SHELL ?? "";

@@ -26,9 +26,7 @@ export function programFile({ own, called, isThere, inPath }: Facts): { path: st
 
 let isSaid = false;
 
-/**
- * The program's file; once one is used that may be another version, standard error (of a server its log) reports it.
- */
+/** The program's file; if it may be another version, standard error (of a server its log) reports that once. */
 export function ownProgram(): string {
   const own = process.execPath;
   const { path, isOther } = programFile({

@@ -33,7 +33,7 @@ export class LineWriter {
     return written;
   }
 
-  /** Another process may have torn the last line; an unreadable descriptor shows only what this process did. */
+  /** Another process may have torn the last line; an unreadable descriptor shows only this process's writes. */
   private endsTorn(fd: number): boolean {
     try {
       const stat = fs.fstatSync(fd);

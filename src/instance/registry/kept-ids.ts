@@ -33,6 +33,6 @@ function namesIn(directory: string): string[] {
   try {
     return fs.readdirSync(directory);
   } catch {
-    return []; // missing, or without files of ours
+    return []; // missing, or without our files
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Watches the two files by which others find a process of ours and know that it lives: its socket, and its lock. Either
- * may be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files
- * themselves are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
+ * Watches the two files by which others find our process and know that it lives: its socket, and its lock. Either may
+ * be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files themselves
+ * are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
  */
 
 import fs from "node:fs";
@@ -16,7 +16,7 @@ const settleMs = 1_000;
 const retryMs = 1_000;
 /** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and one made again is soon found. */
 const longestRetryMs = 10_000;
-/** Interval between checks where a file cannot be watched (sockets on macOS; the system's watches used up), in ms. */
+/** Interval between checks of a file that cannot be watched (sockets on macOS; the system's watches used up), in ms. */
 const blindPollMs = 10_000;
 
 export interface OwnFiles {
@@ -79,7 +79,7 @@ export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
   };
 }
 
-/** @returns null where the file cannot be watched: sockets on macOS, or the system's watches are used up */
+/** @returns null when the file cannot be watched: sockets on macOS, or the system's watches are used up */
 function watch(path: string, changed: () => void): { close(): void } | null {
   try {
     return platform().sockets.watch(path, changed, changed);

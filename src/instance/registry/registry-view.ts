@@ -23,7 +23,7 @@ class Reading<T> {
   ) {}
 
   now(): readonly T[] {
-    // Taken before: what changes while it is read is read again.
+    // Taken before: a directory that changes while it is read is read again.
     const stamp = this.stampNow();
     if (stamp === null || stamp !== this.stamp) {
       this.value = this.read();

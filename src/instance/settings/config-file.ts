@@ -10,9 +10,7 @@ export interface ConfigText {
   lineIn(table: string, key: string): number;
 }
 
-/**
- * Parses TOML. WshError invalid_setting with `file`, `line` and `column` for invalid text; `path` is for the message.
- */
+/** Parses TOML; `path` is for the message. @throws WshError invalid_setting with `file`, `line` and `column` */
 export function parseConfig(text: string, path: string): ConfigText {
   const lines = text.split("\n");
   try {

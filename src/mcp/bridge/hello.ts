@@ -1,4 +1,4 @@
-/** The bridge's first message: where the agent is, with as much of its environment as the server reads. Pure. */
+/** The bridge's first message: the agent's directory, with the part of its environment that the server reads. Pure. */
 import { type ClientHello, MAX_HELLO_BYTES } from "../socket/hello.ts";
 
 type Environment = Readonly<Record<string, string>>;

@@ -12,9 +12,7 @@ import type { RequestId } from "./open-requests.ts";
 
 /** Longest wait for the hello of a server that accepted, in ms. */
 const HELLO_MS = 5_000;
-/**
- * Longest message of a server, in bytes: the largest result twice, as text and as structured content, plus a margin.
- */
+/** Longest message of a server, in bytes: the largest result twice, as text and structured content, plus a margin. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 /** Of the keys that follow an answer's id. */
 const LONGEST_KEY = ',"result":'.length;
@@ -171,7 +169,7 @@ export function requestedId(line: Uint8Array): RequestId | null {
   return idBefore(line, [',"method":']);
 }
 
-/** The id at a line's start, where one of these keys follows it. */
+/** The id at a line's start, if one of these keys follows it. */
 function idBefore(line: Uint8Array, keys: readonly string[]): RequestId | null {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
   if (!bytes.subarray(0, MESSAGE_START.length).equals(messageStart)) return null;

@@ -8,12 +8,9 @@ import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
-/**
- * How long a command may wait for input before its caller gets the result, in ms: longer than another caller takes to
- * answer.
- */
+/** How long a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
 const ASKING_MS = 5_000;
-/** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and less of each of several at once. */
+/** Default bytes of output a command, in UTF-8: 1,000 tokens, and less of each of several at once. */
 const OUTPUT_BYTES = 4_096;
 const PARALLEL_OUTPUT_BYTES = 1_024;
 /** Lines of a failed one among several by default: errors are at the end. */

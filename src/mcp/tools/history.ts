@@ -38,7 +38,7 @@ export const history = tool({
   },
 });
 
-/** Without what says nothing: most commands are a person's, end with 0, and are identified by session and time. */
+/** Without uninformative fields: most commands are a person's, end with 0, and are identified by session and time. */
 function small(found: Found): object {
   const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
   return {

@@ -108,7 +108,7 @@ export const closePane = tool({
   },
 });
 
-/** None where the last one ended the session. */
+/** None if the last one ended the session. */
 async function panesLeft(ask: Ask, session: string): Promise<number> {
   try {
     return (await ask("pane.list", {}, session)).length;

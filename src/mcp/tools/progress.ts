@@ -6,10 +6,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Ask } from "./tool.ts";
 
-/**
- * Delay of the first report and interval between reports, in ms: often enough to look alive, rare enough to cost
- * nothing.
- */
+/** Delay of the first report and interval between reports, in ms: often enough to look alive, cheap enough. */
 export const DEFAULT_PROGRESS_MS = 1_000;
 /** Lines searched for the newest that is not blank: the cursor is usually in an empty one. */
 const NEWEST_LINES = 3;

@@ -1,4 +1,4 @@
-/** Tools on other machines, by the names that agents know from elsewhere. Served where machines are known, or asked for. */
+/** Tools on other machines, with names that agents know from elsewhere. Served if machines are known, or on request. */
 import * as v from "valibot";
 import { done, tool } from "./tool.ts";
 

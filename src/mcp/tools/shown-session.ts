@@ -7,9 +7,7 @@ import type { PaneInfo, SessionInfo, WindowInfo } from "../../protocol/session.t
 /** Characters of a command in a list: nobody finds a session by a script in an argument. */
 const COMMAND_LENGTH = 120;
 
-/**
- * A session in a list: the fields to find and judge it by. `wsh_list_sessions` of one session returns everything else.
- */
+/** A session in a list: fields to find and judge it by. `wsh_list_sessions` of one session returns everything else. */
 export function listedSession(info: SessionInfo): object {
   const { id, name, state, cwd, tags, idle_ms, running } = info;
   const command = info.command.length > COMMAND_LENGTH ? `${info.command.slice(0, COMMAND_LENGTH)}…` : info.command;

@@ -35,7 +35,7 @@ const terminalReport = /^(?:\x1b\[[IO]|\x1b\[<[\d;]+[Mm]|\x1b\[M[\s\S]{3})+$/;
 export interface AgentReport {
   readonly agent: string;
   readonly event: string;
-  /** Null for an event that says nothing of the state. */
+  /** Null for an event without a state. */
   readonly state: AgentState | null;
   readonly message?: string | undefined;
   /** The reporting process: the agent, or a process that it started. */
@@ -54,7 +54,7 @@ export interface AgentWatchPort {
   readonly pid: () => number | null;
   /** Process group that holds the terminal; null when unknown. */
   readonly foreground: () => number | null;
-  /** Looks at what holds the terminal: calls `observed`. */
+  /** Reads the terminal's holder and calls `observed`. */
   readonly look: () => void;
   readonly changed: (agent: AgentInfo | null) => void;
 }
@@ -123,10 +123,7 @@ export class AgentWatch {
     this.alarm.set(at);
   }
 
-  /**
-   * Handles a hook's report. Checks the foreground first, so that a report of an agent that has just started is
-   * attributed to it.
-   */
+  /** Handles a hook's report. Checks the foreground first, to attribute it to an agent that has just started. */
   report(report: AgentReport): ReportOutcome {
     const { port } = this;
     const program = port.pid();
@@ -305,7 +302,7 @@ function withAttention(known: AgentKnowledge, attention: Attention, at: number):
     return { ...known, notification: { by: attention.by, message: agentMessage(attention.text), at } };
   }
   const { state } = attention;
-  // Repeated while it lasts; and cleared without having been shown, as at a start, it says nothing.
+  // A repetition, or a clear without an earlier progress (as at a start), is ignored.
   if (known.progress === null ? state === "cleared" : known.progress.state === state) return known;
   return { ...known, progress: { state, at } };
 }

@@ -23,7 +23,7 @@ interface AgentRule {
   readonly name: string;
   /** Names of its program, or of its script without suffix. */
   readonly programs: readonly string[];
-  /** Part of its script's path, where the script has a common name. */
+  /** Part of its script's path, for a script with a common name. */
   readonly paths: readonly string[];
 }
 

@@ -14,7 +14,7 @@ const MAX_CHILDREN = 32;
 export interface ChildShell {
   readonly nonce: string;
   readonly kind: IntegratedShell;
-  /** Null where its terminal is carried elsewhere. */
+  /** Null when its terminal is remote. */
   readonly pid: number | null;
 }
 
@@ -43,7 +43,7 @@ export class ChildShells {
   /** @param nonces kept in sync with the secrets of the children */
   constructor(private readonly nonces: Set<string>) {}
 
-  /** @param carrier the process that carries its terminal, where it is not on this one */
+  /** @param carrier the process that relays its terminal, if it is remote */
   add(child: ChildShell, carrier: number | null): void {
     for (const oldest of this.known.values()) {
       if (this.known.size < MAX_CHILDREN) break;
@@ -84,7 +84,7 @@ function isGone({ pid, image }: Watched): boolean {
   return image !== null && now !== null && now !== image;
 }
 
-/** Null where the system hides it, as of another user's process. */
+/** Null when the system hides it, as for another user's process. */
 function imageOf(pid: number | null): string | null {
   const image = pid === null ? null : platform().processes.image(pid);
   return image === null ? null : `${image.executable}\0${image.start}`;

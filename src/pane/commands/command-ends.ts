@@ -25,7 +25,7 @@ const UNTOLD_LOOKS = 3;
 export interface CommandEndsPort {
   readonly text: TerminalText;
   readonly clock: Clock;
-  /** Whether the terminal reads single keys, as it does for a line editor; absent or null where that is not known. */
+  /** Whether the terminal reads single keys, as for a line editor; absent or null when unknown. */
   readsKeys?(): boolean | null;
   /** Whether output waits to be parsed. */
   isBehind?(): boolean;
@@ -84,10 +84,7 @@ export class CommandEnds {
     }
   }
 
-  /**
-   * Once all output is parsed, the terminal's mode shows whose prompt it is: before that the mode may be from a later
-   * moment.
-   */
+  /** Once all output is parsed, the terminal's mode shows whose prompt it is: earlier it may be of a later moment. */
   private settle(shell: ShellLevel, prompted: number): void {
     const { ending } = shell;
     if (shell.prompted !== prompted || ending === null) return;
@@ -111,9 +108,7 @@ export class CommandEnds {
     return true;
   }
 
-  /**
-   * The shell has ended, or has become another program. @returns whether the running command's end was reported before
-   */
+  /** The shell has ended, or become another program. @returns whether the running command's end was reported before */
   shellEnds(shell: ShellLevel): boolean {
     if (shell.ending === null) return false;
     this.asReported(shell, NO_EDITOR);

@@ -54,9 +54,9 @@ export interface CommandLogPort extends CommandEndsPort {
   cwd(): string | null;
   /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
   shellHoldsTerminal(child: ChildShell | null): boolean | null;
-  /** Where output that a caller asked for goes past what memory keeps; null or absent: nowhere. */
+  /** Storage for requested output beyond what memory keeps; null or absent: none. */
   readonly spools?: Spools | null;
-  /** Whether a caller asked for what starts now. */
+  /** Whether a caller requested the command that starts now. */
   isAskedFor?(): boolean;
   readonly restored?: readonly CommandRecord[];
   /** The id before the first command's; default 0. */
@@ -184,12 +184,12 @@ export class CommandLog {
     return entry && storedOutput(entry, this.port.text);
   }
 
-  /** A chunk was parsed. @param hidesInput asked only where there is a spool */
+  /** A chunk was parsed. @param hidesInput called only when there is a spool */
   chunk(hidesInput: () => boolean): void {
     this.shells.chunk(hidesInput);
   }
 
-  /** The running command's complete lines, the place after them, and where it ends if that was told; null: it does not run. */
+  /** The running command's complete lines, the place after them, and its reported end; null: it does not run. */
   soFar(id: number): (ReturnType<RunningOutput["completeLines"]> & { readonly told: TextPosition | null }) | null {
     const output = this.records.get(id)?.output;
     if (!(output instanceof RunningOutput)) return null;

@@ -17,7 +17,7 @@ export interface CommandLogLimits {
   readonly totalBytes: number;
 }
 
-/** 512 KiB a record exceeds what readers of a result take; 8 MiB in all keeps a busy session within its memory goal. */
+/** 512 KiB a record exceeds any reader's limit; 8 MiB in all keeps a busy session within its memory goal. */
 export const defaultCommandLogLimits: CommandLogLimits = {
   records: 1_000,
   recordBytes: 512 * 1024,
@@ -31,8 +31,7 @@ export class CommandRecords {
   lastId: number;
 
   /**
-   * @param restored records of the same pane before it was lost, without their output @param lastId id before the next
-   * command's
+   * @param restored the pane's records before it was lost, without output @param lastId id before the next command's
    */
   constructor(
     private readonly limits: CommandLogLimits,

@@ -43,8 +43,8 @@ import type { Leader, Stop } from "./stop.ts";
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
 /**
- * Exit codes of shells that end themselves after a hangup, in the middle of a command. They say nothing of the command
- * then: zsh's `exit 1` looks the same, and fish reports its `exit` by a mark. bash ends by the signal.
+ * Exit codes of shells that end themselves after a hangup, in the middle of a command. They do not describe the
+ * command: zsh's `exit 1` looks the same, and fish reports its `exit` by a mark. bash ends by the signal.
  */
 const hangupCodes: Readonly<Record<IntegratedShell, number | null>> = { bash: null, zsh: 1, fish: 0 };
 
@@ -67,7 +67,7 @@ export interface CommandsPort {
   readonly limits?: CommandLimits;
   /** Storage for output that a caller requested; null or absent: none. */
   readonly spool?: SpoolLimits | null;
-  /** The program itself is a command that a caller asked for. */
+  /** The program itself is a command that a caller requested. */
   readonly isAskedFor?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
@@ -193,7 +193,7 @@ export class Commands {
     return this.log.phase === "prompt" && this.log.shellHoldsTerminal() !== false;
   }
 
-  /** A mark of the shell integration, once what came before it has been parsed. */
+  /** A mark of the shell integration, after everything before it was parsed. */
   mark(mark: ShellMark): void {
     const isOwn = mark.verified && (mark.child ?? null) === null;
     if (isOwn) this.image.shown();
@@ -206,7 +206,7 @@ export class Commands {
       return;
     }
     if (mark.kind !== "L") this.log.mark(mark);
-    // A shell that has our integration without this session's nonce still answers; nothing it says is verified.
+    // A shell that has our integration without this session's nonce still answers; its marks are never verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
     // Its last marks may be read after the shell that printed them is gone: the commands they start are over.
     if (isOwn && this.image.replacedBy !== null) this.log.replaced();
@@ -303,9 +303,7 @@ export class Commands {
     return this.image.replacedBy;
   }
 
-  /**
-   * The reason that our script gave for being inactive in this shell; null without one, or when other marks followed.
-   */
+  /** Our script's reason for being inactive in this shell; null without one, or when other marks followed. */
   get inactiveReason(): string | null {
     const { replacedBy } = this.image;
     // A script in front of bash execs bash by the same call as bash would exec another shell.
@@ -371,7 +369,7 @@ export class Commands {
     return this.runs.run(request);
   }
 
-  /** The shell that runs commands now, or the session's program; null where it is on another machine. */
+  /** The shell that runs commands now, or the session's program; null when it is on another machine. */
   private get shellPid(): number | null {
     const { child } = this.log;
     return child === null ? this.port.program.pid : child.pid;

@@ -42,6 +42,6 @@ export interface ExecPort extends LinePort, ResultsPort {
   wait(request: WaitRequest): Promise<WaitOutcome>;
   /** The terminal's flags now; null when unknown. */
   flags(): PtyFlags | null;
-  /** Writes what exec types past the held input, known as input where echo is masked. */
+  /** Writes exec's text past the held input; the echo mask knows it as input. */
   send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }

@@ -21,7 +21,7 @@ const SHOWN_BYTES = 300;
 
 export interface IntegratePort {
   readonly shells: ChildShells;
-  /** A key for one shell; null where there are no files to give to shells. */
+  /** A key for one shell; null without files to give to shells. */
   readonly newKey: (() => ChildKey) | null;
 }
 

@@ -37,7 +37,7 @@ export interface Entry extends Counters {
   readonly indented: boolean;
   /** The shell's report with C about its own history. */
   readonly history: ShellHistoryParams;
-  /** The number that the shell gave it; null where it gives none. */
+  /** The number that the shell gave it; null without one. */
   readonly number: number | null;
   /** The shell that ran it; null: the session's own. */
   readonly shell: ChildShell | null;
@@ -47,7 +47,7 @@ export interface Entry extends Counters {
   readonly doubts: string[];
   /** Its output while it runs; afterwards the retained part. */
   output: RunningOutput | PackedLines;
-  /** Takes what memory does not keep; null when it is lost. */
+  /** Takes output beyond memory's limit; null when that is lost. */
   readonly spool: Spool | null;
   readonly gaps: OutputGaps;
   /** Only its record was restored with the session. */
@@ -91,7 +91,7 @@ export interface Sent {
   readonly byProgram: boolean;
 }
 
-/** Whether the command that ran is the one sent. `open`: the shell may still report. `ran` is null where unknown. */
+/** Whether the command that ran is the one sent. `open`: the shell may still report. `ran` is null when unknown. */
 export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
@@ -222,7 +222,7 @@ function isSame(line: string, ran: string): boolean {
   return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
 }
 
-/** The same for text that the terminal shows, where lines are wrapped and tabs are blanks. */
+/** The same for text on the terminal, where lines are wrapped and tabs are blanks. */
 function isShown(line: string, shown: string | null): boolean {
   const blanks = /\s+/g;
   return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");

@@ -1,6 +1,6 @@
 /**
  * The line at the shell's prompt, as exec needs it: shown by the pane's own shell, reported empty by its editor, and
- * protected from all other input. Other text there is refused by name, or discarded where the caller asks for that.
+ * protected from all other input. Other text there is refused by name, or discarded on request.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -24,7 +24,7 @@ const TAKEN_BACK_MS = 500;
 const SHOWN_CHARS = 80;
 const NESTED =
   "Waiting does not change it. Give {typed} to run the command there, or type with {run}; exit there leads back to the shell.";
-/** For ssh, containers and whatever else carries a terminal: what reads there is not known here. */
+/** For ssh, containers and other relays of a terminal: the reading program is unknown here. */
 const FAR =
   "Wait for its end. Where a shell's prompt shows there, give {typed} to run the command at it, or type with {run}.";
 export const CTRL_C = Uint8Array.of(3);
@@ -89,7 +89,7 @@ export class PromptLine {
     }
   }
 
-  /** Empties the line with the editor's own key; interrupts what that cannot empty. */
+  /** Empties the line with the editor's own key; interrupts if that is not enough. */
   private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor } = this.port;
     let now = line;

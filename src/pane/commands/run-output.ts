@@ -17,9 +17,7 @@ import type { CommandLog } from "./command-log.ts";
 
 export interface OutputRequest {
   readonly input: Uint8Array;
-  /**
-   * An output cursor: everything after it counts, including the echo of this input. Default: output after the input.
-   */
+  /** An output cursor: everything after it counts, including this input's echo. Default: output after the input. */
   readonly since?: number | undefined;
   /** Input typed at that cursor whose echo is not output: the line that has started a dialog. */
   readonly begunBy?: Uint8Array | undefined;
@@ -147,7 +145,7 @@ export class RunOutput {
     const isPrompt = last <= cursor.line && line.trim() !== "" && !text.alternate && this.isPrompt(line, state);
     if (!isPrompt) return { end: { line: Math.max(cursor.line, last), index: Number.POSITIVE_INFINITY }, prompt: null };
     if (phase === "prompt") return { end: { line: cursor.line, index: 0 }, prompt: null };
-    // A program that printed text without a newline shows the prompt behind it.
+    // A program that printed text without a newline shows the prompt after it.
     const known = this.prompt.trim() !== "" && line.endsWith(this.prompt);
     const index = known ? line.length - this.prompt.length : 0;
     return { end: { line: cursor.line, index }, prompt: line.slice(index) };

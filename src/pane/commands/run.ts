@@ -70,7 +70,7 @@ function commandLines(input: Uint8Array): number {
   return lines.slice(0, -1).filter((line) => line.trim() !== "").length;
 }
 
-/** The only line of an input; null where it has several, or none. */
+/** The only line of an input; null for none or several. */
 function onlyLine(input: Uint8Array): string | null {
   const [line = "", rest] = new TextDecoder()
     .decode(input)
@@ -155,7 +155,7 @@ class Run implements Disposable {
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
-  /** Ids of the commands that have started: of a single line, the newest, since others may have entered theirs before. */
+  /** Ids of the started commands: of a single line, the newest, since others may have entered theirs before. */
   private started: number[] = [];
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;

@@ -17,7 +17,7 @@ import type { CommandOrigin } from "./log-entry.ts";
 
 /** Texts remembered to distinguish a repetition from an excluded command. */
 const MAX_KNOWN = 1_000;
-/** Shells whose last command may wait for their next one: those that have ended never say. */
+/** Shells whose last command may wait for their next one: an ended one never reports it. */
 const MAX_SHELLS = 32;
 
 export interface KeptCommand {
@@ -51,7 +51,7 @@ export class ShellHistory implements Disposable {
   private readonly listener: Disposable;
   /** One for each shell inside another. */
   private open: Open[] = [];
-  /** Waits for what its shell says with the next C. */
+  /** Waits for its shell's report with the next C. */
   private readonly later = new Map<ChildShell | null, KeptCommand>();
 
   constructor(

@@ -11,9 +11,7 @@ import type { Entry, ShellStatus } from "./log-entry.ts";
 
 const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
 
-/**
- * The end that D reports of a command, which counts once the shell's line editor is back: a command can print D too.
- */
+/** The end that a command's D reports; it counts once the shell's line editor is back: a command can print D too. */
 export interface Ending {
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -78,7 +76,7 @@ export class ShellLevels {
     this.top = below;
   }
 
-  /** A chunk was parsed. @param hidesInput asked only where there is a spool */
+  /** A chunk was parsed. @param hidesInput called only when there is a spool */
   chunk(hidesInput: () => boolean): void {
     for (const { running } of this.levels) {
       if (running?.output instanceof RunningOutput && running.spool !== null) running.output.chunk(hidesInput());

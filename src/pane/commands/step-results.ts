@@ -31,7 +31,7 @@ export class StepResults {
     return skippedStep(step, this.port.text.offset);
   }
 
-  /** @param state how it ended, where the record says no more than that it has */
+  /** @param state how it ended, if the record says only that it has */
   ofRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
     const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const doubts = doubtsOfRecord(record);
@@ -60,7 +60,7 @@ export class StepResults {
     return { ...this.ofRecord(step, "running", record, 0), output: text, omitted_lines: omittedLines };
   }
 
-  /** A step without a record: what came after its input. */
+  /** A step without a record: the output after its input. */
   ofText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
     const { text } = this.port;
     const promptAt = this.port.log.promptStart;

@@ -16,7 +16,7 @@ const LOOP_MS = STOP_MS / 20;
 
 export type Stop = "interrupt" | "kill";
 
-/** The leader of the foreground group, and the file that it runs; null where unknown. */
+/** The leader of the foreground group, and the file that it runs; null when unknown. */
 export interface Leader {
   readonly pid: number;
   readonly executable: string | null;
@@ -29,10 +29,7 @@ export interface StopPort {
   readonly clock: Clock;
 }
 
-/**
- * @returns its record and what ended it (null: it had ended without a signal); null when it ignores the signals and
- * still runs
- */
+/** @returns its record and what ended it (null: no signal); null when it ignores the signals and still runs */
 export async function stopCommand(
   port: StopPort,
   id: number,

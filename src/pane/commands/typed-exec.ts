@@ -141,10 +141,7 @@ export class TypedExec {
     return this.result(step, run, end.kind === "replaced" ? "replaced" : "lost", null, request);
   }
 
-  /**
-   * Interrupts by the key, which reaches a remote program too; kills only processes that the kernel shows on this
-   * machine.
-   */
+  /** Interrupts by the key, which also reaches a remote program; kills only processes visible on this machine. */
   private async stop(run: TypedRun, how: "interrupt" | "kill"): Promise<"interrupt" | "kill"> {
     const { target, leader } = this.port;
     run.interrupted();
@@ -183,7 +180,7 @@ export class TypedExec {
     };
   }
 
-  /** Waits until what shows may be a shell's prompt. @throws WshError as step */
+  /** Waits until the screen may show a shell's prompt. @throws WshError as step */
   async atPrompt(request: ExecRequest, deadline: number): Promise<Standing> {
     const { observer, clock, target } = this.port;
     const until = Math.min(Math.max(deadline, clock.now() + 1_000), clock.now() + PROMPT_MS);

@@ -69,7 +69,7 @@ export class TypedRun implements Disposable {
     ];
   }
 
-  /** It was interrupted: a prompt is then its end, also where only the screen shows it. */
+  /** It was interrupted: a prompt is then its end, even if only the screen shows it. */
   interrupted(): void {
     this.isInterrupted = true;
   }

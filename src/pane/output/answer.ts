@@ -17,7 +17,7 @@ export interface AnswerText {
   readonly matches: number | null;
 }
 
-/** A line that is asked for, and the lines around it. */
+/** A requested line, and the lines around it. */
 interface Hit {
   /** Number of its first line. */
   readonly first: number;
@@ -182,7 +182,7 @@ export class Answer {
   }
 }
 
-/** The first hits that have at most so many bytes. */
+/** The first hits within this many bytes. */
 function within(hits: readonly Hit[], bytes: number): Hit[] {
   const taken: Hit[] = [];
   let left = bytes;

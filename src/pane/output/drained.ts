@@ -3,10 +3,7 @@
  * output has passed the terminal.
  */
 
-/**
- * Turns of the event loop without output after which no output is pending: one turn may only deliver bytes that the
- * next parses.
- */
+/** Turns of the event loop without output after which none is pending: one may only deliver bytes for the next. */
 const QUIET_TURNS = 3;
 /** Maximum turns to wait, including those with output: a program that never stops printing is not awaited. */
 const MAX_TURNS = 200;

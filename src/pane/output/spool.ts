@@ -85,7 +85,7 @@ export class Spool implements Overflow {
   private pendingBytes = 0;
   private pendingFirst = 0;
   private pendingCount = 0;
-  /** Why it takes no more. */
+  /** Why it stopped taking lines. */
   private stopped: string | null = null;
   private readers = 0;
   private dropped = false;
@@ -177,7 +177,7 @@ export class Spool implements Overflow {
     const began = performance.now();
     try {
       this.descriptor ??= this.owner.limits.openFile();
-      // Near the end of a disk less is written than asked for; the next attempt says why.
+      // Near the end of a disk a write may be partial; the next attempt reports why.
       for (let at = 0; at < bytes.length; ) {
         at += fs.writeSync(this.descriptor, bytes, at, bytes.length - at, block.offset + at);
       }
@@ -221,7 +221,7 @@ export class SpoolView implements Disposable {
   constructor(
     private readonly descriptor: number | null,
     readonly blocks: readonly SpoolBlock[],
-    /** Why it took no more; null while it does. */
+    /** Why it stopped taking lines; null while it does not. */
     readonly stopped: string | null,
     private readonly done: () => void,
   ) {}

@@ -14,7 +14,7 @@ import type { SessionState } from "../../protocol/session.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
-/** Silence after which a raw terminal counts as at rest where only flags are known, in ms. */
+/** Silence after which a raw terminal counts as at rest when only flags are known, in ms. */
 const REST_MS = 300;
 
 export interface ProgramKnowledge {

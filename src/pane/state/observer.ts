@@ -35,7 +35,7 @@ export interface ObserverPort {
   readonly program: ProgramPort;
   readonly text: Pick<TerminalText, "alternate">;
   readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
-  /** The shell that runs commands now; null where its terminal is carried elsewhere. Absent: the program. */
+  /** The shell that runs commands now; null when its terminal is remote. Absent: the program. */
   readonly shellPid?: () => number | null;
   readonly clock: Clock;
   /** Whether the last input still has no echo; null when none can be expected. */
@@ -149,7 +149,7 @@ export class StateObserver {
   private factsOf(pid: number): ForegroundFacts | null {
     const { readFacts, shell } = this.port;
     if (readFacts !== undefined) return readFacts(pid);
-    // Most looks find a shell at its prompt: those need no scan.
+    // Most checks find a shell at its prompt: those need no scan.
     return (shell.phase === "prompt" ? readShellInput(pid) : null) ?? readForeground(pid);
   }
 
@@ -158,7 +158,7 @@ export class StateObserver {
     return this.exited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
   }
 
-  /** Calls back with what each look finds, the first as soon as output pauses, until disposed. */
+  /** Calls back with the result of each check, the first as soon as output pauses, until disposed. */
   watch(watcher: (state: ProgramState) => void): Disposable {
     this.watchers.add(watcher);
     this.interval = PAUSE_MS;

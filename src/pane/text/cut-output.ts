@@ -26,8 +26,8 @@ function clip(text: string, limit: number, from: "start" | "end"): string {
 }
 
 /**
- * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from the
- * end, with a line between them that says how many are missing (it is not counted in the limit).
+ * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from
+ * the end, with a line between them that gives the number of missing ones (it is not counted in the limit).
  */
 export function cutOutput(lines: KeptLines, limit: number): CutOutput {
   const { head, tail, omitted } = lines;
@@ -48,7 +48,7 @@ export function cutOutput(lines: KeptLines, limit: number): CutOutput {
   return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
 }
 
-/** The newest whole lines of at most `limit` UTF-8 bytes, behind a line that says how many are missing before them. */
+/** The newest whole lines of at most `limit` UTF-8 bytes, after a line that gives the number of missing ones. */
 export function cutToEnd(lines: KeptLines, limit: number): CutOutput {
   const { head, tail, omitted } = lines;
   const all = omitted === 0 ? [...head, ...tail] : tail;

@@ -21,7 +21,7 @@ const MAX_LINE_LENGTH = 4_096;
 const ECHO_MS = 10_000;
 /** Lines of output after the input that are searched for its echo. */
 const MAX_DISTANCE = 500;
-/** Lines that have masks; older ones have scrolled past what any wait reads. */
+/** Lines with masks; no wait reads older ones, which have scrolled past. */
 const MAX_MASKED = 1_024;
 
 interface Expected {

@@ -50,7 +50,7 @@ export interface LineSource {
   text(index: number): string;
   /** Characters of the lines `from` to `to` together, without reading them. */
   length(from: number, to: number): number;
-  /** The lines `from` to `to` as UTF-8, each ended by CR LF or LF, where they are at hand in that form; else null. */
+  /** The lines `from` to `to` as UTF-8, each ended by CR LF or LF, if available in that form; else null. */
   bytes(from: number, to: number): Uint8Array | null;
 }
 
@@ -143,7 +143,7 @@ export class HeadTail {
     return { head: [...this.head], tail: this.entries().flatMap(({ part }) => linesOf(part)), omitted: this.dropped };
   }
 
-  /** The output is complete: what exceeds the budget goes to the overflow. */
+  /** The output is complete: lines beyond the budget go to the overflow. */
   close(): KeptLines {
     const entries = this.entries().flatMap(({ part, isWithheld }) =>
       linesOf(part).map((line) => ({ line, isWithheld })),

@@ -1,4 +1,4 @@
-/** The parts of a line that are echo of input, and what is left of the line without them. */
+/** The parts of a line that are echo of input, and the rest of the line. */
 
 /** Characters from `start` up to `end` of a line are echo. */
 export interface Mask {

@@ -5,7 +5,7 @@
  */
 import type { TerminalText } from "./text.ts";
 
-/** Pictures of the screen that are taken; a program that goes up so often without printing over anything is not followed. */
+/** Pictures taken of the screen; a program that goes up more often without overprinting is not followed. */
 const MAX_PICTURES = 1_000;
 
 export class Overprints {

@@ -9,7 +9,7 @@
 /** An output cursor with its position: a logical line, and a cell of it. */
 export type CursorPlace = readonly [offset: number, line: number, col: number];
 
-/** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
+/** A position in the rendered output: the character at `index` of line `line`, or the place of the next one. */
 export interface TextPosition {
   readonly line: number;
   readonly index: number;
@@ -52,7 +52,7 @@ export interface TerminalText {
   readonly scrolledAway: number;
   /** Invalid UTF-8 parts of the output, shown as U+FFFD. */
   readonly replacedParts: number;
-  /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
+  /** Cursor on the normal screen (to which it returns from the alternate one). */
   position(): TextPosition;
   /** Line of the cursor, at no cost: `position` counts the characters before it, of which there may be megabytes. */
   readonly cursorLine: number;

@@ -11,8 +11,8 @@ import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPositi
 import type { Budget, Finder, Match } from "./pattern.ts";
 
 /**
- * Cells from which on a line that is still written is not searched as a whole again after each chunk, but from so many
- * cells before the new part on.
+ * Cells after which an unfinished line is no longer searched as a whole after each chunk, but only from this many cells
+ * before its new part.
  */
 const LONG_LINE = 65_536;
 

@@ -10,7 +10,7 @@ export interface WaitRequest {
   readonly anyOf: readonly Condition[];
   /** command_finished refers to this command. */
   readonly commandId?: number | undefined;
-  /** An output cursor; edge conditions count what came after it. Default: now. */
+  /** An output cursor; edge conditions count events after it. Default: now. */
   readonly since?: number | undefined;
   /** 0 answers at once with the present state. */
   readonly maxWaitMs: number;

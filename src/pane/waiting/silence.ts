@@ -63,7 +63,10 @@ export class Silence {
     if (this.blocked > 0) this.judge();
   }
 
-  /** Resolves with silence or with what ended the wait instead; rejects when the pane goes away, and for another pane's generation. */
+  /**
+   * Resolves with silence, or with the event that ended the wait instead; rejects when the pane goes away, and for
+   * another pane's generation.
+   */
   awaitIdle(request: IdleRequest): Promise<IdleOutcome> {
     if (request.signal?.aborted === true) return Promise.resolve(this.outcome("cancelled"));
     const { lastGeneration: last } = request;

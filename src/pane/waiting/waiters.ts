@@ -100,7 +100,7 @@ export class Waiters {
   }
 
   /**
-   * Resolves with what decided; timeout and cancellation are outcomes, not errors.
+   * Resolves with the deciding event; timeout and cancellation are outcomes, not errors.
    * @throws WshError resource_limit_reached, invalid_cursor, command_not_found, invalid_request, regex_too_slow
    */
   async wait(request: WaitRequest): Promise<WaitOutcome> {
@@ -253,7 +253,7 @@ export class Waiters {
     }
   }
 
-  /** A port that is ready, or taken, says more than the end of the command that was to open it. */
+  /** A ready or occupied port decides before the end of the command that should open it. */
   private finished(waiter: Waiter, record: CommandRecord): void {
     if (!this.portNow(waiter, true, record)) waiter.settle("command_finished", { command: record });
   }
@@ -320,7 +320,7 @@ export class Waiters {
     const holds = state.state;
     if (holds === "running") return;
     if (waiter.states.has(holds)) waiter.settle(holds, { state });
-    // A full-screen program at rest waits for input too; the state in the answer says which it is.
+    // A full-screen program at rest waits for input too; the state in the answer distinguishes them.
     else if (holds === "fullscreen" && waiter.states.has("waiting_for_input"))
       waiter.settle("waiting_for_input", { state });
   }

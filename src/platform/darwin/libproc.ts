@@ -50,7 +50,7 @@ export function decodeBsdInfo(bytes: Uint8Array): BsdInfo | null {
   return {
     pid: word("pbi_pid"),
     ppid: word("pbi_ppid"),
-    // The longer one is empty for a process that never had its name registered.
+    // The longer name is empty for a process that never had it registered.
     name: text(bytes, bsdinfo, "pbi_name") || text(bytes, bsdinfo, "pbi_comm"),
     state: runState(word("pbi_status")),
     group: word("pbi_pgid"),

@@ -1,7 +1,4 @@
-/**
- * macOS: facts from libproc. Short waits are select(2) and nanosleep(2), which take microseconds; poll(2) takes
- * milliseconds.
- */
+/** macOS: facts from libproc. Short waits are select(2) and nanosleep(2), in microseconds; poll(2) has milliseconds. */
 import fs from "node:fs";
 import { darwin } from "../darwin.ts";
 import { onFirstUse, openLibc } from "../libc.ts";

@@ -61,10 +61,10 @@ export function statOf(pid: number): Stat | null {
   return text === null ? null : parseStat(text);
 }
 
-/** Index of field 28, the start of the stack, among the fields of stat behind the name. */
+/** Index of field 28, the start of the stack, among the fields of stat after the name. */
 const START_STACK = 25;
 
-/** The kernel places the stack of every started program elsewhere; it is "0" where the kernel hides it. */
+/** The kernel places the stack of every started program elsewhere; "0" when the kernel hides it. */
 export function processImage(pid: number): ProcessImage | null {
   const executable = processLink(pid, "exe");
   const text = executable === null ? null : readText(`/proc/${pid}/stat`);

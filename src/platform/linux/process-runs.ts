@@ -1,6 +1,6 @@
 /**
- * Whether a process has run since an earlier check, without asking it: the kernel counts how often each process was
- * given a processor. Takes about 0.005 ms. Null or false where the kernel keeps no count (no accounting).
+ * Whether a process has run since an earlier check, without asking it: the kernel counts how often each process got a
+ * processor. Takes about 0.005 ms. Null or false when the kernel keeps no count (no accounting).
  */
 import fs from "node:fs";
 import { readText, statOf } from "./proc.ts";
@@ -10,7 +10,7 @@ const LINKS_OF_ONE = 3;
 
 export function runsOf(pid: number): string | null {
   const text = readText(`/proc/${pid}/schedstat`)?.trim();
-  // All zero where the kernel keeps no account.
+  // All zero without the kernel's accounting.
   return text === undefined || text.startsWith("0 0 0") ? null : text;
 }
 
@@ -23,8 +23,8 @@ export function hasOneThread(pid: number): boolean {
 }
 
 /**
- * Reading where its first thread waits costs a fifth of reading its status, which also includes processor time; the
- * status is read where the former is hidden.
+ * Reading the wait channel of its first thread costs a fifth of reading its status, which also includes processor time;
+ * the status is the fallback when the former is hidden.
  */
 export function restOf(pid: number): "asleep" | "stopped" | "other" {
   const channel = readText(`/proc/${pid}/wchan`) ?? "0";

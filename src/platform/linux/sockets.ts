@@ -1,6 +1,4 @@
-/**
- * Unix sockets on Linux: connecting distinguishes a dead listener from a busy one, and the kernel lists bound sockets.
- */
+/** Unix sockets on Linux: connecting distinguishes dead from busy listeners, and the kernel lists bound sockets. */
 import fs from "node:fs";
 import { dirname } from "node:path";
 import type { Sockets } from "../port.ts";

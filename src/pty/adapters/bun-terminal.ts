@@ -41,7 +41,7 @@ const QUIET_MS = 100;
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
-/** @param reportsFailure whether the start of what cannot run is an error */
+/** @param reportsFailure whether starting an invalid program is an error */
 export function openBunTerminalOn(device: DeviceOf, reportsFailure = system.starts.reportsFailure): PtyOpen {
   return async (spawn, events) => {
     const pty = new BunTerminalPty(spawn, events, device);
@@ -60,7 +60,7 @@ class BunTerminalPty implements Pty {
   readonly #input: InputQueue;
   readonly #reader: StreamReader | TurnReader;
   #unacknowledged = 0;
-  /** Read, but beyond what may be delivered. */
+  /** Read, but beyond the delivery limit. */
   #rest: Uint8Array | null = null;
   #exit: PtyExit | undefined;
   #reported = false;
@@ -68,7 +68,7 @@ class BunTerminalPty implements Pty {
   #deliveredAfterExit = 0;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
-  /** Called with the first output, or with the end where none came; returns whether that end was a failed start. */
+  /** Called with the first output, or with the end if none came; returns whether that end was a failed start. */
   #first: ((exit: PtyExit | null) => boolean) | null = null;
 
   constructor(spawn: PtySpawn, events: PtyEvents, device: DeviceOf) {

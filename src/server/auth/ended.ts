@@ -1,4 +1,4 @@
-/** Calls and other work that last no longer than the token by which it was asked for. */
+/** Calls and other work that last no longer than the token that requested them. */
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { Call } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -106,7 +106,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
   });
 }
 
-/** The caller's credential: mounted behind admission. */
+/** The caller's credential: mounted after admission. */
 export function mountMe(app: Hono<AppEnv>): void {
   app.get("/auth/me", (c) => {
     const { tokenName: name, access, session = null, expiresAt: expires_at = null } = c.get("verdict");

@@ -1,6 +1,6 @@
 /**
- * Whether this server is in a fleet, and as what. Follows its credentials: those that its command line or the settings
- * name, which must be there, else those that `wsh fleet join` leaves, whenever they come, change and go.
+ * Whether this server is in a fleet, and its role. Follows its credentials: those that its command line or the settings
+ * name, which must exist, else those of `wsh fleet join`, whenever they appear, change or disappear.
  */
 import fs from "node:fs";
 import type { LifecycleEvent } from "../../protocol/events.ts";
@@ -33,7 +33,7 @@ export class Membership {
     return this.joined?.refusal ?? null;
   }
 
-  /** @throws WshError invalid_credentials, unsafe_path, where the file was named */
+  /** @throws WshError invalid_credentials, unsafe_path, if the file was named */
   follow(): Promise<void> {
     const next = this.following.then(() => this.look());
     this.following = next.catch(() => {});

@@ -5,7 +5,7 @@ import type { Dial } from "../../wire/connection.ts";
 export interface StreamedHost {
   /** Of its socket. */
   readonly address: string | Dial;
-  /** Names and ids as callers of this server say them. */
+  /** Names and ids for callers of this server. */
   readonly info: Pick<SessionInfo, "id" | "name" | "pane_id">;
 }
 

@@ -207,7 +207,7 @@ export class ViewFeed {
     }
   }
 
-  /** The path is one of the machine that the session is on: what serves it there is found by its id. */
+  /** The path is on the session's machine: its process there is found by its id. */
   private async follow({ socket, typed }: Extract<AttachEvent, { event: "moved" }>) {
     const { machine } = parsePlace(this.session);
     await this.connect(machine === null ? socket : (await this.hosts.find(this.session)).address, typed);

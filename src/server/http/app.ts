@@ -21,7 +21,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly call: Call;
   /** Path before every route ("/p"), "" for none. */
   readonly basePrefix: string;
-  /** Mounts what takes no token, and checks its callers itself. */
+  /** Mounts routes that need no token and check their callers themselves. */
   readonly before?: (app: Hono<AppEnv>) => void;
   /** Mounts other routes (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;

@@ -1,4 +1,4 @@
-/** Where the server listens: the Unix socket and TCP addresses, each with the same app behind it. */
+/** Listens on the Unix socket and TCP addresses, each with the same app. */
 import type { Hono } from "hono";
 import { WshError } from "../../protocol/errors.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";

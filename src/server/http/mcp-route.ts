@@ -1,7 +1,4 @@
-/**
- * `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream when the caller's token is
- * revoked.
- */
+/** `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream with the caller's token. */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
 import { whileValid } from "../auth/ended.ts";
 import { requestWithBody } from "./body.ts";

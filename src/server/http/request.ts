@@ -1,6 +1,6 @@
 /**
  * Runs one request as a call of an operation: reads its input from path, query and body, and makes its result or error
- * a response. It knows bindings and schemas, not what operations do.
+ * a response. It knows bindings and schemas, not the operations' effects.
  */
 import type { Call, CallContext } from "../../operations/call.ts";
 import type { HttpBinding, Operation } from "../../operations/define.ts";
@@ -68,7 +68,7 @@ export async function callFromHttp(
 /**
  * Refuses a request whose connection has ended. Bun closes a connection on which another request, or the client's FIN,
  * arrives before the answer, but only after passing the request on; one turn of the event loop later the closing is
- * visible. A request that cannot be answered is not carried out.
+ * visible. A request that cannot be answered is not executed.
  * @throws WshError cancelled
  */
 async function notGone(c: AppContext): Promise<void> {
@@ -114,7 +114,7 @@ async function inputOf(operation: Operation<OperationName>, binding: HttpBinding
   }
 }
 
-/** @throws WshError invalid_request with status 415 (not JSON by its type), 400 (does not parse), 422 (not an object) */
+/** @throws WshError invalid_request with status 415 (not JSON by type), 400 (does not parse), 422 (not an object) */
 async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
   const text = await c.req.text();
   const type = c.req.header("content-type");
@@ -145,7 +145,7 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
 /** The resolved pane, if the target left it open and the session has several. */
 export const PANE_HEADER = "Wsh-Pane";
-/** Lists the request's fields that its operation does not have; the request is carried out without them. */
+/** Lists the request's fields that its operation does not have; the request is executed without them. */
 export const WARNING_HEADER = "Wsh-Warning";
 
 export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {

@@ -22,7 +22,7 @@ const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a machine's first answer, in ms: with a login by ssh and the start of a server there. */
 const FIRST_PATIENCE_MS = 15_000;
 
-/** Most machines of a fleet that are asked for their sessions so that a list of machines counts those that need input. */
+/** Maximum machines of a fleet that are asked for sessions when a list of machines counts those that need input. */
 const MAX_COUNTED = 256;
 
 export class FarSessions {
@@ -180,7 +180,7 @@ export class FarSessions {
     return listed;
   }
 
-  /** Those whose list has to be asked for. */
+  /** Those whose list must be requested. */
   private unknownOf(names: readonly string[]): ReadonlySet<string> {
     const { members } = this.fleet;
     const { now } = members;

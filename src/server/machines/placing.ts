@@ -15,12 +15,12 @@ import { parse } from "../../protocol/parse.ts";
 import type { Once } from "../../protocol/requests.ts";
 import { CreateSessionSchema, type Place } from "../../protocol/session.ts";
 
-/** Wait for added machines to say how loaded they are, and for the first that suits, in ms: with a login by ssh. */
+/** Wait for added machines to report their load, and for the first that suits, in ms: with a login by ssh. */
 const SOON_MS = 1_000;
 const LONGEST_MS = 14_000;
 /** Requests of unknown outcome that are remembered; the oldest is forgotten first. */
 const MAX_UNKNOWN = 256;
-/** Most machines that an error names. */
+/** Maximum machines named in an error. */
 const MAX_NAMED = 8;
 /** Nothing was started there, so another machine may be asked. */
 const refusals: ReadonlySet<ErrorCode> = new Set([

@@ -44,7 +44,7 @@ export class LinkRoutes {
       }),
     );
     app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
-    // The caller there wants no answer any more; a lost connection says nothing of that.
+    // The caller there cancels; a lost connection does not imply that.
     app.delete("/link/call", (c) => {
       const { once } = askedIn(c, { operation: "", input: null });
       if (once !== undefined) this.options.end.cancel(once.key);

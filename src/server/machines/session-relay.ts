@@ -129,9 +129,7 @@ export class SessionRelay implements WebSocketEndpoint {
     }
   }
 
-  /**
-   * The session process has ended the connection: its last bytes are sent first. A lost connection is not such an end.
-   */
+  /** The session process has ended the connection: its last bytes go first. A lost connection is not such an end. */
   private ended(isCut = false): void {
     this.wire = null;
     if (isCut) this.socket?.close(closeCodes.trouble, "machine_unreachable");

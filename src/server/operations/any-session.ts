@@ -61,7 +61,7 @@ function sinceOf(given: Readonly<Record<string, number>>, names: readonly (strin
     .find((cursor) => cursor !== undefined);
 }
 
-/** A question is one session's: the others wait for what else was named. */
+/** A question belongs to one session: the others wait for the other conditions. */
 async function waitIn(
   hosts: Hosts,
   host: Host,

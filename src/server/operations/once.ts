@@ -12,7 +12,7 @@ import { OnceMemory } from "../../wire/once.ts";
 /** Requests with an id that the server remembers, and bytes of their answers. */
 const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;
 
-/** Made of sessions whose processes say for which request they were started. */
+/** Operations that make sessions, whose processes know the request for which they were started. */
 const registered: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh"]);
 
 export class OnceCalls {

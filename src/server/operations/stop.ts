@@ -12,7 +12,7 @@ const STOP_PATIENCE_MS = 10_000;
 const AT_ONCE = 16;
 const PLACE_MS = 10;
 
-/** @returns how many sessions ran; one whose session process hangs is left behind after a while */
+/** @returns the number of running sessions; a hanging session process is skipped after a while */
 export async function stopSessions(hosts: Hosts): Promise<number> {
   await hosts.present();
   const all = hosts.known;

@@ -89,7 +89,7 @@ function addressedResult(machine: string, answer: Result): Result {
   return { ...named, output_cursors: Object.fromEntries(cursors) };
 }
 
-/** The first that decides; when none does, one timeout with the cursors of all. @param strict a failure is everybody's */
+/** The first that decides, else one timeout with the cursors of all. @param strict any failure fails the wait */
 async function first(waits: readonly Promise<Result>[], strict: boolean): Promise<Result> {
   const failed = Promise.withResolvers<never>();
   const undecided: Result[] = [];

@@ -6,7 +6,7 @@ export interface PageFile {
   /** Path below the server's root, "" for the page itself. */
   readonly path: string;
   readonly type: string;
-  /** The name contains a hash of the content: it may be cached for good. */
+  /** The name contains a hash of the content: it may be cached forever. */
   readonly hashed: boolean;
   readonly etag: string;
   /** Paths of the compressed content, for Bun.file. */

@@ -25,10 +25,10 @@ const MAX_WAITING_REQUESTS = 256;
 /** Longest text of a `ping`, in characters. */
 const MAX_PING_LENGTH = 100;
 
-/** How long the end of a session waits for the answer to what ended it, in ms. */
+/** How long the end of a session waits for the answer to the call that ended it, in ms. */
 const LAST_ANSWER_MS = 2_000;
 
-/** Operations that last as long as a program does: they must not delay the requests behind them. */
+/** Operations that may last as long as a program: they must not delay later requests. */
 const patient: ReadonlySet<OperationName> = new Set<OperationName>([
   "idle.await",
   "idle.any",
@@ -96,7 +96,7 @@ export interface JsonSocketOptions {
   readonly context: Omit<CallContext, "signal">;
   /** Limit of one connection's requests running at once. */
   readonly maxWaits: number;
-  /** The connection has ended, and with it what its caller held. */
+  /** The connection has ended, and its caller's captures with it. */
   readonly callerGone: (id: string) => void;
   /** Records actions other than operations, when there is an audit log. */
   readonly audit: (record: CallRecord) => void;
@@ -143,12 +143,12 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   protected abstract special(request: JsonRequest): Promise<void> | undefined;
   /** @throws WshError session_required, unknown_method */
   protected abstract route(request: JsonRequest): { operation: Operation<OperationName>; session: string | undefined };
-  /** The input of an operation, where it differs from `params`. */
+  /** The input of an operation, if it differs from `params`. */
   protected input(request: JsonRequest): unknown {
     return request.params;
   }
 
-  /** The result of an operation, where a method returns it in another form. */
+  /** The result of an operation, if a method returns it in another form. */
   protected result(_method: string, result: unknown): unknown {
     return result;
   }
@@ -283,7 +283,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
   }
 
-  /** A client asks whether anybody is here: that waits for nothing. */
+  /** A liveness question, which is answered at once. */
   private ping(text: string): boolean {
     if (!text.includes('"ping"')) return false;
     try {

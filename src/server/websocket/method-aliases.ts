@@ -5,7 +5,7 @@
 import type { OperationName } from "../../operations/table.ts";
 import type { JsonRequest } from "./json-socket.ts";
 
-/** Converts a method's parameters to the operation's input, where they differ. */
+/** Converts a method's parameters to the operation's input, if they differ. */
 export const aliasedCalls = methodMap({
   kill_session: ({ params, session }) => ({
     operation: "session.kill",

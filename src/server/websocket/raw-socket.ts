@@ -1,7 +1,4 @@
-/**
- * `/sessions/:name/ws/raw`: sends the program's bytes as binary frames, types what clients send (docs/protocol.md, Raw
- * bytes).
- */
+/** `/sessions/:name/ws/raw`: the program's bytes as binary frames, and input (docs/protocol.md, Raw bytes). */
 
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";

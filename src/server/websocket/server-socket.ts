@@ -121,7 +121,7 @@ export class ServerSocket extends JsonSocket {
     if (options.events.length === 0) this.forget(host.info.pane_id, subscribed);
   }
 
-  /** Events of other machines' sessions, until it is asked for others or none. */
+  /** Events of other machines' sessions, until others or none are requested. */
   private async subscribeMachines(request: JsonRequest): Promise<void> {
     requireAllSessions(this.options.context, "subscribe_machines");
     const { machines } = parse(MachinesSubscriptionSchema, request.params);

@@ -1,4 +1,4 @@
-/** The streams of windows that one WebSocket has: at most one of each session, which follows the session through renames. */
+/** A WebSocket's streams of windows: at most one per session, which follows the session through renames. */
 import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";

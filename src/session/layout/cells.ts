@@ -138,9 +138,7 @@ export function shares(split: Split, extent: number): number[] {
   return ends;
 }
 
-/**
- * Returns the pane beside another one: the most recently used of those that touch it, or of those at the opposite edge.
- */
+/** Returns the pane beside another: the most recently used of those that touch it, or of those at the opposite edge. */
 export function neighbour(
   { boxes, size }: Placement,
   pane: string,

@@ -62,7 +62,7 @@ export function dragBorder(
   return moveBorder(root, placement, border.path, border.index, by);
 }
 
-/** The innermost split along an axis around a pane. Null where the pane has the window's whole extent, or is hidden. */
+/** The innermost split along an axis around a pane. Null when the pane has the window's whole extent, or is hidden. */
 function around(
   root: LayoutNode,
   placement: Placement,

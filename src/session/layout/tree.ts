@@ -52,7 +52,7 @@ export function hasPane(node: LayoutNode, pane: string): boolean {
 /** Indexes of children from the root to a node. */
 export type Path = readonly number[];
 
-/** Returns where a pane is. @throws WshError pane_not_found */
+/** Returns the path to a pane. @throws WshError pane_not_found */
 export function pathTo(node: LayoutNode, pane: string): Path {
   const path = findPath(node, pane);
   if (path === null) throw new WshError("pane_not_found", `the window has no pane '${pane}'`);
@@ -94,7 +94,7 @@ export interface SplitRequest {
   readonly pane: string;
   readonly made: string;
   readonly side: Side;
-  /** The new pane's cells along the axis; half of what there is when absent. */
+  /** The new pane's cells along the axis; half of the available ones by default. */
   readonly cells?: number;
 }
 
@@ -157,7 +157,7 @@ export function splitWindow(
 }
 
 /**
- * Takes a pane out; the neighbour before it, or else the one behind it, takes its room.
+ * Removes a pane; the neighbour before it, or else the one after it, takes its room.
  * @returns null when it was the last one
  * @throws WshError pane_not_found
  */

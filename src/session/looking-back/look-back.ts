@@ -407,7 +407,7 @@ export class LookBack {
     return new Search(this.searched, pattern, compiled);
   }
 
-  /** The view shows the first match from where the search began. */
+  /** The view shows the first match after the search's origin. */
   private found(search: Search, prompt: Prompt): void {
     this.search = search;
     const match = search.next(this.text, prompt.origin, prompt.forth, true);

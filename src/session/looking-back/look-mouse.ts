@@ -57,7 +57,7 @@ export class Pointing {
     else if (button === 0) this.press(place);
   }
 
-  /** @param clicks presses in a row, where they were counted already */
+  /** @param clicks presses in a row, if already counted */
   press({ row, col }: { readonly row: number; readonly col: number }, clicks?: number): void {
     const { look } = this;
     const now = performance.now();

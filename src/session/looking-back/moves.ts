@@ -2,7 +2,7 @@
 import type { LookAction } from "./key-table.ts";
 import { type LookText, type Point, textOf } from "./text.ts";
 
-/** The place this many rows below (above, where negative), in the column that is wanted. */
+/** The position this many rows below (negative: above), in the wanted column. */
 export function byRows(text: LookText, from: Point, rows: number, wanted: number): Point {
   let { line } = from;
   let row = text.rowOf(from) + rows;
@@ -23,7 +23,7 @@ export function columnOf(text: LookText, point: Point): number {
   return point.col - (text.starts(point.line)[text.rowOf(point)] ?? 0);
 }
 
-/** The cell before or behind a place, across the ends of lines. */
+/** The cell before or after a position, across the ends of lines. */
 function sideways(text: LookText, { line, col }: Point, forth: boolean): Point {
   const cells = text.cells(line);
   if (forth) {
@@ -42,7 +42,7 @@ function classAt(text: LookText, { line, col }: Point): CharClass {
   return cell.trim() === "" ? "blank" : /[\p{L}\p{N}\p{M}_]/u.test(cell) ? "word" : "other";
 }
 
-/** Cells that a move by a word may cross: a line of any length, and the blank ones behind it. */
+/** Cells that a move by a word may cross: a line of any length, and the blank ones after it. */
 const MAX_CROSSED = 100_000;
 
 function byWord(text: LookText, from: Point, to: "back" | "forth" | "end"): Point {
@@ -75,7 +75,7 @@ function byWord(text: LookText, from: Point, to: "back" | "forth" | "end"): Poin
   return at;
 }
 
-/** The next blank line before or behind a place, over those beside it. */
+/** The next blank line before or after a position, skipping adjacent ones. */
 function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
   const step = forth ? 1 : -1;
   const isInside = (at: number): boolean => at > text.first && at < text.last;

@@ -10,7 +10,7 @@ import { isBefore, type LookText, type Point, textOf } from "./text.ts";
 export class Searched {
   readonly whole: string;
   readonly ids: readonly number[];
-  /** Where each line begins, and behind them where the next one would. */
+  /** Start of each line, and after them the start of a next one. */
   readonly starts: readonly number[];
   private lower: string | null = null;
 
@@ -47,7 +47,7 @@ type Range = readonly [number, number];
 
 /**
  * Finds the UTF-16 units of all matches in a line.
- * @param compiled of the pattern, where it is one; it knows itself whether capitals matter
+ * @param compiled the pattern, if it is one, which itself decides about case
  */
 export function finder(
   pattern: string,
@@ -77,7 +77,7 @@ export class Search {
 
   /**
    * Searches the whole text.
-   * @param compiled of the pattern, where it is one; null: the pattern is plain text
+   * @param compiled the compiled pattern; null: the pattern is plain text
    */
   constructor(
     searched: Searched,

@@ -1,7 +1,4 @@
-/**
- * The dependencies of questions on their session, types that their parts share, and their form between two processes.
- * Types only.
- */
+/** What questions need of their session, types of their parts, and their form between two processes. Types only. */
 import type { Clock } from "../../base/clock.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";

@@ -1,4 +1,4 @@
-/** Waits for the answers to questions beside what else a wait names: the first that comes decides, the rest ends. */
+/** Waits for answers to questions beside a wait's other conditions: the first decides, the rest is cancelled. */
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Answers } from "./types.ts";
 

@@ -18,9 +18,9 @@ export interface AskedFirst {
 export type Running = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**
- * @param pane that has the focus at the person's terminal
- * @param running asked for only where something may end
- * @returns null when the key is carried out at once
+ * @param pane focused at the person's terminal
+ * @param running called only if something may end
+ * @returns null when the key's operation runs at once
  */
 export function askedFirst(
   { operation, input }: { readonly operation: string; readonly input: Readonly<Record<string, unknown>> },

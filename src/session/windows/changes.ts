@@ -38,7 +38,7 @@ import {
   windowWith,
 } from "./state.ts";
 
-/** Cells as such, or a share of what there is. */
+/** Cells, or a share of the available ones. */
 export type Amount = { readonly cells: number } | { readonly percent: number };
 
 export interface SplitChange {

@@ -4,7 +4,7 @@
  * affects only the damaged block. Pure.
  */
 
-/** `about`: who and what; `screen`, `alternate`, `history`: lines of text; `commands`: records. */
+/** `about`: identity; `screen`, `alternate`, `history`: lines of text; `commands`: records. */
 export const blockKinds = ["about", "screen", "alternate", "history", "commands"] as const;
 export type BlockKind = (typeof blockKinds)[number];
 
@@ -23,7 +23,7 @@ const MAGIC = Buffer.from("wCB1", "latin1");
 const HEADER_BYTES = 24;
 const LENGTHS_AT = 8;
 const CHECKSUM_AT = 16;
-/** Most that one block holds once it is unpacked, in bytes: a reader never allocates more for one. */
+/** Maximum unpacked bytes of one block: a reader never allocates more for one. */
 export const MAX_BLOCK_BYTES = 4 * 1024 * 1024;
 /** Of zstd: the quickest, 0.5 ms for 50 KB of lines. */
 const LEVEL = 1;

@@ -17,7 +17,7 @@ import { checkpointsDir, numbersFile } from "./places.ts";
 import { type PaneNumbers, PaneNumbersSchema } from "./record.ts";
 import { removeSession } from "./sessions.ts";
 
-/** Most named checkpoints of an instance: each is listed whenever one is named. */
+/** Maximum named checkpoints of an instance: each is listed whenever one is named. */
 export const MAX_NAMED = 200;
 const RANDOM_LENGTH = 10;
 /** Age of a folder without a name, in ms, after which its writer must have died. */
@@ -72,9 +72,7 @@ function everyFolder(instance: Instance, only?: number): (NamedFolder & { readon
   );
 }
 
-/**
- * Deletes the checkpoint with the label. @returns its bytes @throws WshError unsafe_path when it contains others' files
- */
+/** Deletes the labelled checkpoint. @returns its bytes @throws WshError unsafe_path if it contains others' files */
 export function removeNamed(instance: Instance, number: number, label: string): number {
   let bytes = 0;
   for (const { directory } of everyFolder(instance, number).filter((each) => each.label === label)) {
@@ -85,9 +83,9 @@ export function removeNamed(instance: Instance, number: number, label: string): 
 }
 
 /**
- * Makes a named checkpoint, whole or not at all.
- * @param write writes its files into the folder that it is given
- * @throws WshError checkpoint_exists, resource_limit_reached, and what `write` throws
+ * Makes a named checkpoint, completely or not at all.
+ * @param write writes its files into the given folder
+ * @throws WshError checkpoint_exists, resource_limit_reached, and errors of `write`
  */
 export async function makeNamed(
   instance: Instance,

@@ -14,7 +14,7 @@ import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } fr
 
 /** Maximum bytes read of a file; of a longer history its end is read. A screen and records are far smaller. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-/** Most lines above a screen: the largest value of scrollback_lines. */
+/** Maximum lines above a screen: the largest value of scrollback_lines. */
 const MAX_LINES = 1_000_000;
 
 const MachineSchema = v.object({ machine: v.string() });
@@ -33,7 +33,7 @@ export interface StoredPane {
   readonly generation: number;
   /** Lines of the normal screen; null: damaged. */
   readonly screen: readonly string[] | null;
-  /** Rows of the alternate screen, where it was shown. */
+  /** Rows of the alternate screen, if it was shown. */
   readonly alternate: readonly string[] | null;
   /** As JSON; empty when none were saved. */
   readonly commands: string;

@@ -17,7 +17,7 @@ import { declinedFile, historyFile, lockFile, type Part, type PartFile, partFile
 
 /** Retained generations of a state: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;
-/** Lines of a block of history, in characters at most: what one damaged block loses. */
+/** Maximum characters of a block of history: the loss by one damaged block. */
 const BLOCK_CHARS = 64 * 1024;
 /** Longest saved line, in characters. */
 const MAX_LINE = 256 * 1024;
@@ -322,7 +322,7 @@ function packLines(first: number, lines: readonly string[]): { from: number; end
   return made;
 }
 
-/** A line without its styles and its end, where it is too long to be kept whole. */
+/** A line without its styles and its end, if it is too long to be stored completely. */
 export function cutLine(line: string): string {
   return line.length <= MAX_LINE ? line : plainLine(line).slice(0, MAX_LINE);
 }
@@ -369,7 +369,7 @@ function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   }
 }
 
-/** The one call that waits for the disk, and the only one that another thread makes: each of those costs the session's memory. */
+/** The only call that waits for the disk and uses another thread: each of those costs the session's memory. */
 function synced(fd: number, sync: typeof fs.fsync): Promise<void> {
   return new Promise((resolve, reject) => sync(fd, (error) => (error == null ? resolve() : reject(error))));
 }
@@ -397,7 +397,7 @@ function isHeld(path: string): boolean {
   }
 }
 
-/** @returns null where the file system has no locks */
+/** @returns null when the file system has no locks */
 async function takeLock(path: string): Promise<number | null> {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
   const fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, OWNER_ONLY);

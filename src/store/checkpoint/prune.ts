@@ -1,6 +1,4 @@
-/**
- * Limits the checkpoints of crashed sessions of this machine: by age, and by total bytes. The oldest are deleted first.
- */
+/** Limits the checkpoints of this machine's crashed sessions: by age, and by total bytes. Deletes the oldest first. */
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";

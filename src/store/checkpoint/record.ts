@@ -39,7 +39,7 @@ const written = {
 const ForegroundSchema = v.object({
   line: v.string(),
   cwd: v.nullable(v.string()),
-  /** Name of the program that held the terminal; null where it is not known. */
+  /** Name of the program that held the terminal; null when unknown. */
   program: v.nullable(v.string()),
   agent: v.nullable(v.string()),
 });
@@ -59,7 +59,7 @@ export const PaneRecordSchema = v.object({
   cols: side,
   title: v.string(),
   cwd: v.nullable(v.string()),
-  /** As it was asked for: a command, a shell, or neither. */
+  /** As requested: a command, a shell, or neither. */
   program: v.object({
     ...{ command: v.nullable(v.string()), shell: v.nullable(v.string()), display: v.string() },
     /** Variables that it was started with, of those in `env`. */
@@ -68,7 +68,7 @@ export const PaneRecordSchema = v.object({
   env: v.record(v.string(), v.string()),
   nofile: v.nullable(v.number()),
   foreground: v.nullable(ForegroundSchema),
-  /** How its program had ended, where it had. */
+  /** How its program had ended, if it had. */
   exit: v.nullable(v.object({ code: v.nullable(v.number()), signal: v.nullable(v.string()) })),
   /** Lines above the screen: the generation of their file, and which of them belong to this state. */
   history: v.nullable(v.object({ generation: id, first: line, end: line })),

@@ -172,7 +172,7 @@ function layoutOf(directory: string): LayoutRecord | null {
     return readLayout(directory).record;
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    // Without it, the oldest pane is what there is.
+    // Without it, only the oldest pane is known.
     if (code === "checkpoint_damaged" || code === "checkpoint_not_found") return null;
     throw thrown;
   }
@@ -218,7 +218,7 @@ export function isMeant({ session, panes, layout, number }: LostSession, target:
   }
 }
 
-/** The part of a pane, where a target names one of the session's. */
+/** The part of a pane, if a target names one of the session's. */
 export function paneMeant({ panes }: LostSession, target: Target): PaneRecord | null {
   const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
   return own ?? null;

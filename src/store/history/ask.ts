@@ -22,12 +22,12 @@ export interface Deleted {
   readonly warnings?: string[];
 }
 
-/** Most commands that one transaction deletes. */
+/** Maximum commands that one transaction deletes. */
 const DELETE_BATCH = 10_000;
 
 export class History implements Disposable {
   private readonly db: Database;
-  /** Why nothing can be written; null where it can. */
+  /** Why nothing can be written; null when it can. */
   private readonly readOnly: string | null;
   /** Why the newest commands may be missing. */
   readonly warnings: string[] = [];

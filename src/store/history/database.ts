@@ -19,7 +19,7 @@ import { indexAll } from "./rows.ts";
 const SCHEMA = 4;
 /** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
 const BUSY_MS = 5_000;
-/** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few batches of taking in. */
+/** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few imports. */
 const CHECKPOINT_PAGES = 8_000;
 const OPTIONAL = { throwIfNoEntry: false } as const;
 /** Cache of pages, in KiB. */

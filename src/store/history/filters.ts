@@ -1,7 +1,4 @@
-/**
- * Converts callers' filters into a search. Pure, and without a database: callers get errors before a process is
- * started.
- */
+/** Converts callers' filters into a search. Pure, without a database: errors arise before a process is started. */
 import type { HistoryDeleteInput } from "../../operations/history.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { durationOf, momentOf } from "../../protocol/moment.ts";

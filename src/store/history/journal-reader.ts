@@ -48,7 +48,7 @@ export class JournalReader {
     public seq: number,
   ) {}
 
-  /** @returns when the next command began, in ms of Unix time; 0 where that cannot be seen */
+  /** @returns when the next command began, in ms of Unix time; 0 when not found */
   nextTime(): number {
     const bytes = Buffer.allocUnsafe(PEEK_BYTES);
     const text = bytes.toString("latin1", 0, fs.readSync(this.fd, bytes, 0, bytes.length, this.offset));

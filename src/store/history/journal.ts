@@ -21,7 +21,7 @@ import { type HistoryRecord, writeBegin, writeLine, writeMoved, writeNamed } fro
 
 /** Length at which a journal is closed and another one begun, in bytes: a second of taking in. */
 const ROTATE_BYTES = 4 * 1024 * 1024;
-/** Most that waits in memory while the disk is full, in bytes. */
+/** Maximum bytes that wait in memory while the disk is full. */
 const MAX_PENDING_BYTES = 256 * 1024;
 const SUFFIX = ".jsonl";
 /** On a file system without locks, a journal without writes for this long is complete, in ms: a month. */
@@ -59,7 +59,7 @@ export class Journal {
     private readonly events: JournalEvents,
   ) {}
 
-  /** A command has begun: hand what this returns to `append` with its end. */
+  /** A command has begun: pass the result to `append` with its end. */
   begin(record: HistoryRecord): Begun {
     this.isUsed = true;
     this.rotate();
@@ -109,7 +109,7 @@ export class Journal {
     }
   }
 
-  /** Writes what waits, and lets go of the journal. */
+  /** Writes pending lines, and releases the journal. */
   close(): void {
     this.flush();
     if (this.fd !== null) fs.closeSync(this.fd);

@@ -18,7 +18,7 @@ const DURATION = ',"duration_ms":';
 const EXIT_CODE = ',"exit_code":';
 /** Characters that JSON escapes, or never contains, between quotes. */
 const ESCAPED = /[\\\x00-\x1f]/;
-/** Most digits of a number that is exact. */
+/** Maximum digits of an exact number. */
 const MOST_DIGITS = 15;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -98,7 +98,7 @@ export class LineReader {
     return value;
   }
 
-  /** Text behind a name and a quote, up to the next quote; null where a character is escaped. */
+  /** Text after a name and a quote, up to the next quote; null when a character is escaped. */
   private text(line: string, name: string): string | null {
     if (!line.startsWith(name, this.at)) return null;
     const start = this.at + name.length;

@@ -10,7 +10,7 @@ export const historyActors = ["person", "agent", "import"] as const;
 export interface HistoryRecord {
   readonly command: string;
   readonly cwd: string | null;
-  /** Unix time in ms; null in imported histories that do not say. */
+  /** Unix time in ms; null in imported histories without it. */
   readonly started_at: number | null;
   readonly duration_ms: number | null;
   readonly exit_code: number | null;
@@ -39,7 +39,7 @@ export function writeLine({ seq, begun, record }: JournalLine): string {
 /** A command that has begun: it is read only when its end never came. */
 const BEGIN = '{"begin":';
 const CLOSING_BRACE = 0x7d;
-/** Where a line says in one letter whether it is one of those: most others have an `s` there. */
+/** Position of the letter that identifies these lines: most others have an `s` there. */
 const KIND_AT = 2;
 const BEGIN_LETTER = 0x62;
 const MOVED_LETTER = 0x6d;

@@ -18,7 +18,7 @@ export interface Retention {
 const DAY_MS = 24 * 3600 * 1000;
 /** Time between two searches for commands that are too old, in ms. */
 const SWEEP_MS = DAY_MS / 4;
-/** Least part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
+/** Minimum part of the rows to delete while the database is too large, so that it does not happen at every command. */
 const PART = 1 / 16;
 
 /** @param journals existing ones: commands removed from the database are blanked there too */

@@ -37,7 +37,7 @@ export class RowWriter {
   private readonly directories = new Map<string, number>();
   private readonly origins = new Map<string, number>();
   private latestOrigin: { readonly of: Origin; readonly id: number } | null = null;
-  /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
+  /** First id of a time, and the next free one after those that this writer used, for several commands at once. */
   private readonly taken = new Map<number, number>();
 
   constructor(private readonly db: Database) {
@@ -53,8 +53,8 @@ export class RowWriter {
   }
 
   /**
-   * @param from by which an imported command is known again; null for others
-   * @param at orders a command that does not say when it began, in ms of Unix time
+   * @param from identifies an imported command; null for others
+   * @param at orders a command without a start time, in ms of Unix time
    */
   write(record: HistoryRecord, from: Place | null, at = 0): void {
     const { command, cwd, exit_code, signal, by, duration_ms, session, session_id } = record;
@@ -87,7 +87,7 @@ export class RowWriter {
     return changes > 0;
   }
 
-  /** Writes down the names of sessions: behind the last command. */
+  /** Writes the names of sessions: after the last command. */
   finish(): void {
     for (const { id, name, newest } of this.names.values()) this.name.run(id, name, newest);
     this.names.clear();

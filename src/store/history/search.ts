@@ -26,7 +26,7 @@ export interface HistorySearch {
   readonly min_duration_ms?: number;
   readonly by?: HistoryRecord["by"];
   readonly limit: number;
-  /** Commands before this id: where the last page ended. */
+  /** Commands before this id: the end of the last page. */
   readonly before?: number;
   readonly output?: boolean;
 }
@@ -118,8 +118,8 @@ function directoriesIn(db: Database, path: string): number[] {
 const MAX_RENAMED = 100;
 
 /**
- * Where commands of this session ran: of those that had this name, and of those that ended up with it after others, so
- * that what ran before a session was renamed is found by its name of now.
+ * Origins of this session's commands: of sessions that had this name, and of those that got it after others, so that
+ * commands from before a rename are found by the present name.
  */
 function originsOf(db: Database, name: string): number[] {
   const renamed = db

@@ -32,9 +32,7 @@ export interface TakenIn {
   readonly journals: number;
 }
 
-/**
- * @throws WshError history_unavailable; or SQLite's error, e.g. a full disk: then unread lines stay in their journals
- */
+/** @throws WshError history_unavailable; or SQLite's error (a full disk): then unread lines stay in their journals */
 export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
   const names = journalsIn(places.journals);
   const db = openHistory(places);
@@ -55,7 +53,7 @@ export function takeInto(db: Database, journals: readonly string[], retention: R
   return taken;
 }
 
-/** @param failures gets why a journal cannot be read: it holds up no other; a database that cannot be written holds up all */
+/** @param failures gets why a journal cannot be read, which stops no other; an unwritable database stops all */
 function takeGroup(
   db: Database,
   paths: readonly string[],
@@ -154,7 +152,7 @@ function attempt(source: Source, failures: unknown[], act: () => void): void {
   }
 }
 
-/** A journal that is read on from where it was taken in up to. */
+/** A journal, read on from the end of the last import. */
 interface Reading<S extends Source> {
   /** The journal's number in the database. */
   readonly id: number;

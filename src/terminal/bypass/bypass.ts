@@ -156,10 +156,7 @@ export class PassingLines {
     this.outrun = false;
   }
 
-  /**
-   * Rows above the cursor's row to retain for the emulator. A buffer that is not full must see every line that fills
-   * it.
-   */
+  /** Rows to retain above the cursor's row. A buffer that is not full must see every line that fills it. */
   private get capacity(): number {
     const { rows, buffer } = this.terminal;
     return rows - 1 + (buffer.normal.length < rows + HOT_ROWS ? HOT_ROWS : ROWS_ABOVE);

@@ -117,10 +117,7 @@ export class LineReader {
   word = 0;
   /** Where the last measurement stopped: after the line, or before bytes that are not plain. */
   end = 0;
-  /**
-   * The measurement stopped because the input ended, there or in a sequence that begins there; everything before is
-   * plain.
-   */
+  /** The measurement stopped at the end of the input, or in a sequence that continues there; all before is plain. */
   isPart = false;
   /** Cells from the line's start to the cursor, when it is a part. */
   cells = 0;

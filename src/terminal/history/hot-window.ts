@@ -168,9 +168,7 @@ export class HotWindow {
     this.restart();
   }
 
-  /**
-   * Moves the contents of the screen to history, because they are about to be erased: line numbers are never reused.
-   */
+  /** Moves the screen's contents to history, because they are about to be erased: line numbers are never reused. */
   retireScreen(): void {
     this.sync();
     const { buffer } = this;
@@ -285,7 +283,7 @@ export class HotWindow {
     placeCursor(buffer, y, Math.min(left, terminal.cols));
   }
 
-  /** The row that is all of line `id`; null when it has several, or is in history. Runs per key, for the cursor's line. */
+  /** The row that is all of line `id`; null for several, or in history. Runs per key, for the cursor's line. */
   soleRow(id: number): StoredRow | null {
     this.sync();
     const { buffer, seen } = this;

@@ -20,7 +20,7 @@ interface Target {
   feed(bytes: Uint8Array): void;
 }
 
-/** @param lines each ended by CR LF @returns whether the emulator has printed any: its screen is to be discarded then */
+/** @param lines each ended by CR LF @returns whether the emulator has printed any: then discard its screen */
 export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boolean {
   const reader = new LineReader();
   let at = 0;

@@ -11,7 +11,7 @@ import { finishSpans, SPAN_BG, trimSpaces } from "../rows/row-text.ts";
 import { type Extra, type StyleTable, spanOf } from "../rows/styles.ts";
 import { BG_STALE, BG_VISIBLE } from "../rows/xterm-row.ts";
 
-/** Words of a run in `Segment.runs`: end (cells, 24 bits) and number of its extra (8 bits, 0 none), foreground, background. */
+/** Words of a run in `Segment.runs`: end (cells, 24 bits) and index of its extra (8 bits, 0 none), fg, bg. */
 export const RUN_WORDS = 3;
 const RUN_END = 0xff_ffff;
 const RUN_EXTRA_SHIFT = 24;

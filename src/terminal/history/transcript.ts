@@ -83,19 +83,14 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
-  /**
-   * Text of a line from a cell on, trailing blanks cut. The cost depends on the returned text, not on the line's
-   * length.
-   */
+  /** Text of a line from a cell on, trailing blanks cut. The cost depends on the text, not on the line's length. */
   lineFrom(id: number, cell: number): string {
     const { history, hot } = this.source;
     const segments = [...history.segments(id, id, cell), ...hot.segments(id, id)].map(freshSegment);
     return part(segments, cell, Number.POSITIVE_INFINITY, "plain") as string;
   }
 
-  /**
-   * The part of a line that has left the screen, and so no longer changes, from the end of an earlier call's result.
-   */
+  /** The part of a line that has left the screen, and thus no longer changes, from the end of an earlier result. */
   settled(id: number, from: number): { readonly text: string; readonly end: number } {
     let text = "";
     let end = from;

@@ -218,7 +218,7 @@ export function setPenLink(terminal: Terminal, id: number): void {
   pen.updateExtended();
 }
 
-/** Cells of a row that continues in the next: all, except a last one left empty where a wide character did not fit. */
+/** Cells of a row that continues in the next: all, except a last one left empty before a wide character. */
 export function wrappedCells(row: StoredRow, next: StoredRow): number {
   const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
   const early = (last & HAS_CONTENT) === 0 && cellWidth(last) === 1 && cellWidth(next._data[0] ?? 0) === 2;

@@ -10,7 +10,7 @@ import type { Sequence } from "./client-filter.ts";
 
 export interface Edit {
   readonly start: number;
-  /** Exclusive; equal to `start` where something is only added. */
+  /** Exclusive; equal to `start` for an insertion. */
   readonly end: number;
   readonly put: Uint8Array;
 }

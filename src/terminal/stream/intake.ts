@@ -27,10 +27,7 @@ export interface Chunk {
 interface IntakePort {
   /** Takes lines that need no parsing and begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
-  /**
-   * Parses a slice; `end` is the offset at its end. Returns bytes that the emulator parsed after it and no program
-   * sent.
-   */
+  /** Parses a slice; `end` is the offset at its end. Returns bytes that were parsed after it and no program sent. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;

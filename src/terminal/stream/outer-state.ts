@@ -162,10 +162,7 @@ export function passesEscape(bytes: Uint8Array, start: number, end: number): boo
   return DESIGNATES.has(intermediate) || (intermediate === 0x23 && final === 0x38);
 }
 
-/**
- * Whether an OSC may reach terminals. Rejects those that draw, set something that is never restored, or make a terminal
- * answer.
- */
+/** Whether an OSC may reach terminals: not if it draws, is never restored, or makes a terminal answer. */
 export function passesOsc(number: number, bytes: Uint8Array, body: number, end: number): boolean {
   if (!PASSED_OSCS.has(number)) return false;
   if (number !== ITERM && number !== NOTIFICATION) return true;

@@ -22,7 +22,7 @@ const WRAPPED_ROWS_PER_SLICE = 128;
 /** Bytes of a string sequence (OSC, DCS, APC) that the emulator gets to see: more than any title, link or clipboard. */
 const STRING_LIMIT = 1_048_576;
 
-/** Common sequences that leave the cursor where it is: styles, erasing. Any other counts as a row. */
+/** Common sequences that do not move the cursor: styles, erasing. Any other counts as a row. */
 const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
 
 const TAB = 0x09;
@@ -104,7 +104,7 @@ export class RestScanner {
     return slice;
   }
 
-  /** Whether a control or sequence that clients do not get is the last before `at` that means anything to the emulator. */
+  /** Whether a control or sequence hidden from clients is the last before `at` that means anything to the emulator. */
   private followsCut(bytes: Uint8Array, from: number, at: number, edits: readonly Edit[]): boolean {
     let end = at;
     for (let k = edits.length - 1; ; k--) {
@@ -162,7 +162,7 @@ export class RestScanner {
     return { end: i, edits, replaced, unfinished: false, shift: null, title: null };
   }
 
-  /** Decides what becomes of the sequence that was found. */
+  /** Decides how to treat the sequence that was found. */
   private judge(bytes: Uint8Array, edits: Edit[]): Verdict {
     const { sequence } = this;
     const { kind, start, end } = sequence;

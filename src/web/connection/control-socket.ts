@@ -9,7 +9,7 @@ import { Refusal, type Server } from "./server.ts";
 /** `silent`: connected, and the server does not answer. */
 export type ControlState = "connecting" | "live" | "silent" | "lost" | "refused";
 
-/** Anything that the server says unasked. */
+/** An unsolicited message of the server. */
 export type ControlEvent = Readonly<Record<string, unknown>> & { readonly event?: string };
 
 export interface ControlEvents {

@@ -31,7 +31,7 @@ export interface ViewEvents {
 
 /** How long a person may type while the server is away, in ms: as long as a restart takes. */
 const TYPED_AWAY_MS = 2_000;
-/** Most bytes that wait for the session. */
+/** Maximum bytes that wait for the session. */
 const MAX_WAITING = 1024 * 1024;
 /** Errors after which no other try makes sense. */
 const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
@@ -261,7 +261,7 @@ export class ViewSocket {
     if (bytes > 0) this.events.lost(bytes);
   }
 
-  /** Sends what may be sent now, in order. */
+  /** Sends the permitted pieces, in order. */
   private flush(): void {
     if (!this.isOpen || this.isSilent) return;
     for (const piece of this.waiting) {

@@ -23,7 +23,7 @@ export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
   const hold = (which: "ctrl" | "alt"): void => {
     terminal.held = { ...terminal.held, [which]: !terminal.held[which] };
     setHeld({ ...terminal.held });
-    // The next key, from wherever, lets go.
+    // The next key, from any source, releases it.
     terminal.onReleased = () => setHeld({ ctrl: false, alt: false });
   };
   // The press must not take the focus from the terminal: the phone's keyboard would go away.

@@ -40,7 +40,7 @@ export class Miniatures {
     this.pictures.delete(session);
   }
 
-  /** @returns what ends it */
+  /** @returns the function that ends it */
   watch(session: string, intervalMs: number): () => void {
     const params = { events: ["frames"], format: "plain", interval_ms: intervalMs };
     this.control.call("subscribe_window", params, session).catch(() => undefined);

@@ -13,9 +13,9 @@ import { Refusal } from "../connection/server.ts";
 const LIST_MS = 250;
 /** Interval between lists without events, in ms: states of programs change without an event. */
 const REFRESH_MS = 2_000;
-/** Sessions whose state is asked for at once: the server lets a connection queue 256 requests and refuses the others. */
+/** Sessions whose state is requested at once: the server queues 256 requests per connection and refuses others. */
 const FOLLOWED_AT_ONCE = 32;
-/** How often a session that does not say its questions is asked again: one of another version never will. */
+/** Retries for a session that does not report its questions: one of another version never will. */
 const MAX_FAILURES = 5;
 
 export const sessions = signal<readonly SessionInfo[]>([]);
@@ -51,7 +51,7 @@ export class SessionList {
   private refresh: ReturnType<typeof setInterval> | null = null;
   private readonly followed = new Set<string>();
   private isAsking = false;
-  /** Something changed while the list was asked for: its answer may be older. */
+  /** Something changed while the list was requested: its answer may be older. */
   private isStale = false;
   /** Failed requests for a session's questions, by its id. */
   private readonly failures = new Map<string, number>();
@@ -217,7 +217,7 @@ export class SessionList {
     if (event !== "command_started" && event !== "command_finished") return;
     const session = sessions.peek().find((each) => each.name === name);
     if (session === undefined) return;
-    // The server's own record, as its schema says.
+    // The server's own record, according to its schema.
     const record = command as CommandRecord;
     this.newest(session.id, record);
     this.told({ kind: "command", session, command: record, started: event === "command_started" });

@@ -10,7 +10,7 @@ export interface Toast {
 
 /** Time that a message stays, in ms: long enough to read two lines. */
 const SHOWN_MS = 6_000;
-/** Most messages at once; the oldest goes. */
+/** Maximum messages at once; the oldest is removed. */
 const MOST = 4;
 
 export const toasts = signal<readonly Toast[]>([]);

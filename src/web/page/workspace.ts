@@ -20,7 +20,7 @@ import { tellError, toast } from "./toasts.ts";
 
 /** Time in which ending a session can be undone, in ms. */
 const UNDO_MS = 5_000;
-/** Most terminals side by side: more cannot be read. */
+/** Maximum terminals side by side: more cannot be read. */
 export const MAX_TILES = 6;
 
 export class Workspace {

@@ -11,7 +11,7 @@ export interface Border {
   readonly length: number;
 }
 
-/** Borders of the panes: one cell beyond the right or lower edge, where another pane follows. */
+/** Borders of the panes: one cell beyond the right or lower edge, if another pane follows. */
 export function bordersOf(places: readonly Place[]): Border[] {
   return places.flatMap((place) => {
     const { id, row, col, rows, cols } = place;
@@ -29,7 +29,7 @@ export function bordersOf(places: readonly Place[]): Border[] {
 }
 
 export interface BorderDrag {
-  /** The border was moved by so many cells since the last call; negative is left or up. */
+  /** The border was moved by this many cells since the last call; negative is left or up. */
   moved(border: Border, cells: number): void;
 }
 

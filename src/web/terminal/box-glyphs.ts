@@ -80,7 +80,7 @@ export class BoxGlyphs {
   }
 }
 
-/** The shape in a cell of so many device pixels. */
+/** The shape in a cell of this many device pixels. */
 export function shapeOf(code: number, width: number, height: number): string {
   if (code >= POWERLINE) return powerline(code, width, height);
   if (code >= BLOCKS) return block(code, width, height);

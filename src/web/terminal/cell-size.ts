@@ -20,7 +20,7 @@ const LINE_HEIGHT = 1.25;
 const SAMPLE = 64;
 /** Invisible difference of an advance, in CSS pixels. */
 const TOLERANCE = 0.02;
-/** Most characters remembered: more than a person's languages have. */
+/** Maximum remembered characters: more than a person's languages have. */
 const MAX_KNOWN = 20_000;
 
 export class CellMeasure {
@@ -87,7 +87,7 @@ export function onDensity(changed: () => void): void {
   addEventListener("resize", look);
 }
 
-/** Letters that the browser would put in another order than the terminal does. */
+/** Letters that the browser would order differently from the terminal. */
 function isRightToLeft(text: string): boolean {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text);
 }

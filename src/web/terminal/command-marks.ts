@@ -18,9 +18,7 @@ export class CommandMarks {
     return this.folded.size > 0;
   }
 
-  /**
-   * From the oldest to the newest. One that begins at or below a newer one was erased: its lines belong to others now.
-   */
+  /** From oldest to newest. One that begins at or below a newer one was erased: its lines belong to others now. */
   set(commands: readonly CommandMark[]): void {
     let limit = Number.POSITIVE_INFINITY;
     this.commands = commands

@@ -10,7 +10,7 @@ import type { HistoryPage, HistoryPlace, HistorySource, ShownRow, Tools } from "
 
 /** Rows of a page: some screens, so that the browser skips most of them and fetches are rare. */
 export const PAGE_ROWS = 200;
-/** Most rows mounted: about 40 MB of elements. */
+/** Maximum mounted rows: about 40 MB of elements. */
 export const MAX_ROWS = 20_000;
 
 interface Page {

@@ -3,7 +3,7 @@
 const BEGIN = "\x1b[200~";
 const END = "\x1b[201~";
 
-/** Text without escape sequences' beginnings and other controls; line ends are carriage returns, as Enter types them. */
+/** Text without the start of escape sequences and other controls; line ends are carriage returns, as from Enter. */
 export function cleanPaste(text: string): string {
   return text
     .replaceAll(END, "")
@@ -12,10 +12,7 @@ export function cleanPaste(text: string): string {
     .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g, "");
 }
 
-/**
- * Whether pasting runs something before a person has seen it: several lines, and a program that cannot recognise a
- * paste.
- */
+/** Whether pasting runs something unseen: several lines, and a program that cannot recognise a paste. */
 export function needsConsent(clean: string, bracketed: boolean): boolean {
   return !bracketed && clean.trimEnd().includes("\r");
 }

@@ -6,7 +6,7 @@
 
 /** Distance from the edge at which a row is surely hit, in CSS pixels. */
 const INSIDE = 2;
-/** Speed at the edge, in CSS pixels a second, and what each pixel beyond it adds: rows that can be read go by at first. */
+/** Speed at the edge, in CSS pixels a second, and its increase per pixel beyond it: readable at first. */
 const SLOWEST = 200;
 const FASTER = 8;
 /** Longest time that one picture scrolls for, in ms: after a pause of the page nothing jumps. */

@@ -218,7 +218,7 @@ export class Terminal {
     return joinRows(selectedParts(range, root, (element) => rowsByElement.get(element)));
   }
 
-  /** Where the picture is larger than the room, the part with the cursor is what matters. */
+  /** When the picture is larger than the room, the part with the cursor is shown. */
   showCursor(): void {
     if (this.follows) this.cursor.element.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
@@ -361,7 +361,7 @@ export class Terminal {
     const home = view?.screen ?? this.grid;
     if (this.cursor.element.parentElement !== home) home.append(this.cursor.element);
     const row = view === undefined || place === undefined ? cursor.row : cursor.row - place.row;
-    // A cursor behind the last column waits there to wrap.
+    // A cursor after the last column waits there to wrap.
     const last = place === undefined ? cursor.col : Math.min(cursor.col - place.col, place.cols - 1);
     this.cursor.show({ ...cursor, row, col: last }, cell, size);
     if (view?.marks.hasFolds === true) {

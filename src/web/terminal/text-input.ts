@@ -9,7 +9,7 @@ export interface TextInputEvents {
   /** @returns whether the key was taken */
   key(event: KeyboardEvent): boolean;
   text(text: string): void;
-  /** A phone's keyboard says these without a key. */
+  /** A phone's keyboard reports these without a key. */
   named(name: "Backspace" | "Delete" | "Enter"): void;
   paste(text: string): void;
   focus(on: boolean): void;

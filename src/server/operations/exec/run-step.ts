@@ -49,7 +49,7 @@ export async function awaitStep(
   }
 }
 
-/** A failure of the wait says where the command runs, and that it was started. */
+/** A failure of the wait includes where the command runs, and that it was started. */
 function rethrowStarted(session: string, pane: string): (thrown: unknown) => never {
   return (thrown) => {
     const error = WshError.from(thrown);

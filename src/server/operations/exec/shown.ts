@@ -15,9 +15,7 @@ import { awaitStep, type Input, type Result } from "./run-step.ts";
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
 
-/**
- * The pane beside which others are put; null when no person is attached anywhere. @throws WshError session_not_found
- */
+/** The pane beside which others are put; null when nobody is attached. @throws WshError session_not_found */
 export async function placeToShow(hosts: Hosts, input: Input, context: CallContext): Promise<string | null> {
   if (input.beside !== undefined) {
     await hosts.find(input.beside);

@@ -1,6 +1,6 @@
 /**
  * Histories of other programs as commands: bash, zsh and fish by their files, atuin by its database. Pure, except for
- * atuin's. A file says when a command ran, or does not; nothing is guessed.
+ * atuin's. A file contains a command's time or does not; nothing is guessed.
  */
 
 import { Database } from "bun:sqlite";

@@ -7,7 +7,7 @@ import type { HistoryRecord } from "../record.ts";
 import { RowWriter } from "../rows.ts";
 import type { ImportSource } from "./sources.ts";
 
-/** Time between commands that do not say when they ran, in ms, so that they keep their order. */
+/** Time between commands without a time, in ms, so that they keep their order. */
 const STEP_MS = 1_000;
 /** Bits of a digest that a number holds exactly. */
 const EXACT_BITS = 52n;
