@@ -9,7 +9,7 @@ const port = wholeNumber(1);
 export function agentState(text: string): AgentState {
   const found = agentStates.find((state) => state === text);
   if (found === undefined)
-    throw new UsageError(`'${text}' is not a state of an agent`, `They are ${agentStates.join(", ")}.`);
+    throw new UsageError(`'${text}' is not a state of an agent`, `States are ${agentStates.join(", ")}.`);
   return found;
 }
 

@@ -20,7 +20,7 @@ export function inTurn<T>(ask: () => Promise<T>): Promise<T> {
 
 export async function confirmed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    complain(`${question} Nobody can be asked here: give --yes.`);
+    complain(`${question} Standard input is not a terminal: confirm with --yes.`);
     return false;
   }
   return inTurn(async () => {

@@ -66,7 +66,7 @@ function report(thrown: unknown, args: readonly string[]): number {
   }
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
   if (isDirectoryGone(thrown)) {
-    return failed("the current directory was deleted", "Go to another one, or name one with --cwd.", FAILURE);
+    return failed("the current directory was deleted", "Change to another directory, or name one with --cwd.", FAILURE);
   }
   const error = WshError.from(thrown);
   if (error.code === "internal_error" && process.env.WSH_LOG === "debug") complain(Bun.inspect(thrown));

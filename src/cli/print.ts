@@ -42,7 +42,7 @@ export async function print(text: string | Uint8Array): Promise<void> {
       await Promise.race([farewell?.().catch(() => {}), Bun.sleep(farewell === null ? 0 : FAREWELL_MS)]);
       process.exit(READER_GONE);
     }
-    complain(`standard output cannot be written: ${code}`);
+    complain(`cannot write standard output: ${code}`);
     process.exit(NOT_WRITTEN);
   }
 }

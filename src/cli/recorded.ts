@@ -11,7 +11,7 @@ const SHORTEST_LIFE_MS = 1_000;
 export function endOf(duration: string): number {
   const ms = durationOf(duration);
   if (ms === null || ms < SHORTEST_LIFE_MS) {
-    throw new UsageError(`'${duration}' is no time from now`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
+    throw new UsageError(`'${duration}' is not a duration`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
   }
   return Date.now() + ms;
 }

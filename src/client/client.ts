@@ -109,7 +109,7 @@ export class WshClient implements Disposable {
   call<N extends OperationName>(operation: N, input: OperationInput<N>, session: string): Promise<OperationOutput<N>>;
   async call(operation: OperationName, input: object, session?: string): Promise<unknown> {
     const method = methods.get(operation);
-    if (method === undefined) throw new WshError("unknown_method", `'${operation}' has no method over a WebSocket`);
+    if (method === undefined) throw new WshError("unknown_method", `'${operation}' has no WebSocket method`);
     return this.request(method, input, session);
   }
 

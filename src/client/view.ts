@@ -111,7 +111,7 @@ export class SessionView implements Disposable {
         this.isOpen = true;
         wasOpen = true;
         this.mayType = message.access !== "observe";
-        if (!this.mayType) this.drop("access_denied", "this token may look on, and not type");
+        if (!this.mayType) this.drop("access_denied", "this token is read-only and cannot type");
         this.took(message.took);
         const { record = null } = message;
         if (this.record !== null && record !== null && record !== this.record) this.dropSent(this.sent);
@@ -140,10 +140,10 @@ export class SessionView implements Disposable {
    */
   type(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
-    if (!this.mayType) return Promise.reject(new WshError("access_denied", "this token may look on, and not type"));
+    if (!this.mayType) return Promise.reject(new WshError("access_denied", "this token is read-only and cannot type"));
     const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
     if (waits + bytes.length > MAX_WAITING) {
-      return Promise.reject(new WshError("payload_too_large", `more than ${MAX_WAITING} bytes of input wait`));
+      return Promise.reject(new WshError("payload_too_large", `more than ${MAX_WAITING} bytes of input are pending`));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const piece = { number: this.next++, bytes, taken: resolve, lost: reject };
@@ -220,7 +220,9 @@ export class SessionView implements Disposable {
   private dropSent(upTo: number): void {
     for (let first = this.waiting[0]; first !== undefined && first.number <= upTo; first = this.waiting[0]) {
       this.waiting.shift();
-      first.lost(new WshError("host_unavailable", "the session was interrupted: it may have been typed, or not"));
+      first.lost(
+        new WshError("host_unavailable", "the session was interrupted: the input may or may not have been typed"),
+      );
     }
   }
 

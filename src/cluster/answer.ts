@@ -23,7 +23,7 @@ export function readAnswer<N extends OperationName>(
   text: string,
 ): OperationOutput<N> {
   const answer = v.safeParse(AnswerTextSchema, text);
-  if (!answer.success) throw outcomeUnknown(asked, "its answer is none that it could have");
+  if (!answer.success) throw outcomeUnknown(asked, "its answer is invalid");
   if ("error" in answer.output) throw errorThere(asked.machine, answer.output.error);
   return requireAnswer(asked, answer.output.result);
 }
@@ -36,7 +36,7 @@ export function requireAnswer<N extends OperationName>(
   const { operation } = asked;
   const isPossible = v.is(getOperation(operation).output, result) && hasPossibleNames(operation, result);
   if (isPossible) return result as OperationOutput<N>;
-  throw outcomeUnknown(asked, "its answer is none that it could have");
+  throw outcomeUnknown(asked, "its answer is invalid");
 }
 
 /** Longest message and hint of another machine that are shown, in characters. */
@@ -58,9 +58,9 @@ export function errorThere(machine: string, said: Readonly<Record<string, unknow
     ...(typeof hint === "string" ? { hint: cut(hint) } : {}),
   });
   if (!refusedThere.has(error.code)) return error;
-  return new WshError("access_denied", `machine '${machine}' does not admit this one: ${error.message}`, {
+  return new WshError("access_denied", `machine '${machine}' refuses this one: ${error.message}`, {
     machine,
-    hint: "Its token has changed or ended: `wsh doctor NAME` says what to do.",
+    hint: "The token was changed or has expired: `wsh doctor NAME` says what to do.",
   });
 }
 

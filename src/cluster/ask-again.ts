@@ -82,7 +82,7 @@ export async function whileThere<T>(
   if (!isOwn || isThere === undefined) return answer;
   const silent = Promise.withResolvers<never>();
   const look = async (): Promise<void> => {
-    if (!(await isThere().catch(() => false))) silent.reject(new WayLost("it was silent at the deadline"));
+    if (!(await isThere().catch(() => false))) silent.reject(new WayLost("the deadline passed without an answer"));
   };
   const timer = setTimeout(() => void look(), Math.max(0, deadline - Date.now()));
   try {
@@ -94,7 +94,7 @@ export async function whileThere<T>(
 }
 
 export function outcomeUnknown({ machine, operation, id }: Asked, why: string): WshError {
-  const message = `machine '${machine}' was asked for '${operation}', and ${why} (request ${id})`;
+  const message = `'${operation}' was sent to machine '${machine}', but ${why} (request ${id})`;
   return new WshError("outcome_unknown", message, { machine, request: id });
 }
 

@@ -30,7 +30,7 @@ export function certificateStep(
 ): Promise<CertificateStep> {
   const { promise, resolve } = Promise.withResolvers<CertificateStep>();
   const timer = setTimeout(
-    () => resolve({ ok: false, text: "it does not go on", advice: "What listens there may speak no TLS." }),
+    () => resolve({ ok: false, text: "the TLS handshake stalls", advice: "The listener may not speak TLS." }),
     PATIENCE_MS,
   );
   const name = net.isIP(host) === 0 ? { servername: host } : {};
@@ -56,11 +56,11 @@ function adviceOn(code: string, trust: string): string {
   const now = `the clock here says ${new Date().toISOString().slice(0, 16)}Z`;
   switch (code) {
     case "CERT_HAS_EXPIRED":
-      return `Renew it on the server, or set the clock here where that is wrong; ${now}.`;
+      return `Renew it on the server, or correct the clock here; ${now}.`;
     case "CERT_NOT_YET_VALID":
-      return `Set the clock here, or have it made anew with the server's clock set; ${now}.`;
+      return `Correct the clock here, or reissue the certificate with a correct clock; ${now}.`;
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return "Use an address that it names, or have one made that names this address.";
+      return "Use an address that it names, or issue a certificate for this address.";
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
@@ -69,6 +69,6 @@ function adviceOn(code: string, trust: string): string {
     case "CERT_SIGNATURE_FAILURE":
       return trust;
     default:
-      return "What listens there may speak no TLS, or another version of it: check the address and the port.";
+      return "The listener may not speak TLS, or only another version: check address and port.";
   }
 }

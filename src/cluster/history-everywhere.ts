@@ -39,7 +39,7 @@ export async function historyOfAll(
       try {
         const late = new WshError(
           "machine_unreachable",
-          `machine '${server}' does not answer in ${patienceMs / 1_000} s`,
+          `machine '${server}' did not answer within ${patienceMs / 1_000} s`,
         );
         const page = await orUntil(part.ask({ ...input, all_machines: false }), { ms: patienceMs }, () => {
           throw late;

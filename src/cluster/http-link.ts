@@ -158,10 +158,10 @@ export class HttpLink implements Link {
     } catch (thrown) {
       // Asked again, it would answer the same.
       if (thrown instanceof TooLong) {
-        throw new WshError("outcome_unknown", `machine '${this.machine}' has answered, and ${thrown.message}`);
+        throw new WshError("outcome_unknown", `machine '${this.machine}' answered, but ${thrown.message}`);
       }
       if (signal?.aborted !== true) this.lost(thrown);
-      throw new WayLost("the way was lost", { cause: thrown });
+      throw new WayLost("the connection was lost", { cause: thrown });
     }
   }
 
@@ -188,7 +188,7 @@ export class HttpLink implements Link {
     let unanswered = 0;
     const timer = setInterval(() => {
       if (unanswered++ >= MISSED_PINGS) {
-        silence.abort(new Error("nothing answers"));
+        silence.abort(new Error("no answer"));
         return;
       }
       this.ask(base).then(
@@ -255,7 +255,7 @@ export class HttpLink implements Link {
     const seconds = Math.round(Math.abs(this.clockAhead) / 1_000);
     if (Math.abs(this.clockAhead) <= CLOCK_MS) return { step: "clock", ok: true, text: "agrees with the one here" };
     const text = `${seconds} s ${this.clockAhead > 0 ? "ahead of" : "behind"} the one here`;
-    return { step: "clock", ok: true, text, advice: `${UNDECIDED}, since certificates go by them.` };
+    return { step: "clock", ok: true, text, advice: `${UNDECIDED}: certificates depend on them.` };
   }
 
   async close(): Promise<void> {
@@ -319,7 +319,7 @@ export class HttpLink implements Link {
       throw this.foreign(`it answered ${response.status}`);
     }
     const hello = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkHelloSchema), text);
-    if (!hello.success) throw this.foreign("what answers is no wsh that can be linked");
+    if (!hello.success) throw this.foreign("the other end is not a wsh server that can be linked");
     const { wsh, version, now } = hello.output;
     // Read before the answer travelled: its clock is further ahead by that time.
     if (now !== undefined) this.clockAhead = now - Date.now();
@@ -327,7 +327,7 @@ export class HttpLink implements Link {
     throw new WshError(
       "host_version",
       `machine '${this.machine}' is wsh ${version} and speaks protocol ${wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
-      { hint: "Install the same version on both; its sessions go on meanwhile." },
+      { hint: "Install the same version on both; its sessions keep running." },
     );
   }
 
@@ -381,7 +381,8 @@ function failedAt(error: WshError): { readonly step: string; readonly advice: st
     case "auth_required":
     case "auth_invalid":
     case "access_denied": {
-      const advice = "There: wsh token create NAME. Here: wsh servers remove it, and add it again with that token.";
+      const advice =
+        "There: wsh token create NAME. Here: remove the machine with wsh servers remove, and add it again with that token.";
       return { step: "token", advice };
     }
     case "machine_unreachable":
@@ -404,7 +405,7 @@ async function readLimited(response: Response): Promise<string> {
   if (body === null) return "";
   for await (const part of body) {
     size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new TooLong(`the answer has over ${MAX_ANSWER_BYTES} bytes`);
+    if (size > MAX_ANSWER_BYTES) throw new TooLong(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -58,7 +58,7 @@ export interface LinkState {
 export const CLOCK_MS = 5_000;
 
 /** The advice when two clocks differ and nothing shows which one is right. */
-export const UNDECIDED = "Which of them is wrong cannot be told from here: set both by NTP";
+export const UNDECIDED = "Either clock may be wrong: synchronize both with NTP";
 
 /** One step of the connection, for `wsh doctor`. */
 export interface LinkStep {

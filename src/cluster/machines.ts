@@ -111,7 +111,7 @@ export class Machines {
       throw new WshError("machine_conflict", `'${called}' is this server's own name`, { hint: "Give another name." });
     }
     if (parsed.kind === "ssh" && (token !== undefined || ca !== undefined)) {
-      throw new WshError("invalid_request", "ssh takes neither a token nor certificates", { field: "token" });
+      throw new WshError("invalid_request", "ssh addresses cannot have a token or certificates", { field: "token" });
     }
     const machine: RememberedMachine = {
       name: called,
@@ -155,7 +155,7 @@ export class Machines {
     const health = this.fleet?.members.healthOf(name);
     if (health === "unreachable" || health === "rejected") return;
     throw new WshError("machine_conflict", `machine '${name}' is in the fleet and ${health}`, {
-      hint: "Only a machine that is gone can be forgotten. Stop its server, or take its credentials back.",
+      hint: "Only a disconnected machine can be forgotten. Stop its server, or revoke its credentials.",
     });
   }
 

@@ -42,7 +42,7 @@ export function readMachines(instance: Instance): RememberedMachine[] {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
   if (parsed.success) return parsed.output.machines;
   throw new WshError("invalid_setting", `${path} is not a list of machines`, {
-    hint: "Mend the file, or remove it and add the machines again.",
+    hint: "Correct the file, or remove it and add the machines again.",
   });
 }
 
@@ -51,12 +51,12 @@ export function rememberMachine(instance: Instance, machine: RememberedMachine):
   return change(instance, (machines) => {
     const taken = machines.find(({ name }) => name === machine.name);
     if (taken !== undefined && taken.address !== machine.address) {
-      throw new WshError("machine_conflict", `machine '${machine.name}' is ${taken.address}`, {
+      throw new WshError("machine_conflict", `machine '${machine.name}' already exists at ${taken.address}`, {
         hint: "Give another name, or remove that one first.",
       });
     }
     if (taken === undefined && machines.length >= MAX_MACHINES) {
-      throw new WshError("resource_limit_reached", `${MAX_MACHINES} machines are added already`);
+      throw new WshError("resource_limit_reached", `${MAX_MACHINES} machines are already added`);
     }
     return [...machines.filter(({ name }) => name !== machine.name), machine];
   });

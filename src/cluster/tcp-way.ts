@@ -10,7 +10,7 @@ import { wayTrouble } from "./way-trouble.ts";
 const HEALTH_MS = 5_000;
 const HTTPS_PORT = 443;
 const TRUST =
-  "Nobody who is trusted here has signed it: wsh servers remove it, and add it again with --ca FILE, its authority's certificate.";
+  "It is not signed by a trusted authority: remove the machine with wsh servers remove, and add it again with --ca FILE, its authority's certificate.";
 
 export class TcpWay implements Way {
   readonly base: Base;
@@ -43,7 +43,7 @@ export class TcpWay implements Way {
     }
     const certificate = isSecure ? await this.certificate() : null;
     if (certificate !== null && !certificate.ok) {
-      yield { step: "reach", ok: true, text: `${url} is there` };
+      yield { step: "reach", ok: true, text: `${url} is reachable` };
       yield { step: "TLS", ...certificate };
       return;
     }

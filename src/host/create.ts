@@ -169,7 +169,7 @@ function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" 
         restoreScripts(directory, integrationFiles());
         keyFile.offer();
       } catch (thrown) {
-        throw refused("the scripts that the shell loads cannot be written", thrown);
+        throw refused("the shell's integration scripts cannot be written", thrown);
       }
     },
     withdraw: () => keyFile.withdraw(),

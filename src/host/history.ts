@@ -27,7 +27,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   const { pane } = session;
   const journal = new Journal(options.places.journals, {
     begun: options.begun,
-    failed: (error) => logger.warn("commands wait for the history: its journal cannot be written", { error }),
+    failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
   /** Commands that run, and are written down so far. */
   const running = new Map<number, Begun>();

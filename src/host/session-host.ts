@@ -313,7 +313,7 @@ export class SessionHost implements SessionParts, Served {
     const placed = this.arrangement.paneOf(pane);
     if (!(placed instanceof ViewLink)) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
     const said = target === undefined ? "the session" : `'${target}'`;
-    return new WshError("moved", `${said} is a view of '${placed.shows}', which another process has`, {
+    return new WshError("moved", `${said} is a view of '${placed.shows}', which belongs to another process`, {
       pane: placed.shows,
       socket: placed.socket,
     });
@@ -351,7 +351,7 @@ export class SessionHost implements SessionParts, Served {
   private async resolve({ target, input }: PeerRequest): Promise<object> {
     const pane = this.meant(target) ?? this.place(target).pane;
     const { through } = v.parse(ResolveSchema, input);
-    if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a view of a view, without end`);
+    if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
     const placed = this.arrangement.placed.get(pane);
     if (!(placed instanceof ViewLink)) return { pane, socket: this.socket };
     return v.parse(v.looseObject({}), await placed.resolve(through + 1));

@@ -22,9 +22,13 @@ export function startedBy(pane: Pane, entered: EnteredLines, pid: number): Enter
   const running = log.runningCommand;
   const isSent = running !== null && log.origin(running.id)?.sent != null;
   if (newest === null || pane.sentAt >= newest.at || (isSent && running.started_at >= newest.wall)) {
-    throw new WshError("nested_session", "no key of a person started this: a program moves nobody's terminal", {
-      hint: "Attach from a terminal, or start with --nested to show the session inside this one.",
-    });
+    throw new WshError(
+      "nested_session",
+      "a program cannot switch a person's terminal: this was not started by a person's key",
+      {
+        hint: "Attach from a terminal, or start with --nested to show the session inside this one.",
+      },
+    );
   }
   return newest;
 }

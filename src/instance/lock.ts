@@ -99,7 +99,7 @@ export function isFileAt(path: string, fd: number): boolean {
 function busy(path: string, timeoutMs: number): WshError {
   const pid = holder(path);
   const who = pid === null ? "another process" : `process ${pid}`;
-  return new WshError("lock_busy", `${path} was held by ${who} for more than ${timeoutMs} ms`);
+  return new WshError("lock_busy", `${path} was locked by ${who} for more than ${timeoutMs} ms`);
 }
 
 /** The pid that holds the lock, where the system reports it (Linux: /proc/locks). */

@@ -32,7 +32,7 @@ export function checkOwnDir(path: string): boolean {
   if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
   if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
   if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is accessible to others (mode ${octal(stat.mode)})`);
   return true;
 }
 
@@ -46,7 +46,7 @@ export function checkOwnFile(path: string): boolean {
   if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
   if (!stat.isFile()) throw unsafe(path, "is not a file");
   if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is accessible to others (mode ${octal(stat.mode)})`);
   return true;
 }
 

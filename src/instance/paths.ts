@@ -133,7 +133,7 @@ function place(flags: InstanceFlags, env: InstanceSource["env"]): { name: string
 function parseSocketPath(path: string, source: string): { name: string; runtimeDir: string } {
   const whole = resolve(path);
   if (!whole.endsWith(httpSuffix)) {
-    throw new WshError("invalid_request", `${source} is '${path}', not of the form DIR/NAME${httpSuffix}`, {
+    throw new WshError("invalid_request", `${source} is '${path}'; expected DIR/NAME${httpSuffix}`, {
       hint: `Give DIR/NAME${httpSuffix}: runtime directory DIR and instance NAME.`,
     });
   }

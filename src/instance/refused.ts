@@ -1,7 +1,7 @@
 /** Converts a system's refusal of wsh's own files into an error with the cause and the way out. */
 import { WshError } from "../protocol/errors.ts";
 
-const MAKE_ROOM = "Make room there, then try again; nothing was changed.";
+const MAKE_ROOM = "Free disk space and try again; nothing was changed.";
 const OTHER_PLACE =
   "The runtime and state directories must be on file systems with links and flock(2), the former with sockets: set " +
   "XDG_RUNTIME_DIR or XDG_STATE_HOME to one.";

@@ -54,7 +54,7 @@ export async function askServer(
     });
     text = await response.text();
   } catch (cause) {
-    if (signal?.aborted === true) throw new WshError("cancelled", "the call was given up");
+    if (signal?.aborted === true) throw new WshError("cancelled", "the call was cancelled");
     throw lost(instance, method, request?.id, cause);
   }
   const answer = parsed(text);
@@ -70,7 +70,7 @@ function lost({ name }: Instance, method: string, id: string | undefined, cause:
   const message = `the server of instance '${name}' ended before it answered`;
   if (method === "GET") return new WshError("server_unavailable", message, {}, { cause });
   const known =
-    id === undefined ? { hint: "It was asked, and may have done it: look before you ask again." } : { request: id };
+    id === undefined ? { hint: "The request may have been carried out: check before you repeat it." } : { request: id };
   return new WshError("outcome_unknown", id === undefined ? message : `${message} (request ${id})`, known, { cause });
 }
 

@@ -44,7 +44,7 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   const { data, encoding, keys = [], submit, paste } = typing;
   const bytes = data === undefined ? new Uint8Array() : encoding === "base64" ? fromBase64(data) : encoder.encode(data);
   if (bytes.length > MAX_INPUT_BYTES) {
-    throw new WshError("payload_too_large", `the input has ${bytes.length} bytes; ${MAX_INPUT_BYTES} are allowed`);
+    throw new WshError("payload_too_large", `the input has ${bytes.length} bytes; the limit is ${MAX_INPUT_BYTES}`);
   }
   const isPaste =
     bytes.length > 0 && modes.bracketedPaste && (paste || (submit && modes.takesLines && hasSeveralLines(bytes)));

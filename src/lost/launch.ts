@@ -77,7 +77,7 @@ export function hostOf({ layout, panes }: Pick<LostSession, "layout" | "panes">)
 function specOf(instance: Instance, lost: LostSession, restorer: Restorer, run: boolean): object {
   const { session, layout } = lost;
   const [first] = lost.panes;
-  if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no pane`);
+  if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no panes`);
   const panes = lost.panes.map((pane) => paneSpec(instance, lost, pane, restorer, run));
   const [oldest] = panes;
   if (layout === null) return { ...oldest, create: { ...oldest?.create, rows: session.rows, cols: session.cols } };
@@ -121,7 +121,7 @@ function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, stri
 function directoryFor(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
   let cwd = wanted ?? "/";
   while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
-  const notes = wanted === null || cwd === wanted ? [] : [`The directory ${wanted} is gone: this is ${cwd}.`];
+  const notes = wanted === null || cwd === wanted ? [] : [`The directory ${wanted} no longer exists; this is ${cwd}.`];
   return { cwd, notes };
 }
 
@@ -141,7 +141,7 @@ export async function makeRoom(socket: string): Promise<void> {
   if (!(await lives(socket))) return;
   const check = (info: SessionInfo | undefined): void => {
     if (info?.state === "lost" || info?.running === false) return;
-    throw new WshError("session_running", `session '${info?.name ?? socket}' runs: there is nothing to restore`);
+    throw new WshError("session_running", `session '${info?.name ?? socket}' is already running`);
   };
   try {
     await endAt(socket, check);
@@ -151,7 +151,7 @@ export async function makeRoom(socket: string): Promise<void> {
   }
   const until = performance.now() + ROOM_MS;
   while (processState(socket) === "alive") {
-    if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not end`);
+    if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not exit`);
     await Bun.sleep(ROOM_POLL_MS);
   }
 }

@@ -23,7 +23,7 @@ export async function restoreSession(
   await makeRoomFor(instance, lost);
   const holder = lookUp(listSessions(instance), { kind: "session", name });
   if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
-    throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
+    throw new WshError("session_name_conflict", `a session named '${name}' already exists`);
   }
   // Remaining registry entries of its processes would have its name.
   await cleanStale(instance);

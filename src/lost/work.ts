@@ -75,12 +75,11 @@ export async function restoreAsked(
   restorer: Restorer,
 ): Promise<OperationOutput<"checkpoint.restore">> {
   if (all === (session !== undefined)) {
-    throw new WshError("invalid_request", "either 'session' or 'all' says what to restore");
+    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
   }
-  if (all && as !== undefined) throw new WshError("invalid_request", "'as' names one session, and 'all' restores many");
+  if (all && as !== undefined) throw new WshError("invalid_request", "'as' and 'all' cannot be used together");
   if (label !== undefined) {
-    if (session === undefined)
-      throw new WshError("invalid_request", "'label' is of one session, and 'all' restores many");
+    if (session === undefined) throw new WshError("invalid_request", "'label' and 'all' cannot be used together");
     const { info, kept } = await restoreNamed(instance, session, { label, as }, restorer);
     return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
   }
@@ -133,7 +132,7 @@ async function findRestorable(instance: Instance, target: string): Promise<LostS
     // One killed before its first checkpoint is not running either.
     if (code !== "checkpoint_not_found" || running === undefined || processState(running.socket) === "dead")
       throw thrown;
-    throw new WshError("session_running", `session '${running.name ?? target}' runs: there is nothing to restore`);
+    throw new WshError("session_running", `session '${running.name ?? target}' is already running`);
   }
 }
 
@@ -143,7 +142,7 @@ export async function forgetAsked(
   { session, all }: ParsedInput<"checkpoint.forget">,
 ): Promise<OperationOutput<"checkpoint.forget">> {
   if (all === (session !== undefined)) {
-    throw new WshError("invalid_request", "either 'session' or 'all' says what to forget");
+    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
   }
   const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
   await untilReleased(instance);

@@ -10,7 +10,7 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   {
     about: ["wsh_exec"],
     text:
-      "Put all that you know into one call. wsh_exec for shell commands: cwd; of long output only grep with context, or tail; " +
+      "Put everything you know into one call. wsh_exec for shell commands: cwd; of long output only grep with context, or tail; " +
       "several at once by mode parallel; a long job by max_wait_ms up to 300000; a server by background and until.",
   },
   {
@@ -23,15 +23,15 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   {
     about: ["wsh_wait"],
     text:
-      "A result says how it ended: do not look again. Waits end after 30 s by default; what was started then still runs: " +
+      "A result says how it ended: do not check again. Waits end after 30 s by default; the command then still runs: " +
       "never send it again, wait more with wsh_wait (command_finished with its command_id, text, prompt, exited). " +
       "Pass output_cursor back as since to miss nothing.",
   },
   {
     about: ["wsh_create_session", "wsh_list_sessions", "wsh_manage_session"],
     text:
-      "For work with state one session is enough (create: true, or wsh_create_session). wsh_list_sessions shows what exists, " +
-      "wsh_manage_session ends, renames or resizes one. Kill what you made when you are done, and nothing else.",
+      "One session is enough for work with state (create: true, or wsh_create_session). wsh_list_sessions shows what exists, " +
+      "wsh_manage_session ends, renames or resizes one. When done, kill the sessions that you created, and no others.",
   },
   {
     about: ["wsh_ask_user"],

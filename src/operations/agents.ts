@@ -12,21 +12,20 @@ export const agentOperations = [
     name: "agent.report",
     scope: "pane",
     access: "operate",
-    summary:
-      "An agent's hook reports what the agent does; counts if the process belongs to the agent that holds the terminal",
+    summary: "Report of an agent's hook; accepted if the process belongs to the agent that holds the terminal",
     input: v.object({
       agent: v.pipe(v.string(), v.regex(agentNamePattern), v.description("claude, codex …")),
-      event: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_EVENT), v.description("as the agent names it")),
+      event: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_EVENT), v.description("the agent's own event name")),
       state: v.optional(
-        v.nullable(v.pipe(AgentStateSchema, v.description("null: the event says nothing of it"))),
+        v.nullable(v.pipe(AgentStateSchema, v.description("null: the event does not change the state"))),
         null,
       ),
-      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("what it asks or says"))),
+      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("the agent's message"))),
       pid: v.pipe(
         v.number(),
         v.integer(),
         v.minValue(2),
-        v.description("the process that reports: the agent, or one that it started"),
+        v.description("the reporting process: the agent, or one that it started"),
       ),
     }),
     output: v.object({
@@ -34,7 +33,7 @@ export const agentOperations = [
       reason: v.optional(
         v.pipe(
           v.picklist(["not_in_pane", "nested"]),
-          v.description("no process of the pane; or an agent that another agent started"),
+          v.description("not a process of the pane, or an agent started by another agent"),
         ),
       ),
     }),

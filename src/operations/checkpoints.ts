@@ -12,12 +12,12 @@ const flag = v.union([
   ),
 ]);
 
-const LabelSchema = v.pipe(v.string(), v.description("of a checkpoint that was saved under a name"));
+const LabelSchema = v.pipe(v.string(), v.description("label of a saved checkpoint"));
 const SessionSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of the session"));
 
 const FailureSchema = v.object({
   session: v.pipe(v.string(), v.description("its name, or its id where the name cannot be read")),
-  label: v.optional(v.pipe(v.string(), v.description("of a checkpoint that was saved under a name"))),
+  label: v.optional(v.pipe(v.string(), v.description("label of a saved checkpoint"))),
   code: v.pipe(v.string(), v.description("error code")),
   message: v.pipe(v.string(), v.description("what was wrong")),
 });
@@ -25,7 +25,7 @@ const FailureSchema = v.object({
 const LeftOutSchema = v.object({
   session: v.pipe(v.string(), v.description("name of the session, which runs without it")),
   pane_id: v.pipe(v.string(), v.description("as it had it")),
-  message: v.pipe(v.string(), v.description("why it did not come back")),
+  message: v.pipe(v.string(), v.description("why it was not restored")),
 });
 
 const NamedSchema = v.object({
@@ -33,7 +33,7 @@ const NamedSchema = v.object({
   id: v.pipe(v.string(), v.description("of the session")),
   label: LabelSchema,
   saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
-  panes: v.pipe(v.number(), v.description("how many it has")),
+  panes: v.pipe(v.number(), v.description("number of them")),
   bytes: v.pipe(v.number(), v.description("size on disk")),
   running: v.pipe(v.boolean(), v.description("whether the session runs now")),
 });
@@ -54,13 +54,13 @@ const ShownPaneSchema = v.object({
   rows: v.number(),
   cols: v.number(),
   program: v.pipe(v.string(), v.description("what the pane was started with")),
-  running: v.pipe(v.nullable(v.string()), v.description("the line that ran; null: it was at its prompt")),
+  running: v.pipe(v.nullable(v.string()), v.description("the running command line; null: at its prompt")),
   screen: v.pipe(v.array(v.string()), v.description("lines, without styles")),
   lines_above: v.pipe(v.number(), v.description("how many lines above the screen are kept")),
 });
 
 const MomentSchema = v.object({
-  label: v.pipe(v.nullable(v.string()), v.description("null: as it is now, or was kept last")),
+  label: v.pipe(v.nullable(v.string()), v.description("null: the present or last saved state")),
   saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
 });
 
@@ -71,7 +71,7 @@ export const checkpointOperations = [
     name: "checkpoint.list",
     scope: "server",
     access: "observe",
-    summary: "What is kept: sessions whose process is gone, oldest first, and checkpoints that were saved under a name",
+    summary: "Lost sessions, oldest first, and labelled checkpoints",
     input: v.object({ session: v.optional(SessionSchema) }),
     output: v.object({
       lost: v.pipe(v.array(SessionInfoSchema), v.description("as they were when they were last saved")),
@@ -87,17 +87,12 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     summary:
-      "Make a lost session, all, or one as it was saved under a label, run again: same name, ids, tags and layout; a new shell below what was there, with " +
-      "the line of what ran at its prompt",
+      "Restore a lost session, all of them, or a labelled checkpoint: same name, ids, tags and layout; a new shell below the old screen, with " +
+      "the command line that was running at its prompt",
     input: v.object({
       session: v.optional(TargetSchema),
       all: v.optional(v.pipe(flag, v.description("every lost session")), false),
-      as: v.optional(
-        v.pipe(
-          v.string(),
-          v.description("another name than it had; with label: also while the session runs, beside it"),
-        ),
-      ),
+      as: v.optional(v.pipe(v.string(), v.description("another name; with label: also beside the running session"))),
       label: v.optional(LabelSchema),
     }),
     output: v.object({
@@ -123,11 +118,11 @@ export const checkpointOperations = [
     name: "checkpoint.save",
     scope: "server",
     access: "operate",
-    summary: "Save a session as it is now under a label; it stays until it is deleted",
+    summary: "Save the present state of a session under a label, until it is deleted",
     input: v.object({
       session: SessionSchema,
       label: v.optional(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ -; absent: date and time"))),
-      replace: v.optional(v.pipe(flag, v.description("the one that has the label")), false),
+      replace: v.optional(v.pipe(flag, v.description("an existing checkpoint with the label")), false),
     }),
     output: NamedSchema,
     errors: [
@@ -145,7 +140,7 @@ export const checkpointOperations = [
     name: "checkpoint.show",
     scope: "server",
     access: "observe",
-    summary: "What a checkpoint has: windows, and of each pane directory, program and screen",
+    summary: "Content of a checkpoint: windows, and the directory, program and screen of each pane",
     input: v.object({
       session: SessionSchema,
       label: v.optional(v.pipe(v.string(), v.description("absent: what is kept all the time"))),
@@ -160,7 +155,7 @@ export const checkpointOperations = [
       cols: v.number(),
       windows: v.array(ShownWindowSchema),
       panes: v.array(ShownPaneSchema),
-      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes of which nothing can be read")),
+      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes that cannot be read")),
     }),
     errors: notFound,
     http: [{ method: "GET", path: "/checkpoints/show" }],
@@ -170,7 +165,7 @@ export const checkpointOperations = [
     name: "checkpoint.diff",
     scope: "server",
     access: "observe",
-    summary: "What is different between a named checkpoint and the session now, or another one",
+    summary: "Difference between a labelled checkpoint and the session now, or another checkpoint",
     input: v.object({
       session: SessionSchema,
       label: LabelSchema,
@@ -197,7 +192,7 @@ export const checkpointOperations = [
           v.object({
             pane_id: v.string(),
             changed: v.pipe(v.array(v.string()), v.description("lines with + or - before them")),
-            more: v.pipe(v.number(), v.description("older changed lines that are left out")),
+            more: v.pipe(v.number(), v.description("omitted older changes")),
           }),
         ),
         v.description("what panes show"),
@@ -211,7 +206,7 @@ export const checkpointOperations = [
     name: "checkpoint.delete",
     scope: "server",
     access: "operate",
-    summary: "Delete a named checkpoint",
+    summary: "Delete a labelled checkpoint",
     input: v.object({ session: SessionSchema, label: LabelSchema }),
     output: v.object({
       session: v.string(),
@@ -226,10 +221,10 @@ export const checkpointOperations = [
     name: "checkpoint.forget",
     scope: "server",
     access: "admin",
-    summary: "Delete what is kept of a session that does not run, or of all such, named checkpoints too",
+    summary: "Delete the checkpoints, labelled ones too, of a session that is not running, or of all such sessions",
     input: v.object({
       session: v.optional(TargetSchema),
-      all: v.optional(v.pipe(flag, v.description("every session that does not run")), false),
+      all: v.optional(v.pipe(flag, v.description("every session that is not running")), false),
     }),
     output: v.object({
       forgotten: v.pipe(
@@ -241,7 +236,7 @@ export const checkpointOperations = [
             labels: v.pipe(v.array(v.string()), v.description("of its named checkpoints")),
           }),
         ),
-        v.description("the sessions that can be neither read nor restored any more"),
+        v.description("the sessions that can no longer be read or restored"),
       ),
     }),
     errors: ["checkpoint_not_found"],

@@ -36,7 +36,7 @@ const MaxBytesField = v.optional(
 /** Makes a session for the call if it does not exist. */
 const creationFields = {
   create: v.optional(
-    v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
+    v.pipe(v.boolean(), v.description("create the session, with a shell, if it does not exist")),
     false,
   ),
   cwd: v.optional(v.pipe(v.string(), v.description("with create: directory of the new session"))),
@@ -54,16 +54,16 @@ export const commandOperations = [
     access: "operate",
     summary: "Put a line at the shell's prompt without running it",
     input: v.object({
-      text: v.pipe(v.string(), v.description("the line; Enter is left to the person")),
+      text: v.pipe(v.string(), v.description("the line, without Enter")),
       after_command: v.optional(
-        v.pipe(v.boolean(), v.description("answer at once, and put it there when the command that runs now has ended")),
+        v.pipe(v.boolean(), v.description("answer at once, and put it there when the running command has ended")),
         false,
       ),
     }),
     output: v.object({
       state: v.pipe(
         v.picklist(["offered", "pending"]),
-        v.description("pending: it comes with the next prompt; where it cannot, within 10 s, viewers are told so"),
+        v.description("pending: it appears at the next prompt; if that fails within 10 s, viewers are notified"),
       ),
       output_cursor: v.number(),
     }),
@@ -75,28 +75,28 @@ export const commandOperations = [
     name: "run",
     scope: "pane",
     access: "operate",
-    summary: "Type into whatever runs and answer when what that started has an end",
+    summary: "Type into the running program and answer when the result is complete",
     input: v.object({
-      input: v.optional(v.pipe(v.string(), v.description("what to type; no newline is added")), ""),
+      input: v.optional(v.pipe(v.string(), v.description("text to type; no newline is added")), ""),
       keys: v.optional(v.pipe(v.array(v.string()), v.description("named keys pressed after the input"))),
       submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards")), false),
       timeout_ms: v.optional(
-        v.pipe(WaitMsSchema, v.description("silence that counts as an end when nothing better tells")),
+        v.pipe(WaitMsSchema, v.description("silence that counts as the end if there is no better sign")),
         DEFAULT_IDLE_MS,
       ),
-      max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("give up waiting after this")), DEFAULT_WAIT_MS),
+      max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
       output_limit: v.optional(
         v.pipe(OutputLimitSchema, v.description("bytes of output, at most 1048576; past it head and tail are kept")),
         DEFAULT_OUTPUT_LIMIT,
       ),
       since: v.optional(
-        v.pipe(OutputCursorSchema, v.description("an output_cursor: output is all that came after it, echo too")),
+        v.pipe(OutputCursorSchema, v.description("an output_cursor: return all later output, including echo")),
       ),
       steps: v.optional(
         v.pipe(
           RunStepsSchema,
           v.description(
-            "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect comes",
+            "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect appears",
           ),
         ),
       ),
@@ -135,7 +135,7 @@ export const commandOperations = [
     input: v.object({
       ...execFields,
       clear_line: v.optional(
-        v.pipe(v.boolean(), v.description("throw away what stands at the prompt instead of refusing")),
+        v.pipe(v.boolean(), v.description("discard the text at the prompt instead of refusing")),
         false,
       ),
       typed: v.optional(
@@ -169,14 +169,14 @@ export const commandOperations = [
     name: "exec.fresh",
     scope: "server",
     access: "operate",
-    summary: "Run shell commands, each in a session of its own; the status is the process's",
+    summary: "Run shell commands, each in a new session; the exit code is that of the process",
     input: v.object({
       ...execFields,
       mode: v.optional(
         v.pipe(
           v.picklist(["sequence", "parallel", "pipeline"]),
           v.description(
-            "one after the other; up to 10 at once; or one after the other, each reading what the one before printed on " +
+            "in sequence; up to 10 at once; or in sequence, each reading the previous command's output on " +
               "its standard output",
           ),
         ),
@@ -185,15 +185,17 @@ export const commandOperations = [
       show: v.optional(
         v.pipe(
           v.boolean(),
-          v.description("in panes beside the person who acted last, whose focus stays; parallel, or a single command"),
+          v.description(
+            "in panes beside the most recently active person, whose focus stays; parallel, or a single command",
+          ),
         ),
         false,
       ),
-      beside: v.optional(v.pipe(v.string(), v.description("with show: the pane or session to put them beside"))),
+      beside: v.optional(v.pipe(v.string(), v.description("with show: the pane or session beside which they open"))),
       keep: v.optional(
         v.pipe(
           v.picklist(["none", "failed", "all"]),
-          v.description("with show: panes that stay when their command has ended"),
+          v.description("with show: panes to keep after their command has ended"),
         ),
         "none",
       ),
@@ -213,7 +215,7 @@ export const commandOperations = [
     name: "process.wait",
     scope: "pane",
     access: "operate",
-    summary: "Wait for the end of the session's own program and read what it printed",
+    summary: "Wait for the end of the session's own program and read its output",
     input: v.object({
       max_wait_ms: execFields.max_wait_ms,
       asking_ms: execFields.asking_ms,
@@ -250,7 +252,7 @@ export const commandOperations = [
     name: "commands.stop",
     scope: "pane",
     access: "operate",
-    summary: "Interrupt or kill one command if it still runs, and wait a moment for its end",
+    summary: "Interrupt or kill one command if it is still running, and wait briefly for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
     output: CommandRecordSchema,
     errors: ["command_not_found", "invalid_cursor"],
@@ -289,7 +291,7 @@ export const commandOperations = [
     access: "observe",
     summary: "Output since a cursor, of a command, or the newest lines",
     input: v.object({
-      since: v.optional(v.pipe(OutputCursorSchema, v.description("an output_cursor: only what came after it"))),
+      since: v.optional(v.pipe(OutputCursorSchema, v.description("an output_cursor: only later output"))),
       command_id: v.optional(CommandIdSchema),
       lines: v.optional(
         v.pipe(
@@ -318,7 +320,7 @@ export const commandOperations = [
     name: "status.get",
     scope: "pane",
     access: "observe",
-    summary: "What the session's program is doing, and how that is known",
+    summary: "State of the session's program, and the evidence for it",
     input: NothingSchema,
     output: StatusSchema,
     errors: [],
@@ -353,7 +355,7 @@ export const commandOperations = [
     name: "commands.output",
     scope: "pane",
     access: "observe",
-    summary: "What one command printed",
+    summary: "Output of one command",
     input: v.object({
       id: CommandIdSchema,
       format: v.optional(

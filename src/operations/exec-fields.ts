@@ -38,7 +38,7 @@ export const execFields = {
   ),
   stop_on_error: v.optional(v.pipe(v.boolean(), v.description("skip the steps after one that failed")), true),
   max_wait_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("longest wait for all steps together, in ms; what runs then goes on")),
+    v.pipe(WaitMsSchema, v.description("longest wait for all steps together, in ms; the commands then keep running")),
     DEFAULT_WAIT_MS,
   ),
   background: v.optional(
@@ -54,9 +54,6 @@ export const execFields = {
       v.description("answer, as at the end of the wait, when the command has waited for input for so long, in ms"),
     ),
   ),
-  on_timeout: v.optional(
-    v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
-    "leave",
-  ),
+  on_timeout: v.optional(v.pipe(OnTimeoutSchema, v.description("action on the command when the wait ends")), "leave"),
   ...shownFields,
 };

@@ -25,16 +25,12 @@ const isTime = (ms: number): boolean => !Number.isNaN(new Date(ms).getTime());
 /** Filters of a search. */
 const filters = {
   query: v.optional(
-    v.pipe(
-      v.string(),
-      v.maxLength(1_024),
-      v.description("words of the command line, or their beginnings; all must occur"),
-    ),
+    v.pipe(v.string(), v.maxLength(1_024), v.description("word prefixes of the command line; all must occur")),
   ),
   session: v.optional(
     v.pipe(
       v.string(),
-      v.description("name of the session it ran in, which may be gone; machine/name asks that machine"),
+      v.description("name of the session it ran in, also an ended one; machine/name asks that machine"),
     ),
   ),
   cwd: v.optional(v.pipe(v.string(), v.startsWith("/"), v.description("absolute directory: in it or below"))),
@@ -70,7 +66,7 @@ export const HistorySearchSchema = v.object({
   ...filters,
   limit: v.optional(v.pipe(count(MAX_PAGE), v.minValue(1), v.description("most commands of this page")), 20),
   before: v.optional(v.pipe(count(Number.MAX_SAFE_INTEGER), v.description("id: only older commands; the next page"))),
-  output: v.optional(v.pipe(flag, v.description("with what they printed, where that was kept")), false),
+  output: v.optional(v.pipe(flag, v.description("include their output, if kept")), false),
   all_machines: v.optional(
     v.pipe(flag, v.description("of this machine, the added ones and those of the fleet, merged by time")),
     false,
@@ -80,7 +76,10 @@ export type HistorySearchInput = v.InferOutput<typeof HistorySearchSchema>;
 
 export const HistoryPageSchema = v.object({
   commands: v.pipe(v.array(HistoryCommandSchema), v.description("newest first")),
-  more: v.pipe(v.boolean(), v.description("older ones match, too: ask again with before, the last id of this page")),
+  more: v.pipe(
+    v.boolean(),
+    v.description("older commands match: ask again with before set to the last id of this page"),
+  ),
   warnings: v.optional(v.array(v.string())),
   unanswered: v.optional(
     v.pipe(
@@ -120,7 +119,7 @@ export const historyOperations = [
     name: "history.delete",
     scope: "server",
     access: "admin",
-    summary: "Delete commands from the history, and what they printed",
+    summary: "Delete commands and their output from the history",
     input: HistoryDeleteSchema,
     output: v.object({
       deleted: v.pipe(v.number(), v.description("number of commands")),

@@ -33,7 +33,7 @@ export function lineCall(
   const operation = operationNamed(name);
   const { [targetName]: target, ...rest } = parameters;
   const isAbout = operation.scope !== "server" && target !== undefined;
-  if (isAbout && target === "") throw new WshError("invalid_request", `'${targetName}' names nothing`);
+  if (isAbout && target === "") throw new WshError("invalid_request", `'${targetName}' is empty`);
   const entries = entriesOf(operation.input) ?? {};
   const written = operation.scope === "server" ? parameters : rest;
   const input: Record<string, unknown> = Object.fromEntries(
@@ -54,13 +54,13 @@ export function operationNamed(name: string): Operation<OperationName> {
   if (found !== undefined) return found;
   const near = operations.filter((each) => each.name.startsWith(`${name.split(".")[0]}.`)).slice(0, MAX_NEAR);
   const offer = near.length === 0 ? "" : `; near: ${near.map((each) => each.name).join(", ")}`;
-  throw new WshError("unknown_method", `there is no operation '${name}'${offer}`);
+  throw new WshError("unknown_method", `no operation '${name}'${offer}`);
 }
 
 /** @throws WshError invalid_request */
 export function requireTakes(operation: Operation<OperationName>, input: Readonly<Record<string, unknown>>): void {
   const [unknown] = unknownFields(operation.input, input);
-  if (unknown !== undefined) throw new WshError("invalid_request", `'${operation.name}' takes no '${unknown}'`);
+  if (unknown !== undefined) throw new WshError("invalid_request", `'${operation.name}' has no parameter '${unknown}'`);
   parseInput(operation, input);
 }
 

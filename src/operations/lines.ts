@@ -15,9 +15,9 @@ const MAX_QUERY = 1_000;
 
 const index = v.pipe(v.number(), v.integer(), v.minValue(0));
 const place = {
-  from_line: v.optional(v.pipe(index, v.description("id of a line: what stands from there on"))),
+  from_line: v.optional(v.pipe(index, v.description("id of a line: return rows from there"))),
   from_col: v.optional(v.pipe(index, v.description("cell of that line, from 0")), 0),
-  before_line: v.optional(v.pipe(index, v.description("id of a line: what stands just above it"))),
+  before_line: v.optional(v.pipe(index, v.description("id of a line: return rows above it"))),
   before_col: v.optional(v.pipe(index, v.description("cell of that line, from 0: what stands before it, too")), 0),
 };
 const limited = (most: number) => v.pipe(index, v.minValue(1), v.maxValue(most));
@@ -44,7 +44,7 @@ export const lineOperations = [
       cols: v.number(),
       alternate_active: v.boolean(),
       ...extent,
-      screen: v.pipe(PlaceSchema, v.description("where the normal screen begins: what stands above changes no more")),
+      screen: v.pipe(PlaceSchema, v.description("start of the normal screen; rows above no longer change")),
       styles: v.pipe(v.array(WireStyleSchema), v.description("looks that runs name by number, from 1; 0 is plain")),
       rows: v.array(
         v.object({
@@ -65,7 +65,7 @@ export const lineOperations = [
     name: "lines.search",
     scope: "pane",
     access: "observe",
-    summary: "Where a text stands in history and screen, by line id",
+    summary: "Positions of a text in history and screen, by line id",
     input: v.object({
       query: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUERY), v.description("text, or with regex a pattern")),
       regex: v.optional(v.pipe(v.boolean(), v.description("query is a pattern in RE2 syntax")), false),
@@ -76,7 +76,7 @@ export const lineOperations = [
     output: v.object({
       ...extent,
       total: v.pipe(v.number(), v.description("matches in all lines that are kept")),
-      first: v.pipe(v.number(), v.description("how many matches stand before those of this page")),
+      first: v.pipe(v.number(), v.description("number of matches before this page")),
       matches: v.pipe(
         v.array(
           v.object({
@@ -85,7 +85,7 @@ export const lineOperations = [
             length: v.pipe(v.number(), v.description("in cells")),
           }),
         ),
-        v.description("oldest first; the newest ones unless a place was given"),
+        v.description("oldest first; by default the newest matches"),
       ),
     }),
     errors: ["parser_unavailable"],

@@ -55,12 +55,12 @@ export function unusable(input: unknown): { readonly path: string; readonly why:
       return { path: pathOf(part), why: "the number is too large" };
     }
     if (typeof value !== "object" || value === null) continue;
-    if (depth >= MAX_DEPTH) return { path: "", why: `it is nested deeper than ${MAX_DEPTH} levels` };
+    if (depth >= MAX_DEPTH) return { path: "", why: `nested deeper than ${MAX_DEPTH} levels` };
     for (const [name, inner] of Object.entries(value)) {
       const inside = { value: inner, name, parent: part, depth: depth + 1 };
       // An unknown field beside an operation's own is ignored, as always.
       if (depth > 0 && takenKeys.has(name))
-        return { path: pathOf(inside), why: "this cannot be a key (a session has an id)" };
+        return { path: pathOf(inside), why: "not allowed as a key (a session has an id)" };
       if (typeof inner !== "string") waiting.push(inside);
     }
   }

@@ -13,12 +13,12 @@ const cells = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
 const percent = v.pipe(v.number(), v.minValue(1), v.maxValue(99));
 
 export const FocusField = v.optional(
-  v.pipe(v.boolean(), v.description("show it to the people who are attached; otherwise their focus stays")),
+  v.pipe(v.boolean(), v.description("switch attached terminals to it; otherwise their focus stays")),
   false,
 );
 
 const PlaceFields = {
-  direction: v.optional(v.pipe(side, v.description("side of the target on which it is put")), "right"),
+  direction: v.optional(v.pipe(side, v.description("side of the target")), "right"),
   cells: v.optional(v.pipe(cells, v.description("its width or height"))),
   percent: v.optional(v.pipe(percent, v.description("its share of the room, in percent"))),
   whole: v.optional(v.pipe(v.boolean(), v.description("along the whole window instead of the one pane")), false),
@@ -38,7 +38,7 @@ export const paneOperations = [
     name: "pane.list",
     scope: "layout",
     access: "observe",
-    summary: "The panes of a session, in the order of windows and places",
+    summary: "The panes of a session, in order of window and position",
     input: NothingSchema,
     output: v.array(v.object({ ...PaneInfoSchema.entries, window: v.string() })),
     errors: [],
@@ -71,7 +71,7 @@ export const paneOperations = [
     name: "pane.select",
     scope: "layout",
     access: "operate",
-    summary: "Give the focus to a pane, or to the one beside it; moves the focus of those attached",
+    summary: "Make a pane, or its neighbour, the active pane; moves the focus of attached terminals",
     input: v.object({
       to: v.optional(
         v.pipe(
@@ -89,9 +89,9 @@ export const paneOperations = [
     name: "pane.resize",
     scope: "layout",
     access: "operate",
-    summary: "Give a pane another share of its window",
+    summary: "Resize a pane",
     input: v.object({
-      direction: v.optional(v.pipe(side, v.description("moves a border of the pane that way"))),
+      direction: v.optional(v.pipe(side, v.description("move a border of the pane in this direction"))),
       by: v.optional(v.pipe(cells, v.description("cells to move the border")), 1),
       rows: v.optional(v.pipe(cells, v.description("height"))),
       cols: v.optional(v.pipe(cells, v.description("width"))),
@@ -107,8 +107,8 @@ export const paneOperations = [
     name: "pane.zoom",
     scope: "layout",
     access: "operate",
-    summary: "Give the pane with the focus the whole window, or end that",
-    input: v.object({ on: v.optional(v.pipe(v.boolean(), v.description("absent: the other state"))) }),
+    summary: "Zoom the active pane, or unzoom it",
+    input: v.object({ on: v.optional(v.pipe(v.boolean(), v.description("absent: toggle"))) }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/zoom" }],
@@ -118,7 +118,7 @@ export const paneOperations = [
     name: "pane.swap",
     scope: "layout",
     access: "operate",
-    summary: "Exchange the places of two panes",
+    summary: "Swap two panes",
     input: v.object({
       with: v.pipe(
         v.string(),
@@ -134,10 +134,10 @@ export const paneOperations = [
     name: "pane.move",
     scope: "layout",
     access: "operate",
-    summary: "Put a pane beside another one, in another window or session, or into a window of its own",
+    summary: "Move a pane beside another one, to another window or session, or into a new window",
     input: v.object({
       to: v.optional(
-        v.nullable(v.pipe(v.string(), v.description("the pane, window or session to put it in; absent: a new window"))),
+        v.nullable(v.pipe(v.string(), v.description("destination pane, window or session; absent: a new window"))),
       ),
       ...PlaceFields,
       index: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("of the new window"))),
@@ -153,7 +153,8 @@ export const paneOperations = [
     name: "pane.update",
     scope: "layout",
     access: "operate",
-    summary: "Change a pane's title, and whether it stays when its program has ended: one that has ended goes then",
+    summary:
+      "Change a pane's title, and whether it is kept after its program exits; a kept pane whose program has exited is closed",
     input: v.object({ title: ProgramFields.title, keep_after_exit: ProgramFields.keep_after_exit }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
@@ -164,7 +165,7 @@ export const paneOperations = [
     name: "pane.respawn",
     scope: "layout",
     access: "operate",
-    summary: "Start a pane's program again, or another one in its place",
+    summary: "Restart a pane's program, or start another one",
     input: v.object(ProgramFields),
     output: v.object({ ...ArrangementSchema.entries, ended: EndedField }),
     errors: ["pane_not_found", ...startErrors],

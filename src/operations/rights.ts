@@ -62,7 +62,7 @@ export function requireMay(by: Acting, asked: Asked, session: string | null, inp
   else if (!openToOneSession.has(asked.name)) throw moreThanOne(asked.name, only);
   // Whether a name is free would tell which other sessions exist.
   if (asked.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
-    throw new WshError("access_denied", "a token for one session does not rename it");
+    throw new WshError("access_denied", "a token for one session cannot rename it");
   }
 }
 
@@ -80,7 +80,7 @@ export function may(by: Acting, asked: Asked, session: string | null): boolean {
 export function requireMayStream(by: Acting, name: string, session: string): void {
   if (isUnlimited(by)) return;
   const access = streamRequests.get(name);
-  if (access === undefined) throw new WshError("access_denied", `'${name}' is for processes of this account`);
+  if (access === undefined) throw new WshError("access_denied", `'${name}' is only for processes of this account`);
   requireMay(by, { name, access, scope: "session" }, session);
 }
 
@@ -92,7 +92,7 @@ export function requireMayHear({ access }: Pick<Acting, "access">, events: reado
 /** @throws WshError session_not_found */
 export function requireOwnSession({ caller: { only } }: Pick<Acting, "caller">, session: string): void {
   if (only === undefined || only === session) return;
-  throw new WshError("session_not_found", "what was named is not in the only session of this token");
+  throw new WshError("session_not_found", "the named object is outside the only session of this token");
 }
 
 /** What reaches other sessions or machines. @throws WshError access_denied */
@@ -127,7 +127,7 @@ function viewsIn(input: unknown): unknown[] {
 /** @throws WshError access_denied */
 export function requireAccess(asked: Pick<Asked, "name" | "access">, held: Access): void {
   if (accessCovers(held, asked.access)) return;
-  throw new WshError("access_denied", `'${asked.name}' takes the access '${asked.access}'; this caller has '${held}'`);
+  throw new WshError("access_denied", `'${asked.name}' needs the access '${asked.access}'; this caller has '${held}'`);
 }
 
 function moreThanOne(what: string, only: string): WshError {

@@ -34,12 +34,12 @@ export const serverOperations = [
     name: "servers.add",
     scope: "server",
     access: "admin",
-    summary: "Add another machine; answers when it was asked once, with whether it answers",
+    summary: "Add another machine; the answer says whether it could be reached",
     input: v.object({
       address: v.pipe(
         v.string(),
         v.maxLength(2048),
-        v.description("ssh://[user@]host[:port] (nobody is asked for a password), or that of a server with TLS"),
+        v.description("ssh://[user@]host[:port] (without password prompts), or that of a TLS server"),
       ),
       name: v.optional(v.pipe(v.string(), v.description("its name here; default: the first part of the host"))),
       token: v.optional(
@@ -68,7 +68,7 @@ export const serverOperations = [
     name: "servers.remove",
     scope: "server",
     access: "admin",
-    summary: "Forget a machine that was added; what runs there goes on",
+    summary: "Remove an added machine; its programs keep running",
     input: HostnameSchema,
     output: NothingSchema,
     errors: ["machine_not_found"],
@@ -79,7 +79,7 @@ export const serverOperations = [
     name: "servers.reload",
     scope: "server",
     access: "admin",
-    summary: "Read the added machines again, and connect to each anew",
+    summary: "Read the added machines again and reconnect to each",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
     errors: [],

@@ -45,7 +45,7 @@ export const sessionOperations = [
     summary: "List sessions, oldest first",
     input: v.object({
       tag: TagFilterSchema,
-      all: v.optional(v.pipe(v.boolean(), v.description("ended sessions of the grace period too")), false),
+      all: v.optional(v.pipe(v.boolean(), v.description("include ended sessions within the grace period")), false),
       server: ServerSchema,
       all_machines: v.optional(v.pipe(v.boolean(), v.description("those of the fleet's machines, too")), false),
     }),
@@ -58,7 +58,7 @@ export const sessionOperations = [
     name: "sessions.create",
     scope: "server",
     access: "operate",
-    summary: "Start a program in a terminal of its own",
+    summary: "Start a program in a new terminal",
     input: CreateSessionSchema,
     output: CreatedSessionSchema,
     errors: [
@@ -106,7 +106,7 @@ export const sessionOperations = [
     summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
     input: v.object({
       reason: v.optional(
-        v.pipe(v.picklist(["killed", "server_stopped"]), v.description("what listeners are told")),
+        v.pipe(v.picklist(["killed", "server_stopped"]), v.description("reason sent to listeners")),
         "killed",
       ),
     }),
@@ -137,7 +137,7 @@ export const sessionOperations = [
       rows: sideFrom(1),
       cols: sideFrom(2),
       force: v.optional(
-        v.pipe(v.boolean(), v.description("although somebody is attached; holds until they type or resize")),
+        v.pipe(v.boolean(), v.description("even with attached terminals; lasts until one of them types or resizes")),
         false,
       ),
     }),
@@ -163,7 +163,7 @@ export const sessionOperations = [
     name: "session.restart",
     scope: "session",
     access: "operate",
-    summary: "Start the same command again with the same cwd, size and name; cursors go on growing",
+    summary: "Restart the same command with the same cwd, size and name; cursors keep increasing",
     input: NothingSchema,
     output: SessionInfoSchema,
     errors: ["session_create_failed"],

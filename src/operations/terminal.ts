@@ -15,7 +15,7 @@ export const FormatField = v.optional(
 
 export const IdleInputSchema = v.object({
   timeout_ms: v.pipe(WaitMsSchema, v.description("silence that counts as idle")),
-  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("give up after this")), DEFAULT_WAIT_MS),
+  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
   format: FormatField,
   last_generation: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.description("wait for activity after this generation first")),
@@ -36,7 +36,7 @@ export const IdleOutputSchema = v.object({
 });
 
 const SendInputSchema = v.object({
-  data: v.optional(v.pipe(v.string(), v.description("what to type, as it is; no newline is added"))),
+  data: v.optional(v.pipe(v.string(), v.description("text to type, unchanged; no newline is added"))),
   encoding: v.optional(v.pipe(v.picklist(["utf8", "base64"]), v.description("of data")), "utf8"),
   keys: v.optional(
     v.pipe(v.array(v.string()), v.description('named keys pressed after data: ["Ctrl+C", "Up", "F5", "Alt+x"]')),
@@ -77,9 +77,7 @@ export const terminalOperations = [
     summary: "The visible screen",
     input: v.object({
       format: FormatField,
-      tail: v.optional(
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N rows that are not blank")),
-      ),
+      tail: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N non-blank rows"))),
     }),
     output: v.object({
       ...ScreenSchema.entries,
@@ -130,7 +128,7 @@ export const terminalOperations = [
     name: "idle.await",
     scope: "pane",
     access: "observe",
-    summary: "Wait until nothing has happened for a while",
+    summary: "Wait until the session has been idle for a while",
     input: IdleInputSchema,
     output: IdleOutputSchema,
     errors: ["idle_timeout", "invalid_cursor", "parser_unavailable", "invalid_format"],

@@ -337,7 +337,7 @@ withTmux("keys", () => {
     expect(told.keys.some((each: { key: string }) => each.key === "z")).toBe(false);
 
     for (const [entry, wrong] of [
-      ['"g" = "pane.spilt"', "there is no operation 'pane.spilt'"],
+      ['"g" = "pane.spilt"', "no operation 'pane.spilt'"],
       ['"gg" = "pane.zoom"', 'unknown key "gg"'],
       ['"g" = "pane.split direction=sideways"', "direction"],
       ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],

@@ -45,7 +45,7 @@ describe.if(hasTmux)("the line of docs/history.md puts Ctrl+R on the filter", ()
         await person.keys("C-e", "x");
         await person.sees(/^\$ echo needle-alphax$/m);
         await person.keys("C-r");
-        await person.sees("nothing found");
+        await person.sees("no match");
         await person.keys("Escape");
         await person.sees(/^\$ echo needle-alphax$/m);
         await person.keys("C-u");

@@ -119,7 +119,7 @@ describe("what runs", () => {
     });
     expect(await wsh.run("history", "delete", "--all")).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("give --yes"),
+      stderr: expect.stringContaining("confirm with --yes"),
     });
   });
 
@@ -336,7 +336,7 @@ describe("imports", () => {
     expect(await wsh.ok("history", "--import", "bash")).toContain("bash: 1 of 3 commands are new");
     expect(await wsh.run("history", "--import", "csh")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("'csh' is none of"),
+      stderr: expect.stringContaining("'csh' is not one of"),
     });
   });
 });
@@ -440,7 +440,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     const long = join(wsh.dir, "long");
     fs.writeFileSync(long, "word ".repeat(8_000));
     await person.paste(long);
-    await person.sees("nothing found");
+    await person.sees("no match");
     await person.keys("Escape");
     await person.sees((screen) => !screen.includes("›") && screen.includes("outer>"));
   });

@@ -195,7 +195,7 @@ describe("wsh share", () => {
     await other.ok("share", "x", "--write");
     expect((await other.run("doctor")).stdout).toMatch(/browsers +logged in: 0; links that count: 1 \(1 may type\)/);
     await Bun.write(other.instance.configFile, 'public_url = "https://other.example.net"\n');
-    expect((await other.run("doctor")).stdout).toContain("does not answer to public_url");
+    expect((await other.run("doctor")).stdout).toContain("does not use public_url");
   });
 
   test("is reached by its public name, and by no other", async () => {

@@ -110,8 +110,8 @@ describe("split, pane and window", () => {
   });
 
   test.each([
-    [["split", "dev", "--size", "0"], 2, "is no size"],
-    [["split", "dev", "--size", "100%"], 2, "is no size"],
+    [["split", "dev", "--size", "0"], 2, "is not a size"],
+    [["split", "dev", "--size", "100%"], 2, "is not a size"],
     [["split", "dev", "-d", "sideways"], 2, "sideways"],
     [["split", "dev", "--view", "other", "--", "cat"], 2, "--view"],
     [["split", "dev", "--cwd", "/none"], 1, "/none"],
@@ -132,7 +132,7 @@ describe("split, pane and window", () => {
     [["layout", "set", "/nosuch", "dev"], 2, "The file comes last: wsh layout set dev /nosuch"],
     [["layout", "save", "./x.toml", "dev"], 2, "The file comes last: wsh layout save dev ./x.toml"],
     [["layout", "set", "/one", "/two"], 2, "Give a session"],
-    [["layout", "set", "dev", "/dev/null"], 1, "no regular file"],
+    [["layout", "set", "dev", "/dev/null"], 1, "not a regular file"],
   ])("%j is refused with %d: %s", async (args, code, said) => {
     await using all = await instance();
     const { wsh, windows } = all;
@@ -150,7 +150,7 @@ test("a layout comes from standard input by -, and never from a pipe, which may 
   const pipe = join(wsh.dir, "pipe");
   Bun.spawnSync(["mkfifo", pipe]);
   const refused = await wsh.run("layout", "set", "dev", pipe);
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("no regular file")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("not a regular file")]);
   const input = '{"row": [{"command": "cat"}, {"command": "cat"}]}';
   expect((await wsh.runWith({ input }, "layout", "set", "dev", "-")).code).toBe(0);
   expect(JSON.parse(await wsh.ok("pane", "list", "dev", "--json"))).toHaveLength(2);
@@ -289,7 +289,7 @@ command = "sleep 100"
     const two = file("two.toml", "row = [{}, {}]\n");
     expect(await wsh.run("layout", "set", "dev", two)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("leaves out"),
+      stderr: expect.stringContaining("the tree omits"),
     });
     await wsh.ok("layout", "set", "dev", two, "--close-others");
     expect(await places("dev")).toEqual([["40x24", "39x24"]]);
@@ -302,30 +302,26 @@ command = "sleep 100"
     const { wsh, file, windows } = all;
     const many = file("many.toml", `column = [${"{}, ".repeat(9)}]\n`);
     const made = await wsh.run("new", "dev", "--size", "20x8", "--layout", many);
-    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/\d of 9 panes .* no room at 20x8: @\d+/)]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/\d of 9 panes .* do not fit at 20x8: @\d+/)]);
     await wsh.ok("resize", "dev", "80x40");
     expect((await windows("dev"))[0]?.panes.every((pane) => !("hidden" in pane))).toBe(true);
   });
 
   test.each([
-    [
-      "wrong.toml",
-      "row = [\n  { comand = 'x' },\n]\n",
-      /wrong\.toml:2: 'row\.0\.comand' is unknown here; known are command/,
-    ],
+    ["wrong.toml", "row = [\n  { comand = 'x' },\n]\n", /wrong\.toml:2: 'row\.0\.comand' is unknown; use command/],
     ["wrong.toml", "[[windows]]\nname = 'a'\n\n[[windows]]\nname = '7'\n", /wrong\.toml:5: 'windows\.1\.name'/],
-    ["wrong.toml", "command = 'cat'\ncwd = 'none'\n", /wrong\.toml:2: 'cwd' is no directory: '.*none'/],
+    ["wrong.toml", "command = 'cat'\ncwd = 'none'\n", /wrong\.toml:2: 'cwd' is not a directory: '.*none'/],
     ["wrong.toml", "command = 'cat'\n= 1\n", /wrong\.toml:2:1: not valid TOML/],
     ["wrong.toml", "row = []\n", /wrong\.toml:1: 'row' must be a list of panes/],
     ["wrong.toml", "row = [{}, { weight = -1 }]\n", /'row\.1\.weight' must be a number from/],
     ["wrong.toml", "row = [{}, { weight = 1e308 }]\n", /wrong\.toml:1: 'row\.1\.weight' must be a number from/],
-    ["wrong.toml", `row = [${"{row=[".repeat(40)}{}${"]}".repeat(40)}]\n`, /is too deep or has too many panes/],
+    ["wrong.toml", `row = [${"{row=[".repeat(40)}{}${"]}".repeat(40)}]\n`, /is nested too deep or has too many panes/],
     ["wrong.json", `${'{"row":['.repeat(20_000)}{}${"]}".repeat(20_000)}`, /is nested too deep/],
     ["80x24,0,0{40x24,0,0,0,39x24,41,0,1}", null, /begins with a checksum of four hexadecimal digits/],
     ["wrong.toml", "row = [{ focus = true }, { focus = true }]\n", /2 panes have 'focus'/],
-    ["wrong.toml", "view = 'dev'\ncommand = 'cat'\n", /'view' starts no program/],
+    ["wrong.toml", "view = 'dev'\ncommand = 'cat'\n", /'view' cannot be used together with/],
     ["wrong.toml", "tmux = '0000,80x24,0,0,1'\n", /wrong\.toml:1: 'tmux' .*checksum/],
-    ["wrong.toml", "env = { A = 1 }\n", /'env' must be a table of texts/],
+    ["wrong.toml", "env = { A = 1 }\n", /'env' must be a table of strings/],
     ["wrong.json", '{"windows": [\n {"row": [{}, {"command": 7}]}]}', /wrong\.json:2: 'windows\.0\.row\.1\.command'/],
     ["wrong.json", '{"windows": [\n', /wrong\.json:2: not valid JSON/],
     ["none.toml", null, /'none\.toml' cannot be read/],
@@ -382,7 +378,7 @@ describe("wsh exec", () => {
     const sorted = await wsh.run("exec", "--pipeline", "printf 'b\\na\\n'", "sort", "tr a-z A-Z");
     expect(sorted).toMatchObject({ code: 0, stdout: "A\nB\n" });
     const failed = await wsh.run("exec", "--pipeline", "--", "echo x; exit 5", "cat");
-    expect(failed).toMatchObject({ code: 5, stdout: "x\n", stderr: expect.stringContaining("was not run") });
+    expect(failed).toMatchObject({ code: 5, stdout: "x\n", stderr: expect.stringContaining("were not run") });
     expect(await wsh.run("exec", "--pipeline", "true")).toMatchObject({ code: 2 });
   });
 

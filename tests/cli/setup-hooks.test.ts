@@ -43,7 +43,7 @@ test("Claude Code gets a plugin and Gemini CLI an extension of ours, whole, and 
     expect(existsSync(dirname(directory))).toBe(true);
     mkdirSync(dirname(join(directory, manifest)), { recursive: true });
     writeFileSync(join(directory, manifest), "{}");
-    expect((await wsh.run("setup", host, "--hooks")).stderr).toContain("not one that wsh wrote");
+    expect((await wsh.run("setup", host, "--hooks")).stderr).toContain("was not written by wsh");
     expect(readFileSync(join(directory, manifest), "utf8")).toBe("{}");
   }
 });
@@ -109,7 +109,7 @@ test("every host's hooks are written and removed; a file that is another's is le
     expect(await wsh.ok("setup", host, "--hooks", "--remove")).toStartWith("Removed from ");
     expect(await wsh.ok("setup", host, "--hooks", "--remove")).toContain("contains no hooks");
   }
-  expect(await wsh.ok("setup", "codex", "--hooks")).toContain("trust it with /hooks");
+  expect(await wsh.ok("setup", "codex", "--hooks")).toContain("trust the hooks with /hooks");
   const plugin = join(wsh.dir, "config/opencode/plugins/wsh.js");
   const own = existsSync(dirname(plugin)) ? plugin : join(wsh.dir, "home/.config/opencode/plugins/wsh.js");
   writeFileSync(own, "export const Mine = 1;\n");
@@ -132,8 +132,8 @@ test("doctor names hooks that have never run, with what may be missing, until th
   };
   expect(await doctor()).not.toContain("hooks");
   await wsh.ok("setup", "codex", "--hooks");
-  expect(await doctor()).toContain("those of codex have never run in a session");
-  expect(await doctor()).toContain("trust it with /hooks");
+  expect(await doctor()).toContain("hooks of codex have never run in a session");
+  expect(await doctor()).toContain("trust the hooks with /hooks");
   // A hook outside of any session is not one that has run there.
   await wsh.runWith({ env: path }, "hook", "codex", "Stop");
   expect(await doctor()).toContain("never run");
@@ -144,7 +144,7 @@ test("doctor names hooks that have never run, with what may be missing, until th
   const again = `until [ -e '${told}' ]; do PATH=${path.PATH} sh -c '${hook}' </dev/null; sleep 0.2; done`;
   writeFileSync(codex, `#!/bin/sh\n${again}\necho told\nsleep 1000\n`, { mode: 0o755 });
   await wsh.ok("new", "s", "--", codex);
-  await until("the hook", async () => (await doctor()).includes("those of codex have run"));
+  await until("the hook", async () => (await doctor()).includes("hooks of codex have run"));
   writeFileSync(told, "");
   await wsh.shows("s", "told");
   // As from a server in the background, which is no process of the pane.
@@ -153,19 +153,19 @@ test("doctor names hooks that have never run, with what may be missing, until th
   const pane = (await wsh.list()).find(({ name }) => name === "t");
   await until("the hook", async () => {
     await wsh.runWith({ env: { ...around, WSH_PANE: pane?.pane_id ?? "" } }, "hook", "codex", "Stop");
-    return (await doctor()).includes("those of codex run outside of the pane");
+    return (await doctor()).includes("hooks of codex run outside its pane");
   });
   expect(await doctor()).toContain("daemon_auto_start");
   rmSync(told);
   await wsh.ok("new", "u", "--", codex);
-  await until("the hook", async () => (await doctor()).includes("those of codex have run"));
+  await until("the hook", async () => (await doctor()).includes("hooks of codex have run"));
   writeFileSync(told, "");
   await wsh.shows("u", "told");
   await wsh.ok("setup", "gemini", "--hooks");
-  expect(await doctor()).toContain("those of gemini have never run");
+  expect(await doctor()).toContain("hooks of gemini have never run");
   const hosts = join(wsh.dir, "home/.codex/hooks.json");
   utimesSync(hosts, new Date(Date.now() + 60_000), new Date(Date.now() + 60_000));
-  expect(await doctor()).toContain("those of codex have run, not since the file was changed");
+  expect(await doctor()).toContain("hooks of codex have run, but not since the file was changed");
   writeFileSync(hosts, "{ not json");
   expect(await doctor()).toContain(hosts);
   expect(await doctor({ PATH: "/usr/bin:/bin" })).toContain("wsh is not on PATH");

@@ -32,7 +32,7 @@ describe("startup files that print what they like", () => {
     fs.appendFileSync(join(machines.far.env.HOME ?? "", ".bashrc"), "yes noise\n");
     const added = await machines.near.run("servers", "add", "ssh://m1");
     expect(added.code).toBe(1);
-    expect(added.stderr).toContain("m1: its startup files print without an end");
+    expect(added.stderr).toContain("m1: its startup files, or its wsh, print endlessly");
   });
 });
 
@@ -61,19 +61,19 @@ withSsh("a far wsh that lies about everything is refused, and nothing of it reac
   const { near, far } = machines;
   const program = join(far.dir, "bin/wsh");
   const lies: readonly [name: string, lie: Lie, said: RegExp][] = [
-    ["endless", { server: "yes" }, /without an end/],
-    ["nothing", { server: "exit 0" }, /started no server/],
-    ["no-json", { server: `printf '${escaped(`{"socket": ${TITLE}`)}'` }, /started no server/],
-    ["no-path", { server: `echo '{"socket": 5}'` }, /started no server/],
-    ["noise", { proxy: "yes" }, /neither a forwarded socket nor/],
-    ["no-http", { proxy: "echo wsh-proxy-1; yes" }, /neither a forwarded socket nor/],
+    ["endless", { server: "yes" }, /print endlessly/],
+    ["nothing", { server: "exit 0" }, /did not start a server/],
+    ["no-json", { server: `printf '${escaped(`{"socket": ${TITLE}`)}'` }, /did not start a server/],
+    ["no-path", { server: `echo '{"socket": 5}'` }, /did not start a server/],
+    ["noise", { proxy: "yes" }, /cannot be reached by a forwarded socket/],
+    ["no-http", { proxy: "echo wsh-proxy-1; yes" }, /cannot be reached by a forwarded socket/],
     [
       "huge",
       { proxy: "echo wsh-proxy-1; printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 99999999999\\r\\n\\r\\n'; yes" },
       /./,
     ],
-    ["no-hello", { proxy: hello({ wsh: "two" }) }, /no wsh that can be linked/],
-    ["ansi", { proxy: hello({ version: TITLE }) }, /no wsh that can be linked/],
+    ["no-hello", { proxy: hello({ wsh: "two" }) }, /not a wsh server that can be linked/],
+    ["ansi", { proxy: hello({ version: TITLE }) }, /not a wsh server that can be linked/],
     ["protocol", { proxy: hello({ wsh: 99 }) }, /speaks protocol 99/],
   ];
   for (const [name, { server = `echo '{"socket":"/nowhere"}'`, proxy = "exit 1" }, said] of lies) {

@@ -108,7 +108,7 @@ testFleet("two machines under one name are a conflict, and nothing runs on eithe
   const mark = join(m1.dir, "ran-in-conflict");
   const refused = await bob.run("exec", "m1/dev", "--", `touch ${mark}`);
   expect(refused.code).not.toBe(0);
-  expect(refused.stderr).toContain("several machines are 'm1'");
+  expect(refused.stderr).toContain("several machines of the fleet are named 'm1'");
   expect((await bob.run("list", "--all-machines")).stdout).toContain("m1/dev");
   expect(fs.existsSync(mark)).toBe(false);
   await server.kill("SIGTERM");

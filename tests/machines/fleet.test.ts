@@ -42,16 +42,16 @@ always("what init writes is its owner's alone, and the way to start it is printe
 });
 
 always.each([
-  [["--host", "a b"], '"a b" is neither a host'],
-  [["--host", "-oProxy"], "neither a host"],
-  [["--host", "1.2.3.400"], "neither a host"],
-  [["--host", "h", "--host", "H"], "named twice"],
+  [["--host", "a b"], '"a b" is not a host name'],
+  [["--host", "-oProxy"], "not a host name"],
+  [["--host", "1.2.3.400"], "not a host name"],
+  [["--host", "h", "--host", "H"], "duplicate host"],
   [["--port", "70000"], "not a port"],
-  [["--port", "4222", "--wss-port", "4222"], "not all different"],
-  [["--name", "a.b"], "no fleet's name"],
+  [["--port", "4222", "--wss-port", "4222"], "must all differ"],
+  [["--name", "a.b"], "is not a fleet name"],
   [["--cert", "/etc/hostname"], "must be given together"],
   [["--ca", "/etc/hostname"], "needs --cert"],
-  [["--cert", "/etc/hostname", "--key", "/etc/hostname"], "no PEM"],
+  [["--cert", "/etc/hostname", "--key", "/etc/hostname"], "not readable PEM"],
   [["--cert", "/none", "--key", "/none"], "cannot be read"],
 ])("init %p is refused before anything is written", async (args, reason) => {
   await using wsh = new Wsh();
@@ -64,7 +64,7 @@ always.each([
 always("a directory that is there is never written over, and certificates of one's own must fit", async () => {
   await using wsh = new Wsh();
   fs.mkdirSync(join(wsh.dir, "f"));
-  expect((await wsh.run("fleet", "init", "f")).stderr).toContain("is there already");
+  expect((await wsh.run("fleet", "init", "f")).stderr).toContain("already exists");
   expect(fs.readdirSync(join(wsh.dir, "f"))).toEqual([]);
 
   await wsh.ok("fleet", "init", "one", "--host", "n1.example.org");
@@ -129,14 +129,14 @@ test("invite prints one line for a shell, join writes the credentials for their 
   const joined = await wsh.runWith({ input: line }, "fleet", "join", "--file", "own.creds");
   expect(joined).toMatchObject({ code: 0 });
   expect(fs.statSync(join(wsh.dir, "own.creds")).mode & 0o777).toBe(0o600);
-  expect((await wsh.run("fleet", "join", word, "--file", "own.creds")).stderr).toContain("is there already");
+  expect((await wsh.run("fleet", "join", word, "--file", "own.creds")).stderr).toContain("already exists");
   expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
   expect(await wsh.ok("fleet", "join", word)).toContain("as 'bob' (observe)");
 
   const other = (await fleet.invite("observe", "carol")).split(" ").at(-1) ?? "";
-  expect((await wsh.run("fleet", "join", other)).stderr).toContain("is 'bob' of fleet already");
+  expect((await wsh.run("fleet", "join", other)).stderr).toContain("is already 'bob' of fleet");
   await wsh.ok("fleet", "leave");
-  expect((await wsh.run("fleet", "leave")).stderr).toContain("in no fleet");
+  expect((await wsh.run("fleet", "leave")).stderr).toContain("not in a fleet");
   for (const bad of ["x", word.slice(0, -20), `${word}A!`, "wsh-fleet-1.AAAA"]) {
     const { code, stderr } = await wsh.run("fleet", "join", bad);
     expect({ code, known: stderr.includes("invitation") || stderr.includes("no credentials") }).toEqual({
@@ -149,24 +149,24 @@ test("invite prints one line for a shell, join writes the credentials for their 
 always("who may invite whom is checked before a key is used", async () => {
   await using wsh = new Wsh();
   const at = async (...args: string[]) => (await wsh.run("fleet", "invite", ...args)).stderr;
-  expect(await at("--role", "machine")).toContain("there is no fleet in");
+  expect(await at("--role", "machine")).toContain("no fleet in");
   await wsh.ok("fleet", "init", "--host", "127.0.0.1");
   expect(await at()).toContain("--role is missing");
   expect(await at("--role", "root")).toContain("unknown role 'root'");
-  expect(await at("--role", "machine", "--name", "a.b")).toContain('"a.b" is no name');
+  expect(await at("--role", "machine", "--name", "a.b")).toContain('"a.b" is not a valid fleet member name');
   expect(await at("--role", "machine", "--tag", "a b")).toContain("a b");
   expect(await at("--role", "admin", "--tag", "gpu")).toContain("only machines have tags");
-  expect(await at("--role", "machine", "--expires", "soon")).toContain("'soon' is no time");
+  expect(await at("--role", "machine", "--expires", "soon")).toContain("'soon' is not a duration");
   await wsh.ok("fleet", "invite", "--role", "machine");
   await wsh.ok("fleet", "invite", "--role", "machine", "--tag", "gpu", "--expires", "1h");
-  expect(await at("--role", "admin", "--name", "m1")).toContain("'m1' was invited already, as machine");
+  expect(await at("--role", "admin", "--name", "m1")).toContain("'m1' has already been invited, as machine");
   const listed = JSON.parse(await wsh.ok("fleet", "list", "--json"));
   expect(listed).toMatchObject([
     { name: "m1", role: "machine", tags: [], state: "invited", expires_at: null },
     { name: "m2", role: "machine", tags: ["gpu"], state: "invited" },
   ]);
   fs.chmodSync(join(wsh.instance.stateDir, "fleet"), 0o755);
-  expect(await at("--role", "machine")).toContain("is open to others");
+  expect(await at("--role", "machine")).toContain("is accessible to others");
 });
 
 test("who is revoked is revoked at once, and stays out after a restart of the server", async () => {
@@ -185,7 +185,7 @@ test("who is revoked is revoked at once, and stays out after a restart of the se
   await fleet.startServer();
   await expect(fleet.client(credentials)).rejects.toThrow(/authorization/i);
   expect(await maker.ok("fleet", "revoke", "dave", "--dir", fleet.dir)).toContain("is revoked");
-  expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("nobody named 'nobody'");
+  expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("has no member 'nobody'");
 });
 
 test("who is not admitted any more is told so, by the list and by doctor", async () => {
@@ -200,12 +200,12 @@ test("who is not admitted any more is told so, by the list and by doctor", async
     const found = await entry("refused-m1");
     return found?.health === "rejected" && found;
   });
-  expect(rejected.error).toContain("do not admit this one");
+  expect(rejected.error).toContain("refuse this machine");
   const own = async (wsh: Wsh) => ((await (await wsh.fetch("/servers")).json()) as Entry[])[0]?.error;
-  expect(await own(bob)).toContain("its fleet's servers do not admit it");
+  expect(await own(bob)).toContain("its fleet's servers refuse it");
   const asked = await bob.run("screen", "refused-m1/dev");
   expect({ code: asked.code, said: asked.stderr.includes("new invitation") }).toEqual({ code: 1, said: true });
-  expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*not admitted/);
+  expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*is refused/);
 });
 
 test("who gets out by secure WebSocket alone uses and is used, and the fleet's bucket remembers machines that are gone", async () => {

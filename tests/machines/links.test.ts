@@ -62,7 +62,7 @@ test("a token decides what commands may do there", async () => {
 test("a token for one session reaches that session alone", async () => {
   expect((await near.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
   expect((await near.run("screen", "one/other")).stderr).toContain("no session 'other'");
-  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("does not rename it");
+  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("cannot rename it");
   expect((await near.run("split", "one/dev", "--view", "other")).code).toBe(1);
   expect((await near.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
 });
@@ -94,7 +94,7 @@ test("a wrong token is said to be wrong", async () => {
   for (const which of [["--all-machines"], ["--server", "wrong"]]) {
     const { code, stderr } = await near.run("list", ...which);
     expect({ code, isGone: stderr.includes("'wrong' does not answer") }).toEqual({ code: 1, isGone: false });
-    expect(stderr).toMatch(/machine 'wrong' refuses to list its sessions.*does not admit.*\n.*wsh doctor/s);
+    expect(stderr).toMatch(/machine 'wrong' refuses to list its sessions.*refuses this one.*\n.*wsh doctor/s);
   }
   await near.ok("servers", "remove", "wrong");
 });

@@ -214,7 +214,7 @@ describe("commands", () => {
   test("that look say that the machine is not reached, wherever their stream is reset", async () => {
     const done = await Promise.all(PIECES.map((at) => resetAt(at, `look${at}`, (session) => ["screen", session])));
     const isLost = ({ stderr }: { stderr: string }): boolean =>
-      /(?:the way to .*look|machine 'look).*(?:lost|does not answer)/.test(stderr);
+      /(?:the connection to .*look|machine 'look).*(?:lost|does not answer)/.test(stderr);
     for (const one of done) {
       const { at, code, stderr } = one;
       // The connection may be reset after the answer has come.
@@ -233,7 +233,7 @@ describe("commands", () => {
     for (const { at, code, stderr } of done) {
       const runs = fs.existsSync(log(at)) ? fs.readFileSync(log(at), "utf8").split("run\n").length - 1 : 0;
       const isSaid =
-        runs === 0 ? /(?:the way to|machine) .*run/.test(stderr) && code !== 0 : code === 0 || code === 125;
+        runs === 0 ? /(?:the connection to|machine) .*run/.test(stderr) && code !== 0 : code === 0 || code === 125;
       expect({ at, runs: runs <= 1, isSaid, told: SOCKET_WORDS.exec(stderr) }).toEqual({
         ...{ at, runs: true, isSaid: true, told: null },
       });

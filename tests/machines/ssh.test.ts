@@ -199,7 +199,7 @@ describe("what is in the way on the far machine", () => {
     const { near, far, sshd } = machines;
     const added = await near.run("servers", "add", "ssh://m1");
     expect(added.code).toBe(1);
-    expect(added.stderr).toContain("there is no wsh on m1 (");
+    expect(added.stderr).toContain("m1 has no wsh (");
     const home = far.env.HOME ?? "";
     expect(fs.existsSync(join(home, ".local/bin"))).toBe(false);
     const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);

@@ -24,7 +24,7 @@ test("resuming after an event that is gone or never was is refused for what it i
     return { status: response.status, message: error.message };
   };
   for (const id of ["999999", "-1", "x"]) {
-    expect(await resume(id)).toEqual({ status: 400, message: expect.stringContaining(`has sent no event '${id}'`) });
+    expect(await resume(id)).toEqual({ status: 400, message: expect.stringContaining(`has not sent event '${id}'`) });
   }
   for (let id = 1; id <= REQUESTS; id++) {
     await (await gateway.tcp("/mcp", { json: { jsonrpc: "2.0", id, method: "ping" }, headers })).text();

@@ -53,7 +53,7 @@ describe("the palette", () => {
     await wsh.session("dev");
     await using person = await opened(wsh, "dev");
     for (const [line, wrong] of [
-      ["pane.splt x=1", "there is no operation 'pane.splt'; near: pane.list"],
+      ["pane.splt x=1", "no operation 'pane.splt'; near: pane.list"],
       ["pane.split direction=sideways", "direction"],
       ["pane.split directon=right", "takes no 'directon'"],
       ["pane.split right", "'right' is not NAME=VALUE"],

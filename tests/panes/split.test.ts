@@ -183,7 +183,7 @@ describe("by calls", () => {
       ["pane/resize", { direction: "left", cols: 20 }],
       ["panes", { view: "dev", command: "cat" }],
     ] as const) {
-      expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toContain("not both");
+      expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toContain("is either");
     }
     expect(await places()).toEqual(before);
   });

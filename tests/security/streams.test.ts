@@ -108,10 +108,10 @@ function audited(): Record<string, unknown>[] {
 describe("what is called at a far terminal", () => {
   test.each([
     ["sessions.create name=made", "only one of this token"],
-    ["server.persist.set persistent=true", "takes the access 'admin'"],
+    ["server.persist.set persistent=true", "needs the access 'admin'"],
     ["input.send data=typed session=hidden", "no session 'hidden'"],
     ["session.kill session=hidden", "no session 'hidden'"],
-    ["session.update name=taken", "does not rename it"],
+    ["session.update name=taken", "cannot rename it"],
     ["pane.split view=hidden", "no session 'hidden'"],
     ["view.go session=hidden", "no session 'hidden'"],
   ])("by a token of one session: '%s' is refused", async (line, says) => {
@@ -130,7 +130,7 @@ describe("what is called at a far terminal", () => {
     };
     using terminal = await FarTerminal.attach("one-operate", "pub", { bindings });
     for (const key of Object.keys(bindings)) await terminal.ask("host.command", { key });
-    for (const says of ["no session 'hidden'", "takes the access", "does not rename it"]) await terminal.sees(says);
+    for (const says of ["no session 'hidden'", "needs the access", "cannot rename it"]) await terminal.sees(says);
     expect(await names()).toEqual(["hidden", "pub"]);
     const { persistent } = await (await gateway.unix("/server/persist")).json();
     expect(persistent).toBe(true);
@@ -173,7 +173,7 @@ describe("what is called at a far terminal", () => {
   test("an operate token reaches all sessions by operate, the server by no more, and is named", async () => {
     using terminal = await FarTerminal.attach("operate", "pub");
     await terminal.line("server.persist.set persistent=false");
-    await terminal.sees("takes the access 'admin'");
+    await terminal.sees("needs the access 'admin'");
     await terminal.line("sessions.create name=made");
     await until("the session", async () => (await names()).includes("made"));
     await terminal.line("session.update session=made add_tags=by-key");

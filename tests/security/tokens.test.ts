@@ -37,14 +37,14 @@ describe("wsh token", () => {
   });
 
   test.each([
-    [["create", "once"], "there is a token 'once' already"],
-    [["create", "own"], "not free"],
+    [["create", "once"], "a token 'once' already exists"],
+    [["create", "own"], "is reserved"],
     [["create", "no name"], "is not a tag"],
     [["create", "x", "--session", "no name"], "is not a session name"],
     [["create", "x", "--session", "nobody"], "no session 'nobody'"],
     [["create", "x", "--access", "root"], "unknown access 'root'"],
     [["create"], "needs the token's name"],
-    [["revoke", "nobody"], "there is no token 'nobody'"],
+    [["revoke", "nobody"], "no token 'nobody'"],
     [["steal"], "unknown action 'steal'"],
   ])("%j is refused", async (args, message) => {
     const { code, stderr } = await gateway.run("token", ...args);

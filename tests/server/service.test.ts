@@ -53,10 +53,10 @@ describe("wsh doctor", () => {
       .filter(({ subject, state }) => state === "note" && /shell|startup/.test(subject))
       .map(({ text }) => text);
     expect(texts).toEqual([
-      expect.stringMatching(/\.bashrc replaces the shell by zsh/),
+      expect.stringMatching(/\.bashrc replaces the shell with zsh/),
       expect.stringMatching(/\.bashrc makes PROMPT_COMMAND readonly/),
       expect.stringMatching(/\.bashrc loads ble\.sh/),
-      expect.stringMatching(/^'one': exec is refused, for the shell has become 'cat'/),
+      expect.stringMatching(/^'one': exec is refused: the shell has become 'cat'/),
     ]);
   });
 
@@ -65,7 +65,7 @@ describe("wsh doctor", () => {
       "an open directory",
       (wsh: Wsh) => fs.chmodSync(wsh.instance.runtimeDir, 0o755),
       {},
-      "is open to others",
+      "is accessible to others",
       "chmod 700",
     ],
     [
@@ -76,7 +76,7 @@ describe("wsh doctor", () => {
       },
       {},
       "can be read by others",
-      "start anew",
+      "restart the server",
     ],
     [
       "a setting that is none",
@@ -125,7 +125,9 @@ test("the doctor says which login shell did not tell its PATH", async () => {
   fs.writeFileSync(join(stateDir, "login-path.json"), JSON.stringify(kept), { mode: 0o600 });
   const { code, findings } = await examine(wsh);
   expect(code).toBe(0);
-  expect(findings.find(({ subject }) => subject === "login PATH")?.text).toContain("/bin/zsh told wsh mcp no PATH");
+  expect(findings.find(({ subject }) => subject === "login PATH")?.text).toContain(
+    "/bin/zsh reported no PATH to wsh mcp",
+  );
 });
 
 describe("wsh service", () => {
@@ -186,7 +188,7 @@ describe("wsh service", () => {
       "service",
       "launchd",
     );
-    expect({ code, says: stderr.includes("cannot stand in a property list") }).toEqual({ code: 2, says: true });
+    expect({ code, says: stderr.includes("cannot be written to a property list") }).toEqual({ code: 2, says: true });
   });
 
   test("another system is a usage error", async () => {

@@ -57,7 +57,7 @@ function system(): Finding[] {
   const mac = productVersion(read("/System/Library/CoreServices/SystemVersion.plist"));
   const findings = [ok("system", `wsh ${VERSION}, ${mac}${os.type()} ${os.release()} ${os.arch()}`)];
   if (!fs.existsSync("/dev/ptmx")) {
-    findings.push(wrong("system", "there is no /dev/ptmx", noTerminalsAdvice(platform)));
+    findings.push(wrong("system", "/dev/ptmx does not exist", noTerminalsAdvice(platform)));
   }
   if (limit !== undefined && Number(limit) < 1024) {
     findings.push(note("system", `${limit} open files are allowed`, "Raise it with ulimit -n for many sessions."));
@@ -69,8 +69,8 @@ function directories(instance: Instance): Finding[] {
   const { runtimeDir, stateDir } = instance;
   const findings = [directory("runtime directory", runtimeDir), directory("state directory", stateDir)];
   if (isStateHomeless(instance)) {
-    const text = "HOME and XDG_STATE_HOME name no directory of yours, so what is kept is in the runtime directory";
-    findings.push(note("state directory", text, "There it is lost with the machine: set one of them to keep it."));
+    const text = "HOME and XDG_STATE_HOME do not name a directory of yours; state is in the runtime directory";
+    findings.push(note("state directory", text, "State there is lost at a reboot: set one of them."));
   }
   if (runtimeDir.startsWith("/tmp/wsh-")) {
     const text = `XDG_RUNTIME_DIR is not set, so ${runtimeDir} is used`;
@@ -85,20 +85,16 @@ function directory(subject: string, path: string): Finding {
   const stat = lstat(path);
   if (stat === null) {
     const parent = existingParent(path);
-    if (isWritable(parent)) return ok(subject, `${path} is not there yet`);
-    return wrong(
-      subject,
-      `${path} cannot be made: ${parent} is not yours to write to`,
-      "Set HOME or the XDG variables.",
-    );
+    if (isWritable(parent)) return ok(subject, `${path} does not exist yet`);
+    return wrong(subject, `${path} cannot be created: ${parent} is not writable`, "Set HOME or the XDG variables.");
   }
   if (stat.isSymbolicLink()) return wrong(subject, `${path} is a symbolic link`, "Replace it by a directory of yours.");
   if (!stat.isDirectory()) return wrong(subject, `${path} is not a directory`, "Move it away.");
   if (stat.uid !== process.getuid?.()) {
     return wrong(subject, `${path} belongs to user ${stat.uid}`, "Remove it, or set XDG_RUNTIME_DIR to one of yours.");
   }
-  if ((stat.mode & 0o077) !== 0) return wrong(subject, `${path} is open to others`, `chmod 700 ${path}`);
-  if (!isWritable(path)) return wrong(subject, `${path} cannot be written to`, `chmod 700 ${path}`);
+  if ((stat.mode & 0o077) !== 0) return wrong(subject, `${path} is accessible to others`, `chmod 700 ${path}`);
+  if (!isWritable(path)) return wrong(subject, `${path} is not writable`, `chmod 700 ${path}`);
   return ok(subject, `${path}, yours alone`);
 }
 
@@ -120,9 +116,15 @@ function files(instance: Instance): Finding[] {
   return [instance.tokenFile, tokensFile(instance), devices.path(instance)].flatMap((path): Finding[] => {
     const stat = lstat(path);
     if (stat === null) return [];
-    if (!stat.isFile()) return [wrong("token", `${path} is not a file`, "Move it away; a new one is made.")];
+    if (!stat.isFile()) return [wrong("token", `${path} is not a file`, "Move it away; wsh creates a new one.")];
     if ((stat.mode & 0o077) !== 0) {
-      return [wrong("token", `${path} can be read by others`, `Others may know it: rm ${path}, and start anew.`)];
+      return [
+        wrong(
+          "token",
+          `${path} can be read by others`,
+          `Others may know the token: rm ${path}, and restart the server.`,
+        ),
+      ];
     }
     return [ok("token", `${path}, yours alone`)];
   });
@@ -146,7 +148,7 @@ function sockets(instance: Instance): Finding[] {
   const longest = Buffer.byteLength(instance.httpSocket);
   const findings =
     longest > maxSocketPathBytes - 10
-      ? [note("sockets", `paths have ${longest} of ${maxSocketPathBytes} bytes`, "Use a shorter runtime directory.")]
+      ? [note("sockets", `paths take ${longest} of ${maxSocketPathBytes} bytes`, "Use a shorter runtime directory.")]
       : [];
   const dead = [instance.httpSocket, instance.mcpSocket].filter((path) => serverState(instance, path) === "dead");
   for (const path of dead) {
@@ -156,7 +158,7 @@ function sockets(instance: Instance): Finding[] {
     if (serverState(instance, path) !== "not_a_socket") continue;
     findings.push(wrong("sockets", `${path} is not a socket`, "Move it away; wsh removes only sockets."));
   }
-  return findings.length === 0 ? [ok("sockets", "nothing stale")] : findings;
+  return findings.length === 0 ? [ok("sockets", "no stale files")] : findings;
 }
 
 function server(instance: Instance): Finding[] {
@@ -166,7 +168,7 @@ function server(instance: Instance): Finding[] {
   if (!isAlive) return [ok("server", `not running; ${sessions}`)];
   if (info !== null && info.version !== VERSION) {
     const text = `the server is wsh ${info.version}, this is ${VERSION}; ${sessions}`;
-    return [note("server", text, "Restart it (kill it and start it again): sessions go on.")];
+    return [note("server", text, "Restart it (kill it and start it again): sessions keep running.")];
   }
   const where = [instance.httpSocket, ...(info?.addresses ?? [])].join(", ");
   return [ok("server", `process ${info?.pid ?? "unknown"} at ${where}; ${sessions}`)];
@@ -178,14 +180,12 @@ function browsers(instance: Instance): Finding[] {
   const links = readTokens(instance).filter((token) => token.share === true && !hasExpired(token, now));
   const writing = links.filter(({ access }) => access !== "observe").length;
   const may = writing === 0 ? "" : ` (${writing} may type)`;
-  const findings = [
-    ok("browsers", `logged in: ${devices.read(instance).length}; links that count: ${links.length}${may}`),
-  ];
+  const findings = [ok("browsers", `logged in: ${devices.read(instance).length}; valid links: ${links.length}${may}`)];
   const { public_url } = loadSettings(instance, { env: process.env, tolerant: true }).values;
   const info = isServerAlive(instance) ? readServerInfo(instance) : null;
   if (public_url !== "" && info !== null && info.public_url !== new URL(public_url).origin) {
-    const text = `the running server does not answer to public_url (${public_url})`;
-    findings.push(note("browsers", text, "Restart it (kill it and start it again): sessions go on."));
+    const text = `the running server does not use public_url (${public_url})`;
+    findings.push(note("browsers", text, "Restart it (kill it and start it again): sessions keep running."));
   }
   return findings;
 }
@@ -204,13 +204,13 @@ function shells(): Finding[] {
   const age = basename(own).startsWith("bash") ? oldBash(bashVersion(own)) : null;
   const findings = [ok("shells", `with integration: ${found.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
   if (own !== "" && !fs.existsSync(own)) {
-    findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to a shell that does."));
+    findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to an existing shell."));
   } else if (age !== null) {
-    const advice = "Commands at its prompt end by silence; zsh or a newer bash (--shell) gives exit codes.";
+    const advice = "Commands at its prompt end after silence; zsh or a newer bash (--shell) reports exit codes.";
     findings.push(note("shells", `SHELL is ${own}, and ${age}: no integration`, advice));
   } else if (own !== "" && !["bash", "zsh", "fish"].includes(basename(own))) {
     const text = `${basename(own)} has no integration`;
-    findings.push(note("shells", text, "Commands end by silence there; --shell bash gives exit codes."));
+    findings.push(note("shells", text, "Commands there end after silence; --shell bash reports exit codes."));
   }
   return findings;
 }
@@ -219,7 +219,7 @@ function shells(): Finding[] {
 function loginPath(instance: Instance): Finding[] {
   const kept = readKept(instance);
   if (kept === null || kept.path !== null) return [];
-  const text = `${kept.shell} told wsh mcp no PATH, when an AI host of the desktop started it`;
+  const text = `${kept.shell} reported no PATH to wsh mcp when a desktop AI host started it`;
   return [note("login PATH", text, "Its startup files take too long or fail: see docs/mcp-tools.md.")];
 }
 

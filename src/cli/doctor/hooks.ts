@@ -16,7 +16,7 @@ export function agentHooks(instance: Instance): Finding[] {
   const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
   const findings = hookHosts.flatMap((host) => checkHost(host, instance, places));
   if (findings.length > 0 && Bun.which("wsh") === null) {
-    const advice = "The hooks call it by name: put its directory into the PATH that your agents have.";
+    const advice = "The hooks call it by name: add its directory to the PATH of your agents.";
     findings.push({ subject: "agents' hooks", state: "wrong", text: "wsh is not on PATH", advice });
   }
   return findings;
@@ -37,12 +37,12 @@ function checkHost(host: HookHost, instance: Instance, places: Places): Finding[
   const fired = lastFired(instance, host.agent);
   const written = Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (fired?.isOutside === true) {
-    const text = `those of ${host.host} run outside of the pane that it runs in, and do not count`;
+    const text = `hooks of ${host.host} run outside its pane and are ignored`;
     return [{ subject, state: "note", text, advice: host.outside ?? "Start it in the session itself." }];
   }
   if (fired !== null) {
-    const since = fired.at < written ? ", not since the file was changed" : "";
-    return [{ subject, state: "ok", text: `those of ${host.host} have run${since}` }];
+    const since = fired.at < written ? ", but not since the file was changed" : "";
+    return [{ subject, state: "ok", text: `hooks of ${host.host} have run${since}` }];
   }
-  return [{ subject, state: "note", text: `those of ${host.host} have never run in a session`, advice: host.after }];
+  return [{ subject, state: "note", text: `hooks of ${host.host} have never run in a session`, advice: host.after }];
 }

@@ -28,7 +28,7 @@ const others = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
 const obstacles: readonly Obstacle[] = [
   {
     pattern: new RegExp(`${START}exec\\s+(?:-l\\s+)?(?:\\S*/)?(${others})\\b`, "m"),
-    says: (found) => `replaces the shell by ${found}: exec is then refused`,
+    says: (found) => `replaces the shell with ${found}: exec is then refused`,
     advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
   },
   {
@@ -38,13 +38,13 @@ const obstacles: readonly Obstacle[] = [
   },
   {
     pattern: /\b(?:readonly|declare\s+-\w*r\w*)\s+(?:\S+\s+)*?(PROMPT_COMMAND|PS0|PS1)\b/m,
-    says: (found) => `makes ${found} readonly: prompts may stay without marks`,
-    advice: "Leave it writable; wsh puts its marks around what stands in it.",
+    says: (found) => `makes ${found} readonly: prompts may lack marks`,
+    advice: "Leave it writable; wsh puts its marks around its value.",
   },
   {
     pattern: /(ble\.sh)\b/,
-    says: (found) => `loads ${found}, which edits and prints in place of bash`,
-    advice: "See docs/shells.md for what is exact there.",
+    says: (found) => `loads ${found}, which replaces bash's line editor and output`,
+    advice: "docs/shells.md lists what is exact there.",
   },
 ];
 
@@ -97,7 +97,7 @@ async function sessionShell(instance: Instance, name: string): Promise<Finding[]
     // A shell that was never to be integrated needs no report.
     const isMeant = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
     if (known.active || !isMeant) return [];
-    const text = `'${name}': exec is refused, for ${known.reason ?? "its marks are missing"} (${why})`;
+    const text = `'${name}': exec is refused: ${known.reason ?? "its marks are missing"} (${why})`;
     return [{ subject, state: "note", text, advice: "See docs/shells.md; wsh run works there." }];
   } catch (thrown) {
     const { message } = WshError.from(thrown);

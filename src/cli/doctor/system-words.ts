@@ -18,8 +18,8 @@ export function utf8Advice(platform: NodeJS.Platform): string {
 
 export function noTerminalsAdvice(platform: NodeJS.Platform): string {
   return platform === "darwin"
-    ? "A sandbox hides it: start wsh outside of that."
-    : "Mount devpts: no terminal can be made without it.";
+    ? "A sandbox hides it: start wsh outside the sandbox."
+    : "Mount devpts: terminals cannot be created without it.";
 }
 
 /** Children of ssh belong to no login session of macOS, and so cannot use its keychain: git, gh and others fail. */
@@ -29,7 +29,7 @@ export function keychain(platform: NodeJS.Platform, env: Environment): Finding[]
     {
       subject: "login keychain",
       state: "note",
-      text: "locked for this shell and the sessions that it starts, since it came over ssh",
+      text: "locked for this shell and its sessions, because it was started over ssh",
       advice: "security unlock-keychain, or start those sessions from a terminal of the Mac itself.",
     },
   ];

@@ -34,7 +34,7 @@ export async function join(instance: Instance, word: string | undefined, options
   const wanted = { name: user, role: settings.role, fleet: settings.fleet };
   if (options.file !== undefined) {
     const path = resolve(options.file);
-    if (fs.existsSync(path)) throw new UsageError(`'${options.file}' is there already`);
+    if (fs.existsSync(path)) throw new UsageError(`'${options.file}' already exists`);
     await recorded(instance, "fleet.join", wanted, async () => writeSecret(path, text));
     return say(`Credentials of '${user}' are in ${path}: wsh server --fleet ${path}\n`);
   }
@@ -44,7 +44,7 @@ export async function join(instance: Instance, word: string | undefined, options
   if (settings.role !== "machine") {
     return say(`Joined ${fleet} as '${user}' (${settings.role}). See its machines: wsh servers\n`);
   }
-  await say(`Joined ${fleet}: this is machine '${user}' there, while a server runs here (wsh server).\n`);
+  await say(`Joined ${fleet} as machine '${user}', available while a server runs here (wsh server).\n`);
 }
 
 /** @throws WshError machine_conflict when this instance is somebody else already */
@@ -55,7 +55,7 @@ function keep(instance: Instance, text: string, { user, settings }: Credentials)
     const before = readCredentials(path);
     if (before.user !== user || before.settings.fleet !== settings.fleet) {
       const fleet = before.settings.fleet ?? "a fleet";
-      throw new WshError("machine_conflict", `this instance is '${before.user}' of ${fleet} already`, {
+      throw new WshError("machine_conflict", `this instance is already '${before.user}' of ${fleet}`, {
         hint: "First `wsh fleet leave`, or use another instance (-L).",
       });
     }
@@ -65,11 +65,11 @@ function keep(instance: Instance, text: string, { user, settings }: Credentials)
 
 export async function leave(instance: Instance): Promise<void> {
   const path = joinedFile(instance);
-  if (!fs.existsSync(path)) throw new WshError("invalid_request", "this instance is in no fleet", { hint: "" });
+  if (!fs.existsSync(path)) throw new WshError("invalid_request", "this instance is not in a fleet", { hint: "" });
   await recorded(instance, "fleet.leave", {}, async () => fs.rmSync(path));
   await tellServer(instance, false);
   await say(
-    "Left; sessions here go on. Have the credentials revoked: wsh fleet revoke NAME, where the fleet was made.\n",
+    "Left the fleet; sessions here keep running. To revoke the credentials, run wsh fleet revoke NAME where the fleet was created.\n",
   );
 }
 
@@ -83,7 +83,7 @@ async function tellServer(instance: Instance, starts: boolean): Promise<void> {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {
     process.exitCode = 1;
-    complain(`the server here could not be told: ${WshError.from(thrown).message}. Start it again: wsh server`);
+    complain(`the server here could not be notified: ${WshError.from(thrown).message}. Restart it: wsh server`);
   }
 }
 
@@ -101,11 +101,10 @@ async function readLine(): Promise<string> {
   let size = 0;
   for await (const part of Bun.stdin.stream()) {
     size += part.length;
-    if (size > MAX_LINE_BYTES) throw new UsageError("standard input is no invitation");
+    if (size > MAX_LINE_BYTES) throw new UsageError("standard input is not an invitation");
     parts.push(part);
   }
   const text = Buffer.concat(parts).toString("utf8");
-  if (text.trim() === "")
-    throw new UsageError("'join' takes the line of an invitation, as a word or on standard input");
+  if (text.trim() === "") throw new UsageError("'join' needs an invitation, as an argument or on standard input");
   return text;
 }

@@ -120,7 +120,7 @@ export function picture(
   for (let at = first; at < first + page; at++) {
     const command = state.commands[at];
     if (command === undefined) {
-      lines.push(at === 0 ? dim(shorten("  nothing found", cols)) : "");
+      lines.push(at === 0 ? dim(shorten("  no match", cols)) : "");
       continue;
     }
     const isChosen = at === state.chosen;
@@ -147,10 +147,10 @@ function columns(command: HistoryCommand, cols: number, now: number): string {
 
 function details({ commands, chosen }: FilterState): string {
   const command = commands[chosen];
-  if (command === undefined) return "Esc leaves";
+  if (command === undefined) return "Esc cancels";
   const { cwd, session, duration_ms, by } = command;
   const parts = [cwd ?? "", session === null ? "" : `session ${session}`, by === "person" ? "" : by];
-  parts.push(duration_ms === null ? "" : `took ${took(duration_ms)}`, "Enter takes it, Ctrl+F only failed, Esc leaves");
+  parts.push(duration_ms === null ? "" : `took ${took(duration_ms)}`, "Enter accepts, Ctrl+F only failed, Esc cancels");
   return visibleCell(parts.filter((part) => part !== "").join(" · "));
 }
 

@@ -24,7 +24,7 @@ export async function filterHistory(history: History, filters: HistorySearchInpu
   const command = await chosenLine(history, filters, query, outputScreen);
   if (command === null) return;
   if (command.length >= MAX_COMMAND) {
-    complain("of this command only the beginning was kept; it is not put at the prompt");
+    complain("only the beginning of this command was kept, so it is not put at the prompt");
     return say(`${command}\n`);
   }
   const around = paneAround(process.env);
@@ -42,7 +42,7 @@ export async function filterHistory(history: History, filters: HistorySearchInpu
 export async function pickFromHistory(history: History, filters: HistorySearchInput, query: string): Promise<void> {
   const command = await chosenLine(history, filters, query, errorScreen());
   if (command === null) return;
-  if (command.length >= MAX_COMMAND) throw new UsageError("of this command only the beginning was kept");
+  if (command.length >= MAX_COMMAND) throw new UsageError("only the beginning of this command was kept");
   await (process.stdout.isTTY ? say(`${command}\n`) : print(`${command}\n`));
 }
 

@@ -42,9 +42,9 @@ export function findImports(
   return chosen.map((text) => {
     const [name, ...file] = text.split("=");
     const source = importSources.find((each) => each === name);
-    if (source === undefined) throw new UsageError(`'${name}' is none of ${importSources.join(", ")}`);
+    if (source === undefined) throw new UsageError(`'${name}' is not one of ${importSources.join(", ")}`);
     const path = file.length > 0 ? file.join("=") : usualPlace(source, env);
-    if (!fs.existsSync(path)) throw new UsageError(`there is no ${path}`, `Give ${source}=FILE.`);
+    if (!fs.existsSync(path)) throw new UsageError(`${path} does not exist`, `Give ${source}=FILE.`);
     return { source, path };
   });
 }

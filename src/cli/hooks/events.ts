@@ -56,7 +56,7 @@ const claude: Readonly<Record<string, Rule>> = {
     new Set(["idle_prompt"]),
   ),
   Stop: "done",
-  StopFailure: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn has failed" }),
+  StopFailure: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn failed" }),
 };
 
 const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
@@ -80,7 +80,7 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     idle: "done",
     asks,
     answered: "working",
-    error: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn has failed" }),
+    error: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn failed" }),
   },
   "cursor-agent": {
     sessionStart: "idle",

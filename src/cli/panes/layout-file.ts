@@ -85,15 +85,15 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   };
   const warnings: string[] = [];
   const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${place(path)}${message}`) };
-  if (!isTable(value)) return fail([], "is no layout: a table is needed");
+  if (!isTable(value)) return fail([], "must be a table");
   const windows = notTooDeep(from, () =>
     "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)],
   );
   for (const [index, { tree }] of windows.entries()) {
-    if (countPanes(tree as LayoutTree) === null) fail(["windows", index], "is too deep or has too many panes");
+    if (countPanes(tree as LayoutTree) === null) fail(["windows", index], "is nested too deep or has too many panes");
   }
   const focused = windows.flatMap(({ tree }) => plannedPanes(tree)).filter(({ focus }) => focus === true);
-  if (focused.length > 1) fail([], `${focused.length} panes have 'focus': one can have it`);
+  if (focused.length > 1) fail([], `${focused.length} panes have 'focus', only one may`);
   return { windows, warnings };
 }
 
@@ -112,15 +112,15 @@ function textOf(path: string): string {
     if (path === "-") return standardInput();
     const found = fs.statSync(path);
     // A pipe may never end, and one without a writer not even begin.
-    if (!found.isFile()) throw new Error("it is no regular file");
+    if (!found.isFile()) throw new Error("not a regular file");
     const { size } = found;
-    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; ${MAX_FILE_BYTES} are allowed`);
+    if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes exceed the limit of ${MAX_FILE_BYTES}`);
     // Editors of some systems begin a file with a byte order mark, which is no part of its text.
     return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new WshError("invalid_layout", `the layout '${path}' cannot be read: ${reason}`, {
-      hint: "Give a file, - for standard input, or a layout as tmux writes it (tmux display -p '#{window_layout}').",
+      hint: "Give a file, - for standard input, or a layout in tmux's format (tmux display -p '#{window_layout}').",
     });
   }
 }
@@ -128,7 +128,7 @@ function textOf(path: string): string {
 function standardInput(): string {
   if (process.stdin.isTTY) throw new Error("standard input is a terminal");
   const bytes = fs.readFileSync(0);
-  if (bytes.length > MAX_FILE_BYTES) throw new Error(`it has ${bytes.length} bytes; ${MAX_FILE_BYTES} are allowed`);
+  if (bytes.length > MAX_FILE_BYTES) throw new Error(`${bytes.length} bytes exceed the limit of ${MAX_FILE_BYTES}`);
   return bytes.toString("utf8").replace(/^\ufeff/, "");
 }
 
@@ -213,7 +213,7 @@ function readWindows(value: Table, reading: Reading): PlannedWindow[] {
 
 function readWindow({ name, ...rest }: Table, path: Path, reading: Reading): PlannedWindow {
   if (name !== undefined && (typeof name !== "string" || !isWindowName(name))) {
-    reading.fail([...path, "name"], "is no window's name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits");
+    reading.fail([...path, "name"], "is not a window name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits");
   }
   const named = typeof name === "string" ? name : null;
   if (!("tmux" in rest)) return { name: named, tree: readNode(rest, path, reading) };
@@ -233,7 +233,7 @@ function readWindow({ name, ...rest }: Table, path: Path, reading: Reading): Pla
 function ofTmux(text: string, panes: readonly PlannedPane[]): PlannedNode {
   const read = readTmuxLayout(text);
   if (panes.length > read.panes) {
-    throw new WshError("invalid_layout", `the layout has ${read.panes} panes, and ${panes.length} are listed`);
+    throw new WshError("invalid_layout", `the layout has ${read.panes} panes, but ${panes.length} are listed`);
   }
   const node = (from: LayoutNode): PlannedNode => {
     const { weight } = from;
@@ -281,12 +281,12 @@ function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
   const { env } = value;
   if (env !== undefined) {
     if (!isTable(env) || Object.values(env).some((each) => typeof each !== "string")) {
-      return reading.fail([...path, "env"], "must be a table of texts");
+      return reading.fail([...path, "env"], "must be a table of strings");
     }
     pane.env = env;
   }
   if (pane.view !== undefined && (pane.command !== undefined || pane.shell !== undefined)) {
-    return reading.fail([...path, "view"], "starts no program: it cannot be used together with 'command' or 'shell'");
+    return reading.fail([...path, "view"], "cannot be used together with 'command' or 'shell'");
   }
   const planned = pane as PlannedPane;
   const missing = missingProgram(planned, reading.cwd);
@@ -315,7 +315,7 @@ function directory(text: string, path: Path, { cwd, fail }: Reading): string {
   const home = text === "~" || text.startsWith("~/") ? join(os.homedir(), text.slice(1)) : text;
   const full = resolve(cwd, home);
   if (fs.statSync(full, { throwIfNoEntry: false })?.isDirectory() === true) return full;
-  return fail(path, `is no directory: '${full}'`);
+  return fail(path, `is not a directory: '${full}'`);
 }
 
 function weightOf({ weight = 1 }: Table, path: Path, { fail }: Reading): number {
@@ -325,5 +325,5 @@ function weightOf({ weight = 1 }: Table, path: Path, { fail }: Reading): number 
 
 function known(value: Table, keys: readonly string[], path: Path, { fail }: Reading): void {
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
-  if (unknown !== undefined) fail([...path, unknown], `is unknown here; known are ${keys.join(", ")}`);
+  if (unknown !== undefined) fail([...path, unknown], `is unknown; use ${keys.join(", ")}`);
 }

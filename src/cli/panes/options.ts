@@ -18,9 +18,9 @@ export function addProgramOptions(command: Command): Command {
     .option("--cwd <dir>", "directory to start in (default: that of the pane)")
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
     .option("--shell <shell>", "path or name of the shell")
-    .option("--title <text>", "shown instead of the program's own")
-    .option("--keep", "the pane stays when its program has ended")
-    .option("--view <name>", "show this session or pane instead");
+    .option("--title <text>", "title of the pane (default: the program's)")
+    .option("--keep", "keep the pane after its program exits")
+    .option("--view <name>", "show this session or pane instead of a program");
 }
 
 /** @param after the words behind `--` @throws UsageError */
@@ -28,8 +28,8 @@ export function programOf(
   { cwd, env, shell, title, keep, view }: ProgramOptions,
   after: readonly string[] | null,
 ): Partial<PaneProgram> {
-  if (after !== null && after.length === 0) throw new UsageError("there is no command after --");
-  if (view !== undefined && after !== null) throw new UsageError("--view starts no command");
+  if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
+  if (view !== undefined && after !== null) throw new UsageError("--view cannot be used with a command");
   return {
     ...(after === null ? {} : { command: shellText(after) }),
     ...(cwd === undefined ? {} : { cwd }),
@@ -56,7 +56,7 @@ export function addPlaceOptions(command: Command): Command {
     .addOption(new Option("-d, --direction <side>", "side of the pane (default: right)").choices([...sides]))
     .option("--size <n>", "cells, or a share such as 40%", amount)
     .option("--whole", "along the whole window")
-    .option("--focus", "show it to those who are attached");
+    .option("--focus", "switch attached terminals to it");
 }
 
 export function placeOf({ direction, size, whole, focus }: PlaceOptions) {
@@ -77,5 +77,5 @@ export function amount(text: string): Amount {
   const value = Number(digits);
   if (digits !== undefined && isShare === "" && value <= 1000) return { cells: value };
   if (digits !== undefined && isShare === "%" && value < 100) return { percent: value };
-  throw new UsageError(`'${text}' is no size`, "Give cells (20), or a share (40%).");
+  throw new UsageError(`'${text}' is not a size`, "Give cells (20), or a share (40%).");
 }

@@ -11,7 +11,7 @@ import { type PlannedNode, type PlannedPane, type PlannedWindow, plannedPanes } 
 export function firstProgram(windows: readonly PlannedWindow[]): PlannedPane {
   const first = windows[0] === undefined ? [] : plannedPanes(windows[0].tree);
   const program = first.find(({ view }) => view == null);
-  if (program === undefined) throw new UsageError("the first window of the layout has no pane with a program");
+  if (program === undefined) throw new UsageError("the first window of the layout needs a pane with a program");
   return program;
 }
 
@@ -99,7 +99,7 @@ export function warnOfHidden(windows: readonly WindowInfo[]): void {
     const hidden = panes.filter((pane) => pane.hidden === true);
     if (hidden.length === 0) continue;
     complain(
-      `${hidden.length} of ${panes.length} panes of window '${name}' have no room at ${cols}x${rows}: ` +
+      `${hidden.length} of ${panes.length} panes of window '${name}' do not fit at ${cols}x${rows}: ` +
         `${hidden.map(({ id }) => id).join(", ")} are hidden until there is`,
     );
   }

@@ -13,7 +13,7 @@ export function targetOf(command: Command, given: string | undefined): { instanc
   if (given !== undefined) return { instance, target: given };
   const around = paneAround(process.env);
   if (around === null || around.instance.httpSocket !== instance.httpSocket) {
-    throw new UsageError("this runs in no session: name one", "Such as dev, dev:0, dev:0.1, @w5 or @7.");
+    throw new UsageError("not inside a session: name one", "Such as dev, dev:0, dev:0.1, @w5 or @7.");
   }
   return { instance, target: around.pane };
 }
@@ -37,7 +37,7 @@ export function wordsOf(
 ): { readonly target: string | undefined; readonly rest: readonly string[] } {
   const extra = words.length - own.length;
   if (extra < 0) throw new UsageError(`'${action}' needs ${own.join(" and ")}`);
-  if (extra > 1) throw new UsageError(`'${words[1 + own.length]}' is one word too many`);
+  if (extra > 1) throw new UsageError(`unexpected argument '${words[1 + own.length]}'`);
   return { target: extra === 1 ? words[0] : undefined, rest: words.slice(extra) };
 }
 
@@ -60,7 +60,7 @@ export function acting<A extends string, O>(
 ): (action: A | undefined, all: string[], options: O, command: Command) => Promise<void> {
   return (action, all, options, command) => {
     const { before: words, after } = splitAtDashes(all, process.argv);
-    if (after !== null && action !== starts) throw new UsageError(`only ${starts} takes a command`);
+    if (after !== null && action !== starts) throw new UsageError(`only ${starts} accepts a command`);
     return act(action ?? "list", { words, after, options, at: (target, call) => atTarget(command, target, call) });
   };
 }

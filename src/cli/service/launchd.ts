@@ -75,7 +75,7 @@ function xmlText(text: string): string {
   const refused = /[\u0000-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
   if (refused.test(text)) {
     throw new UsageError(
-      `${JSON.stringify(text)} cannot stand in a property list`,
+      `${JSON.stringify(text)} cannot be written to a property list`,
       "Use paths and a PATH without control characters.",
     );
   }

@@ -10,9 +10,9 @@ const TIMED_OUT = 124;
 const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
   answered: "answered",
   dismissed: "the person dismissed the question",
-  timeout: "nobody answered in time",
+  timeout: "the question timed out",
   cancelled: "the question was cancelled",
-  nobody_attached: "nobody is attached: --wait-for-person asks all the same",
+  nobody_attached: "no terminal is attached; --wait-for-person asks anyway",
   secret_not_taken: "the secret was not typed",
   session_ended: "the session has ended",
 };

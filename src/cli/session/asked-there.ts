@@ -14,7 +14,7 @@ const REQUEST_VARIABLE = "WSH_REQUEST";
 /** An id that says when it was made: the first 48 bits are the Unix time in ms. */
 const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const LOOKED_ONLY = "It changes nothing there: ask again when the machine answers (`wsh doctor NAME`).";
+const LOOKED_ONLY = "The request changes nothing there: repeat it when the machine answers (`wsh doctor NAME`).";
 
 let named = process.env[REQUEST_VARIABLE] ?? "";
 
@@ -104,7 +104,9 @@ function isWayLost(thrown: unknown, way: Pick<Way, "isLost">): boolean {
 export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLost">): never {
   if (!isWayLost(thrown, way)) throw thrown;
   const details = { machine, hint: LOOKED_ONLY };
-  throw new WshError("machine_unreachable", `the way to machine '${machine}' was lost`, details, { cause: thrown });
+  throw new WshError("machine_unreachable", `the connection to machine '${machine}' was lost`, details, {
+    cause: thrown,
+  });
 }
 
 /** A request to an ended session has ended with it. */

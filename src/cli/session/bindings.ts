@@ -50,5 +50,5 @@ export function prefixOf(setting: string, fault: (message: string) => void): Pre
 /** The answer of an operation that only reads is shown nowhere. @throws WshError invalid_setting */
 function requireEffect({ name, access }: { readonly name: string; readonly access: string }): void {
   if (access !== "observe") return;
-  throw new WshError("invalid_setting", `the operation '${name}' only reads: at a key it would do nothing`);
+  throw new WshError("invalid_setting", `the operation '${name}' only reads and cannot be bound to a key`);
 }

@@ -206,7 +206,7 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
     failure(thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") return error;
-      return new WshError("session_not_found", `session '${called}' has no process any more`, {}, { cause: thrown });
+      return new WshError("session_not_found", `session '${called}' no longer has a process`, {}, { cause: thrown });
     },
   };
 }

@@ -31,7 +31,7 @@ export async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, 
   if (!holds) {
     const ended = codeOf(exit_code ?? null, signal ?? null);
     process.exitCode = by === "timeout" ? TIMED_OUT : runs || ended === 0 ? NOT_READY : ended;
-    complain(reason ?? (by === "timeout" ? "the time is over, and the command is not ready" : "the command has ended"));
+    complain(reason ?? (by === "timeout" ? "timed out before the command was ready" : "the command has ended"));
   }
   if (json === true) return printJson(ready);
   if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);

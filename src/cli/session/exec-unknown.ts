@@ -26,11 +26,11 @@ export async function sayUnknown(
   if (!isUnknown) throw thrown;
   const request = typeof details.request === "string" ? details.request : undefined;
   const what =
-    id === null ? "whether the command runs is not known" : `command ${id} was started; its end is not known`;
+    id === null ? "the command may or may not be running" : `command ${id} was started; its result is unknown`;
   complain(`${what}: ${message}`);
   // A forgotten request cannot be resumed.
   const again = id === null ? request && `${request} -- '${command.replaceAll("'", "'\\''")}'` : `${id}`;
-  if (again !== undefined) complain(`to go on with it: wsh exec ${name} --resume ${again}`);
+  if (again !== undefined) complain(`to resume it: wsh exec ${name} --resume ${again}`);
   const result = { state: "unknown", command_id: id, request: request ?? resume ?? null, reason: message };
   if (json === true) await printJson(result);
 }

@@ -20,5 +20,5 @@ export async function checkFilter(options: FilterOptions): Promise<boolean> {
 
 /** The unreadable part of an output. */
 export function incompleteText({ searched = "", reason = "" }: Pick<OutputResult, "searched" | "reason">): string {
-  return `not all of it could be read: ${searched} (${reason})`;
+  return `only part of the output was searched: ${searched} (${reason})`;
 }

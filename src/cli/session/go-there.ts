@@ -44,16 +44,20 @@ export async function goThere(
   if (own === undefined) return false;
   if (own.session === session) {
     throw new WshError("nested_session", `this terminal is already in session '${name}'`, {
-      hint: "The prefix key and w go to its windows and panes.",
+      hint: "The prefix key and w list its windows and panes.",
     });
   }
   const asksOnly = ways.length > 0;
   const input: GoInput = { pid: process.pid, socket, number: session, session: name, asks_only: asksOnly };
   const isInside = await ask(own.socket, input);
   if (isInside && asksOnly) {
-    throw new WshError("invalid_request", `${ways.join(", ")}: the terminal that goes there keeps its own`, {
-      hint: "Leave it out, or show the session inside this one with --nested.",
-    });
+    throw new WshError(
+      "invalid_request",
+      `${ways.join(", ")} cannot be used when switching a terminal inside a session`,
+      {
+        hint: "Omit it, or show the session inside this one with --nested.",
+      },
+    );
   }
   return isInside;
 }

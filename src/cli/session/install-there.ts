@@ -20,21 +20,18 @@ export async function installThere(system: string, way: SshWay): Promise<boolean
   const program = process.execPath;
   const own = `${os.type()} ${machineOf(os.arch())}`;
   if (normal(system) !== own || !isOurs(program)) {
-    complain(`There is no wsh on ${way.host}, and this one (${own}) does not run there (${system}).`);
+    complain(`${way.host} has no wsh, and this one (${own}) cannot run there (${system}).`);
     return false;
   }
   const megabytes = Math.round(fs.statSync(program).size / 1_000_000);
-  const question = `There is no wsh on ${way.host}. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
+  const question = `${way.host} has no wsh. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
   if (!(await confirmed(question))) return false;
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const part of Bun.file(program).stream()) hasher.update(part);
   const stdout = await way.run(installScript(hasher.digest("hex")), { timeoutMs: COPY_MS, input: Bun.file(program) });
   const answer = said(stdout);
   if (answer?.word === "installed") return true;
-  throw new WshError(
-    "machine_unreachable",
-    `the copy failed: ${answer?.word ?? "nothing came back"} ${answer?.rest ?? ""}`,
-  );
+  throw new WshError("machine_unreachable", `the copy failed: ${answer?.word ?? "no reply"} ${answer?.rest ?? ""}`);
 }
 
 /** Run from its source, this process is Bun. */

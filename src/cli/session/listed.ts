@@ -78,7 +78,7 @@ async function askAtServer(instance: Instance): Promise<Listed[] | null> {
 
 function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo): SessionEntry {
   const pane = parseTarget(pane_id);
-  if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
+  if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
   // Its first pane may be gone.

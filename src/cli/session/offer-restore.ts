@@ -74,7 +74,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
 
 function sayLeftOut({ left_out, session }: LostSession): void {
   for (const { pane, why } of left_out)
-    complain(`session '${session.name}' is restored without its pane ${paneId(pane)}: ${why}`);
+    complain(`session '${session.name}' is restored without pane ${paneId(pane)}: ${why}`);
 }
 
 async function isWanted(

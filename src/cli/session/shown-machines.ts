@@ -93,7 +93,7 @@ async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry
 /** Why a machine of the fleet is not asked. */
 function memberTrouble(machine: string, health: ServerEntry["health"], error: string): WshError {
   if (health !== "rejected") return new WshError("machine_unreachable", error);
-  return new WshError("access_denied", error === health ? "the fleet's servers do not admit this one" : error, {
+  return new WshError("access_denied", error === health ? "the fleet's servers refuse this machine" : error, {
     hint: `\`wsh doctor ${machine}\` says which credentials, and what to do.`,
   });
 }
@@ -101,7 +101,10 @@ function memberTrouble(machine: string, health: ServerEntry["health"], error: st
 async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
   const { machine } = link;
   const patience = process.stdin.isTTY && process.stderr.isTTY ? {} : { ms: PATIENCE_MS };
-  const late = new WshError("machine_unreachable", `machine '${machine}' does not answer in ${PATIENCE_MS / 1_000} s`);
+  const late = new WshError(
+    "machine_unreachable",
+    `machine '${machine}' did not answer within ${PATIENCE_MS / 1_000} s`,
+  );
   const asked = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
     (sessions) => {
       keepKnown(instance, machine, sessions);

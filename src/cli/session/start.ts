@@ -55,6 +55,6 @@ export async function startSession(
   report.warnings.forEach(warn);
   const { pane_id } = report.info;
   const target = parseTarget(pane_id);
-  if (target.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
   return { info: report.info, socket: hostSocket(instance, target.id) };
 }

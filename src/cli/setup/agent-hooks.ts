@@ -85,7 +85,7 @@ const NAME = "wsh-hooks";
 const VERSION = "1.0.0";
 
 const describe = (host: string, agent: string): string =>
-  `Tells wsh what ${host} does, where it runs in a session of wsh: \`wsh hook ${agent} EVENT\`. ` +
+  `Reports what ${host} does in a wsh session: \`wsh hook ${agent} EVENT\`. ` +
   "Written by `wsh setup`, which also removes it.";
 
 const claudeHooks = grouped("claude", TIMEOUT_SECONDS, [
@@ -179,8 +179,8 @@ export const hookHosts: readonly HookHost[] = [
       ]),
     },
     after:
-      "Start Codex again and trust it with /hooks: until then it runs none of them. A Codex that has a background server " +
-      `runs them there, in no pane: ${NO_DAEMON}`,
+      "Start Codex again and trust the hooks with /hooks: it ignores them until then. A Codex with a background server " +
+      `runs them outside the pane: ${NO_DAEMON}`,
     outside: NO_DAEMON,
   },
   {
@@ -222,7 +222,7 @@ export const hookHosts: readonly HookHost[] = [
         value: { command: hookCommand("cursor-agent", event), timeout: TIMEOUT_SECONDS },
       })),
     },
-    after: "Start cursor-agent again; it reports its turns, and no permission that it asks for.",
+    after: "Start cursor-agent again; it reports its turns, but not its permission requests.",
   },
   {
     host: "copilot",

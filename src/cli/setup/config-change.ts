@@ -41,7 +41,7 @@ export function planChange(host: AiHost, scope: HostScope, places: Places, launc
   const file = fileOf(host, scope, places);
   if (file === undefined) {
     const has = Object.keys(host.files).join(", ");
-    throw new WshError("invalid_request", `${host.title} has no settings of scope '${scope}'`, {
+    throw new WshError("invalid_request", `${host.title} does not support scope '${scope}'`, {
       hint: `Use --scope ${has}.`,
     });
   }

@@ -54,8 +54,8 @@ function planOwn(place: Place, owner: HookChange["owner"], after: string | undef
   const before = textOf(place);
   if (before !== undefined && !before.includes("wsh hook ")) {
     if (after === undefined) return { place, owner, before, after: before, kind: "none" };
-    throw new WshError("invalid_setting", `${place.file} is not one that wsh wrote`, {
-      hint: "It was left as it is. Give it another name first.",
+    throw new WshError("invalid_setting", `${place.file} was not written by wsh`, {
+      hint: "It was not changed. Rename it first.",
     });
   }
   const kind = before === after ? "none" : before === undefined ? "create" : after === undefined ? "remove" : "update";
@@ -90,7 +90,7 @@ function planMerged(
   const hooks = at(value, ["hooks"]) ?? {};
   if (typeof hooks !== "object" || Array.isArray(hooks)) {
     if (!wanted) return { place, owner: "host", before, after: before, kind: "none" };
-    throw new WshError("invalid_setting", "'hooks' is no object", { hint: "It was left as it is." });
+    throw new WshError("invalid_setting", "'hooks' is not an object", { hint: "It was not changed." });
   }
   const had = isOurs(hooks);
   if (wanted) {
@@ -103,7 +103,7 @@ function planMerged(
     const found = at(hooks, [event]) ?? [];
     if (!Array.isArray(found)) {
       if (!wanted || !entries.some((entry) => entry.event === event)) continue;
-      throw new WshError("invalid_setting", `'hooks.${event}' is no list`, { hint: "It was left as it is." });
+      throw new WshError("invalid_setting", `'hooks.${event}' is not a list`, { hint: "It was not changed." });
     }
     const ours = wanted ? entries.filter((entry) => entry.event === event).map((entry) => entry.value) : [];
     const own = found.filter((item) => isOurs(item));

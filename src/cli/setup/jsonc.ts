@@ -16,13 +16,13 @@ export function readJsonc(text: string): unknown {
   if (first !== undefined) {
     const line = text.slice(0, first.offset).split("\n").length;
     throw new WshError("invalid_setting", `line ${line} is not valid JSON (${printParseErrorCode(first.error)})`, {
-      hint: "Correct the file first; it was left as it is.",
+      hint: "Correct the file first; it was not changed.",
     });
   }
   const root = value ?? {};
   if (typeof root !== "object" || Array.isArray(root)) {
     throw new WshError("invalid_setting", "the file does not hold a JSON object", {
-      hint: "Correct the file first; it was left as it is.",
+      hint: "Correct the file first; it was not changed.",
     });
   }
   return root;
@@ -72,8 +72,8 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
     const twice = doubled(node, key);
     if (twice !== undefined) {
       const line = text.slice(0, twice.offset).split("\n").length;
-      throw new WshError("invalid_setting", `line ${line}: the key ${twice.value} is there twice`, {
-        hint: "Programs disagree about which one counts. Remove one first; the file was left as it is.",
+      throw new WshError("invalid_setting", `line ${line}: duplicate key ${twice.value}`, {
+        hint: "Programs disagree about which one counts. Remove one first; the file was not changed.",
       });
     }
     node = node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1];
@@ -82,7 +82,7 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
     const value = at(root, seen.map(String));
     if (seen.length === path.length || value === undefined || isObject(value)) continue;
     throw new WshError("invalid_setting", `'${seen.join(".")}' is not a JSON object`, {
-      hint: "Correct the file first; it was left as it is.",
+      hint: "Correct the file first; it was not changed.",
     });
   }
 }
@@ -101,8 +101,8 @@ function doubled(object: Node, key: string | null): { offset: number; value: str
 
 function verified(text: string, wanted: unknown): string {
   if (Bun.deepEquals(readJsonc(text), wanted)) return text;
-  throw new WshError("invalid_setting", "the file is written in a way that cannot be edited here", {
-    hint: "Edit it by hand; it was left as it is.",
+  throw new WshError("invalid_setting", "wsh cannot edit this file", {
+    hint: "Edit it by hand; it was not changed.",
   });
 }
 

@@ -35,19 +35,14 @@ function follow(file: string): string {
     try {
       return realpathSync(file);
     } catch (cause) {
-      throw new WshError(
-        "unsafe_path",
-        `${file} is a symbolic link that leads nowhere`,
-        { hint: LINK_HINT },
-        { cause },
-      );
+      throw new WshError("unsafe_path", `${file} is a dangling symbolic link`, { hint: LINK_HINT }, { cause });
     }
   }
   const parent = dirname(file);
   return parent === file ? file : join(follow(parent), basename(file));
 }
 
-const LINK_HINT = "Nothing was written. Replace the link by a file or directory, or edit what it leads to by hand.";
+const LINK_HINT = "Nothing was written. Replace the link with a file or directory, or edit its target by hand.";
 
 function leadsOut(file: string, target: string, where: string): WshError {
   return new WshError("unsafe_path", `${file} leads ${where}, to ${target}`, { hint: LINK_HINT });
@@ -58,11 +53,11 @@ function leadsOut(file: string, target: string, where: string): WshError {
  */
 export function textOf({ file, target }: Place): string | undefined {
   const refuse = (reason: string, cause?: unknown): WshError =>
-    new WshError("invalid_setting", `${file} ${reason}`, { hint: "It was left as it is." }, { cause });
+    new WshError("invalid_setting", `${file} ${reason}`, { hint: "It was not changed." }, { cause });
   try {
     const stat = statSync(target);
     if (!stat.isFile()) throw refuse("is not a regular file");
-    if (stat.size > LARGEST_FILE_BYTES) throw refuse(`has ${stat.size} bytes, which is no configuration`);
+    if (stat.size > LARGEST_FILE_BYTES) throw refuse(`has ${stat.size} bytes, too many for a configuration file`);
     // Text that does not decode would be written back as other bytes.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(target));
   } catch (cause) {

@@ -44,7 +44,7 @@ export function replaceFile(place: Place, before: string | undefined, after: str
   const { target } = place;
   const directory = makeDirectory(dirname(target));
   if (textOf(place) !== before) {
-    throw new WshError("invalid_setting", `${place.file} was changed in the meantime`, {
+    throw new WshError("invalid_setting", `${place.file} changed in the meantime`, {
       hint: "Run wsh setup again.",
     });
   }
@@ -90,7 +90,7 @@ function keepCopy(target: string, text: string, kept: Kept): string {
       if (errorCode(error) !== "EEXIST") throw error;
     }
   }
-  throw new WshError("invalid_setting", `${MOST_BACKUPS} copies named ${target}.before-wsh… exist already`, {
+  throw new WshError("invalid_setting", `${MOST_BACKUPS} backups named ${target}.before-wsh… already exist`, {
     hint: "Delete those that you do not need.",
   });
 }

@@ -33,7 +33,7 @@ export function readToml(text: string): unknown {
     throw new WshError(
       "invalid_setting",
       `not valid TOML: line ${cause.line}, column ${cause.column}: ${reasonOf(cause)}`,
-      { hint: "Correct the file first; it was left as it is." },
+      { hint: "Correct the file first; it was not changed." },
       { cause },
     );
   }
@@ -118,7 +118,7 @@ function verified(text: string, wanted: unknown, toAdd: string | undefined): str
     result = undefined;
   }
   if (Bun.deepEquals(pruned(result), pruned(wanted))) return text;
-  throw new WshError("invalid_setting", "the server is written inline or with dotted keys, which is not edited here", {
+  throw new WshError("invalid_setting", "the server's entry is inline or uses dotted keys, which wsh cannot edit", {
     hint: toAdd === undefined ? "Remove it by hand." : `Write it by hand:\n${toAdd}`,
   });
 }

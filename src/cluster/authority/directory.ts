@@ -61,8 +61,8 @@ export type Fleet = v.InferOutput<typeof FleetSchema>;
 export async function makeFleet(dir: string, fleet: NewFleet): Promise<void> {
   check(fleet);
   if (fs.lstatSync(dir, { throwIfNoEntry: false }) !== undefined) {
-    throw new WshError("invalid_request", `${dir} is there already`, {
-      hint: "Name another directory. A fleet is never written over: its keys would be lost, and every machine with them.",
+    throw new WshError("invalid_request", `${dir} already exists`, {
+      hint: "Name another directory. A fleet is never overwritten: its keys, and with them every machine, would be lost.",
     });
   }
   const keys = makeKeys();
@@ -137,13 +137,13 @@ export function serversOf({ hosts, port, wssPort }: Pick<Fleet, "hosts" | "port"
 export function readFleet(dir: string): Fleet {
   const path = join(dir, "fleet.json");
   if (!checkOwnDir(dir) || !checkOwnFile(path)) {
-    throw new WshError("invalid_request", `there is no fleet in ${dir}`, {
-      hint: "Make one with `wsh fleet init`, or name its directory with --dir.",
+    throw new WshError("invalid_request", `no fleet in ${dir}`, {
+      hint: "Create one with `wsh fleet init`, or name its directory with --dir.",
     });
   }
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FleetSchema), fs.readFileSync(path, "utf8"));
   if (parsed.success) return parsed.output;
-  throw new WshError("invalid_setting", `${path} cannot be read as a fleet`, { hint: "Bring back a copy of it." });
+  throw new WshError("invalid_setting", `${path} does not describe a fleet`, { hint: "Restore it from a backup." });
 }
 
 /** Changes a fleet's file, one change at a time. */
@@ -160,7 +160,7 @@ export function changeFleet<T>(dir: string, act: (fleet: Fleet) => Promise<{ fle
 export function readKey(dir: string, name: "account" | "operator" | "system" | FleetRole): string {
   const path = join(dir, "keys", `${name}.seed`);
   if (!checkOwnFile(path)) {
-    throw new WshError("invalid_request", `${path} is missing`, { hint: "Bring back a copy of the fleet's keys." });
+    throw new WshError("invalid_request", `${path} is missing`, { hint: "Restore the fleet's keys from a backup." });
   }
   return fs.readFileSync(path, "utf8").trim();
 }
@@ -173,18 +173,18 @@ function hostsOf(host: string): string[] {
 /** @throws WshError invalid_request */
 function check({ name, hosts, port, wssPort, clusterPort, given }: NewFleet): void {
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) {
-    throw invalid(`${JSON.stringify(name)} is no fleet's name`, "Use 1 to 32 of A-Z a-z 0-9 _ -.");
+    throw invalid(`${JSON.stringify(name)} is not a fleet name`, "Use 1 to 32 of A-Z a-z 0-9 _ -.");
   }
   if (hosts.length === 0 || hosts.length > MAX_SERVERS) throw invalid(`a fleet has 1 to ${MAX_SERVERS} servers`);
   for (const host of hosts) {
     const isHost = isIP(host) !== 0 || (hostPattern.test(host) && host.length <= LONGEST_HOST);
     if (!isHost || /^[0-9.]+$/.test(host) !== (isIP(host) === 4)) {
-      throw invalid(`${JSON.stringify(host)} is neither a host's name nor an address`);
+      throw invalid(`${JSON.stringify(host)} is not a host name or address`);
     }
   }
-  if (new Set(hosts.map((host) => host.toLowerCase())).size < hosts.length) throw invalid("a host is named twice");
+  if (new Set(hosts.map((host) => host.toLowerCase())).size < hosts.length) throw invalid("duplicate host");
   const ports = hosts.length > 1 ? [port, wssPort, clusterPort] : [port, wssPort];
-  if (new Set(ports).size < ports.length) throw invalid(`ports ${ports.join(", ")} are not all different`);
+  if (new Set(ports).size < ports.length) throw invalid(`ports ${ports.join(", ")} must all differ`);
   if (given !== undefined) checkGiven(given, hosts);
 }
 
@@ -196,7 +196,7 @@ function checkGiven(
   const secret = readPem("--key", () => createPrivateKey(key));
   if (authority !== undefined) readPem("--ca", () => new X509Certificate(authority));
   if (!shown.checkPrivateKey(secret)) throw invalid("--key is not the key of --cert");
-  if (new Date(shown.validTo).getTime() <= Date.now()) throw invalid(`--cert ended on ${shown.validTo}`);
+  if (new Date(shown.validTo).getTime() <= Date.now()) throw invalid(`--cert expired on ${shown.validTo}`);
   for (const host of hosts) {
     const matches = isIP(host) === 0 ? shown.checkHost(host) : shown.checkIP(host);
     if (matches === undefined) throw invalid(`--cert is not for '${host}' (${shown.subjectAltName ?? shown.subject})`);
@@ -207,7 +207,7 @@ function readPem<T>(flag: string, read: () => T): T {
   try {
     return read();
   } catch {
-    throw invalid(`what ${flag} names is no PEM that can be read`);
+    throw invalid(`the file of ${flag} is not readable PEM`);
   }
 }
 

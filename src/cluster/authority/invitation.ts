@@ -17,11 +17,11 @@ export function unpackInvitation(text: string): string {
   const word = text.replace(/\s+/g, "").replace(/^.*wshfleetjoin/, "");
   const packed = /^wsh-fleet-1\.([A-Za-z0-9_-]+)$/.exec(word)?.[1];
   if (packed === undefined) {
-    throw new WshError("invalid_credentials", `this is no invitation: it would begin with ${PREFIX}`);
+    throw new WshError("invalid_credentials", `not an invitation: an invitation begins with ${PREFIX}`);
   }
   try {
     return inflateRawSync(Buffer.from(packed, "base64url"), { maxOutputLength: MAX_CREDS_CHARS }).toString("utf8");
   } catch {
-    throw new WshError("invalid_credentials", "this invitation is not whole: copy it again");
+    throw new WshError("invalid_credentials", "incomplete invitation: copy it again");
   }
 }

@@ -25,17 +25,18 @@ export interface Invited {
 
 /** Signs a new user and returns its credentials. @throws WshError machine_conflict, invalid_machine_name */
 export function invite(dir: string, { name, role, tags, expiresAt, wssOnly }: Invited): Promise<string> {
-  if (!isMachineName(name)) throw new WshError("invalid_machine_name", `${JSON.stringify(name)} is no name in a fleet`);
+  if (!isMachineName(name))
+    throw new WshError("invalid_machine_name", `${JSON.stringify(name)} is not a valid fleet member name`);
   const now = Date.now();
   return changeFleet(dir, async (fleet) => {
     const before = fleet.members.find((each) => each.name === name && isIn(each, now));
     if (before !== undefined) {
-      throw new WshError("machine_conflict", `'${name}' was invited already, as ${before.role}`, {
-        hint: `Two with one name would be taken for clones. Give another name, or first: wsh fleet revoke ${name}`,
+      throw new WshError("machine_conflict", `'${name}' has already been invited, as ${before.role}`, {
+        hint: `Two members with one name look like clones. Choose another name, or first: wsh fleet revoke ${name}`,
       });
     }
     if (fleet.members.length >= MAX_MEMBERS) {
-      throw new WshError("resource_limit_reached", `${MAX_MEMBERS} were invited already`);
+      throw new WshError("resource_limit_reached", `${MAX_MEMBERS} members are already invited`);
     }
     const seeds = { account: readKey(dir, "account"), role: readKey(dir, role) };
     const { jwt, seed, key } = await signUser(seeds, name, tags, expiresAt);
@@ -67,8 +68,8 @@ export function revoke(dir: string, name: string): Promise<Member> {
     if (member === undefined) {
       const done = fleet.members.findLast((each) => each.name === name && each.revokedAt !== null);
       if (done !== undefined) return { fleet, result: done };
-      throw new WshError("machine_not_found", `nobody named '${name}' is in fleet '${fleet.name}'`, {
-        hint: "`wsh fleet list` shows who is.",
+      throw new WshError("machine_not_found", `fleet '${fleet.name}' has no member '${name}'`, {
+        hint: "`wsh fleet list` shows its members.",
       });
     }
     const revoked = { ...member, revokedAt: now };

@@ -34,6 +34,11 @@ export async function pushAccount({ servers, ca, jwt, seed }: PushOptions, accou
     }
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new WshError("machine_unreachable", `no server of the fleet took it: ${reason}`, {}, { cause: thrown });
+    throw new WshError(
+      "machine_unreachable",
+      `all servers of the fleet refused the change: ${reason}`,
+      {},
+      { cause: thrown },
+    );
   }
 }

@@ -189,7 +189,7 @@ export class FleetConnection {
       } catch (thrown) {
         this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
         this.keepRefusal(thrown);
-        this.tell(this.trouble ?? new Error("no server admits us"));
+        this.tell(this.trouble ?? new Error("all servers refuse this machine"));
       }
       if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
       pauseMs = Math.min(this.refusal === null ? LONGEST_PAUSE_MS : LONGEST_REFUSED_MS, pauseMs * 2);

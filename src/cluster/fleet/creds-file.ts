@@ -26,7 +26,7 @@ export function hasFleet(instance: Instance): boolean {
 
 /** @throws WshError unsafe_path when others could read it, invalid_credentials */
 export function readCredentials(path: string): Credentials {
-  if (!checkOwnFile(path)) throw new WshError("invalid_credentials", `there is no file ${path}`);
+  if (!checkOwnFile(path)) throw new WshError("invalid_credentials", `${path} does not exist`);
   if (fs.statSync(path).size > MAX_CREDS_CHARS) throw new WshError("invalid_credentials", `${path} is too large`);
   try {
     return parseCredentials(fs.readFileSync(path, "utf8"));

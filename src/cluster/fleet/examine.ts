@@ -14,13 +14,13 @@ import { connectAs, identityOf } from "./connection.ts";
 /** Longest wait for one server, in ms; time in which machines that are there have answered. */
 const PATIENCE_MS = 5_000;
 const BEATS_MS = 1_000;
-const NOT_ADMITTED = "They may have ended or be revoked, or be of another fleet: have a new invitation made.";
+const NOT_ADMITTED = "They may have expired, be revoked, or belong to another fleet: get a new invitation.";
 /** Maximum refusals shown. */
 const SHOWN_REFUSALS = 4;
 /** Stands for a machine or a user that there is not, in subjects that are tried. */
 const NOBODY = "nobody-doctor";
 const TRUST =
-  "Nobody whom the credentials, or the system, trust has signed it: have a new invitation made, which has the fleet's authority in it.";
+  "It is not signed by an authority that the credentials or the system trust: get a new invitation with the fleet's authority.";
 
 /** Ends with the first step that fails. */
 export async function* examineFleet(credentials: Credentials): AsyncIterable<LinkStep> {
@@ -28,12 +28,12 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
   const { role, servers } = settings;
   const now = Date.now();
   if (expiresAt !== null && expiresAt <= now) {
-    const text = `those of '${user}' ended on ${new Date(expiresAt).toISOString()}; the clock here says ${new Date(now).toISOString()}`;
+    const text = `those of '${user}' expired on ${new Date(expiresAt).toISOString()}; the clock here says ${new Date(now).toISOString()}`;
     yield {
       step: "credentials",
       ok: false,
       text,
-      advice: "Set the clock, or have a new invitation made: wsh fleet invite.",
+      advice: "Correct the clock, or get a new invitation: wsh fleet invite.",
     };
     return;
   }
@@ -45,12 +45,12 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
     const text = `${server} does not answer`;
     yield isWhole
       ? { step: "reach", ok: false, text, advice: "Check the address, firewalls, and that nats-server runs there." }
-      : { step: "reach", ok: true, text, advice: "Another server is used meanwhile." };
+      : { step: "reach", ok: true, text, advice: "Another server is used in the meantime." };
   }
   if (good === undefined || good.reached === null) return;
   yield { step: "reach", ok: true, text: `${good.server} answers in ${Math.round(good.reached)} ms` };
   if (!good.ok) {
-    const advice = good.advice ?? "Check that nats-server runs there, and no other program.";
+    const advice = good.advice ?? "Check that the program there is nats-server.";
     yield { step: "TLS", ok: false, text: `${good.server}: ${good.text}`, advice };
     return;
   }
@@ -65,7 +65,7 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
   try {
     nats = await connectAs(client, identityOf(credentials));
   } catch (thrown) {
-    const text = `${who} is not admitted: ${WshError.from(thrown).message}`;
+    const text = `${who} is refused: ${WshError.from(thrown).message}`;
     yield {
       step: "credentials",
       ok: false,
@@ -78,10 +78,10 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
   // They may end, or be revoked, at any moment.
   const ended = (): string | undefined => refused.find((text) => /authentication|authorization/i.test(text));
   const noMore = (why: string): LinkStep => {
-    return { step: "credentials", ok: false, text: `${who} is admitted no more: ${why}`, advice: NOT_ADMITTED };
+    return { step: "credentials", ok: false, text: `${who} is now refused: ${why}`, advice: NOT_ADMITTED };
   };
   try {
-    yield { step: "credentials", ok: true, text: `${who} is admitted` };
+    yield { step: "credentials", ok: true, text: `${who} is accepted` };
     void (async () => {
       for await (const status of nats.status()) if (status.type === "error") refused.push(status.error.message);
     })();
@@ -118,8 +118,8 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
   } catch (thrown) {
     // The servers have closed the connection.
     const { message } = WshError.from(thrown);
-    const why = ended() ?? (expiresAt !== null && expiresAt <= Date.now() ? "they have ended" : null);
-    const advice = "Try again: the server may have been started anew.";
+    const why = ended() ?? (expiresAt !== null && expiresAt <= Date.now() ? "they have expired" : null);
+    const advice = "Try again: the server may have restarted.";
     yield why === null
       ? { step: "reach", ok: false, text: `the connection was lost: ${message}`, advice }
       : noMore(why);
@@ -149,12 +149,12 @@ function clockStep(offsets: ReadonlyMap<string, number>): LinkStep {
   const off = [...offsets].filter(([, ms]) => Math.abs(ms) > CLOCK_MS);
   if (offsets.size === 0) {
     const advice = "Invite one (wsh fleet invite --role machine), or start its server there: wsh server --ensure.";
-    return { step: "clock", ok: true, text: "no machine answers whose clock could be compared", advice };
+    return { step: "clock", ok: true, text: "no machine answers, so clocks cannot be compared", advice };
   }
   if (off.length === 0)
     return { step: "clock", ok: true, text: `${offsets.size} machines answer, and their clocks agree` };
   const own = ownClock(offsets);
-  if (own !== null) return { step: "clock", ok: true, text: own, advice: "Set the clock here by NTP." };
+  if (own !== null) return { step: "clock", ok: true, text: own, advice: "Synchronize the clock here with NTP." };
   const text = off
     .slice(0, 8)
     .map(([name, ms]) => `${name} ${Math.round(ms / 1_000)} s`)
@@ -201,11 +201,11 @@ async function reach(server: string, ca: string | undefined): Promise<Reached> {
   const end = (ok: boolean, text: string, advice?: string): void => {
     done.resolve({ server, reached, ok, text, ...(advice === undefined ? {} : { advice }) });
   };
-  socket.setTimeout(PATIENCE_MS, () => end(false, "it does not go on"));
+  socket.setTimeout(PATIENCE_MS, () => end(false, "the connection stalls"));
   socket.on("error", (error) => end(false, error.message));
   socket.on("connect", () => {
     reached = performance.now() - began;
-    if (/^(nats|ws):/.test(server)) return end(true, "not encrypted, on this machine alone");
+    if (/^(nats|ws):/.test(server)) return end(true, "not encrypted, local to this machine");
     if (isSocket) void secure();
     else socket.once("data", () => void secure());
   });

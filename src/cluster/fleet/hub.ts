@@ -85,7 +85,7 @@ export class FleetHub {
   /** Why the fleet's servers do not admit this one; null: they do. */
   get refusal(): string | null {
     const { connection } = this;
-    return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
+    return connection.isRejected ? (connection.error?.message ?? "refused") : null;
   }
 
   /** Null for an unknown machine. */

@@ -178,7 +178,7 @@ export class NatsLink implements Link {
           throw new WshError("cancelled", "the caller ended the request");
         case "lost":
         case "not_an_answer":
-          throw new WayLost("the way was lost");
+          throw new WayLost("the connection was lost");
       }
     }
   }
@@ -211,8 +211,7 @@ export class NatsLink implements Link {
 
   async *examine(): AsyncIterable<LinkStep> {
     const { connection, members } = this.parts;
-    const advice =
-      "Check the servers that the credentials name, firewalls, certificates and the credentials themselves.";
+    const advice = "Check the servers in the credentials, firewalls, certificates, and the credentials.";
     if (!connection.isUp) {
       yield { step: "fleet", ok: false, text: connection.error?.message ?? "not connected yet", advice };
       return;
@@ -303,9 +302,9 @@ function roleAccess({ role }: FleetIdentity): Access {
 function denied(name: string, access: Access, { user, role }: FleetIdentity): WshError {
   return new WshError(
     "access_denied",
-    `'${name}' takes the access '${access}'; '${user}' has the role '${role}' in the fleet`,
+    `'${name}' needs the access '${access}'; '${user}' has the role '${role}' in the fleet`,
     {
-      hint: "Ask for credentials with that role: `wsh fleet invite --role`.",
+      hint: "Get credentials with that role: `wsh fleet invite --role`.",
     },
   );
 }
@@ -320,24 +319,26 @@ function helloOf(members: Members, machine: string, now = members.now): LinkHell
 function troubleOf(machine: string, health: LinkState["health"], cause: Error | null): WshError {
   const details = { machine };
   if (health === "conflict") {
-    return new WshError("machine_conflict", `several machines are '${machine}' in the fleet: nothing is run on any`, {
+    return new WshError("machine_conflict", `several machines of the fleet are named '${machine}'; nothing was run`, {
       ...details,
-      hint: "One was probably copied with its credentials: give each its own, or stop all but one.",
+      hint: "Credentials were probably copied: give each machine its own, or stop all but one.",
     });
   }
   if (health === "version") {
     return new WshError("host_version", `machine '${machine}' speaks another protocol; this is wsh ${VERSION}`, {
       ...details,
-      hint: "Install the same version on both; its sessions go on meanwhile.",
+      hint: "Install the same version on both; its sessions keep running.",
     });
   }
   if (health === "rejected") {
-    return new WshError("machine_unreachable", `the fleet's servers do not admit this one: ${cause?.message}`, {
+    return new WshError("machine_unreachable", `the fleet's servers refuse this machine: ${cause?.message}`, {
       ...details,
-      hint: "Its credentials ended, were revoked, or are another fleet's: join with a new invitation, see `wsh doctor`.",
+      hint: "Its credentials expired, were revoked, or belong to another fleet: join with a new invitation, see `wsh doctor`.",
     });
   }
   const why =
-    cause === null ? `machine '${machine}' does not answer` : `this server has no way to its fleet: ${cause.message}`;
+    cause === null
+      ? `machine '${machine}' does not answer`
+      : `this server is not connected to its fleet: ${cause.message}`;
   return new WshError("machine_unreachable", why, details);
 }

@@ -33,7 +33,7 @@ export class ThroughServer implements Way {
   async *examine(): AsyncIterable<LinkStep> {
     try {
       await this.open();
-      yield { step: "server here", ok: true, text: "runs, and is asked for machines of its fleet" };
+      yield { step: "server here", ok: true, text: "runs and relays to the machines of its fleet" };
     } catch (thrown) {
       const error = WshError.from(thrown);
       yield { step: "server here", ok: false, text: error.message, advice: error.hintAt("cli") };

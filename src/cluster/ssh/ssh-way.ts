@@ -118,7 +118,7 @@ export class SshWay implements Way {
         runSsh(this.runArgs(script, false), { timeoutMs: timeoutMs ?? ASKED_LOGIN_MS, ...given }),
       );
     const { code, stdout, stderr, isEndless } = result;
-    if (isEndless) throw this.unreachable("its startup files print without an end, or its wsh does");
+    if (isEndless) throw this.unreachable("its startup files, or its wsh, print endlessly");
     // 255 is ssh's own failure.
     if (code === 0 || (code !== 255 && code !== null && said(stdout) !== null)) return stdout;
     throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : shown(stderr));
@@ -143,7 +143,12 @@ export class SshWay implements Way {
     }
     const here = said(stdout);
     if (here === null) {
-      yield { step: "ssh", ok: false, text: `the login shell of ${host} ran no 'sh -c'`, advice: "See its shell." };
+      yield {
+        step: "ssh",
+        ok: false,
+        text: `the login shell of ${host} does not run 'sh -c'`,
+        advice: "Check its shell.",
+      };
       return;
     }
     yield { step: "ssh", ok: true, text: `logged in to ${host} (${here.rest})` };
@@ -155,13 +160,13 @@ export class SshWay implements Way {
       yield { step: "binary", ok: false, text: error.message, advice: error.hintAt("cli") };
       return;
     }
-    yield { step: "binary", ok: true, text: `wsh there listens at ${there}` };
+    yield { step: "binary", ok: true, text: `the remote wsh listens at ${there}` };
     await this.forward(there);
     const isForwarded = await answers(this.places.forwarded);
     if (isForwarded) yield { step: "socket", ok: true, text: "forwarded" };
     else {
-      const text = "sshd there forwards no Unix sockets: each request goes through `wsh proxy`";
-      yield { step: "socket", ok: true, text, advice: "Faster with AllowStreamLocalForwarding yes in sshd_config." };
+      const text = "the remote sshd does not forward Unix sockets: each request uses `wsh proxy`";
+      yield { step: "socket", ok: true, text, advice: "AllowStreamLocalForwarding yes in sshd_config is faster." };
     }
     const linger = said(await this.run(LINGER).catch(() => ""));
     if (linger?.word === "no") {
@@ -175,7 +180,7 @@ export class SshWay implements Way {
     const answer = said(await this.run(ensureScript(this.address)));
     if (answer?.word === "missing") {
       if (!isAgain && (await this.options.person?.install(answer.rest, this)) === true) return this.ensure(true);
-      throw new WshError("machine_unreachable", `there is no wsh on ${this.address.host} (${answer.rest})`, {
+      throw new WshError("machine_unreachable", `${this.address.host} has no wsh (${answer.rest})`, {
         hint: "`wsh servers add` offers to copy it there; or install it, as ~/.local/bin/wsh or in PATH.",
       });
     }
@@ -183,7 +188,7 @@ export class SshWay implements Way {
     const json = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
     const ensured = v.safeParse(v.pipe(v.string(), v.parseJson(), EnsuredSchema), json);
     if (ensured.success) return ensured.output.socket;
-    throw this.unreachable(`its wsh started no server${text.trim() === "" ? "" : `: ${shown(text)}`}`);
+    throw this.unreachable(`its wsh did not start a server${text.trim() === "" ? "" : `: ${shown(text)}`}`);
   }
 
   private async forward(there: string): Promise<void> {
@@ -200,7 +205,7 @@ export class SshWay implements Way {
     this.relay = new StdioRelay(this.places.relay, this.options.program, this.address, this.places.control);
     this.relay.listen();
     if (await answers(this.places.relay)) return this.places.relay;
-    throw this.unreachable("neither a forwarded socket nor `wsh proxy` there leads to its server");
+    throw this.unreachable("its server cannot be reached by a forwarded socket or by `wsh proxy`");
   }
 
   /** Of a master that was killed the socket is left, and ssh would go without one. */

@@ -131,8 +131,8 @@ export class Checkpoints implements Disposable {
     const { start, local } = this.port;
     const state = this.withheld() === null ? await this.stateNow(null) : null;
     if (state === null) {
-      const why = this.withheld() ?? "a password is asked for";
-      throw new WshError("checkpoint_refused", `nothing is written of ${local.id}: ${why}`);
+      const why = this.withheld() ?? "a password prompt is open";
+      throw new WshError("checkpoint_refused", `pane ${local.id} is not saved: ${why}`);
     }
     const writer = new PartWriter(directory, panePart(start.pane));
     try {
@@ -255,10 +255,10 @@ export class Checkpoints implements Disposable {
     if (settings.checkpoint === "off") return "setting checkpoint is off";
     if (session.isPrivate) return "the session is private";
     // A program that has ended leaves nothing to come back to, and its session is over in a moment.
-    return local.pane.exit === null ? null : "its program has ended";
+    return local.pane.exit === null ? null : "its program has exited";
   }
 
-  /** @returns null while a password is asked for */
+  /** @returns null while a password prompt is open */
   private stateNow(endedBy: string | null): Promise<PaneState | null> {
     const { session, local, start, settings } = this.port;
     const { pane } = local;

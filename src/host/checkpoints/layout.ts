@@ -88,7 +88,7 @@ export class LayoutCheckpoint {
   async saveTo(directory: string): Promise<void> {
     const why = this.withheld();
     const { name } = this.port.session;
-    if (why !== null) throw new WshError("checkpoint_refused", `nothing is written of '${name}': ${why}`);
+    if (why !== null) throw new WshError("checkpoint_refused", `session '${name}' is not saved: ${why}`);
     const writer = new PartWriter(directory, "layout");
     try {
       await writer.write(null, () => [aboutBlock(this.record(null))]);
@@ -173,7 +173,7 @@ export class LayoutCheckpoint {
 
   /** Why nothing of the session may be written; null: it may be. */
   private withheld(): string | null {
-    return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have ended");
+    return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have exited");
   }
 
   private refusal(): string | null {

@@ -26,7 +26,7 @@ export async function resume(pane: Pane, { line, runs }: ResumedLine, logger: Lo
     if (runs) await pane.send(ENTER);
   } catch (error) {
     const { code } = WshError.from(error);
-    logger.info("the line of the program that ran could not be put at the prompt", { line, code });
+    logger.info("the command line that was running could not be put at the prompt", { line, code });
   }
 }
 
@@ -35,7 +35,7 @@ async function firstPrompt(pane: Pane): Promise<void> {
   if (pane.commands.log.phase === "prompt") return;
   const come = Promise.withResolvers<void>();
   const timer = setTimeout(
-    () => come.reject(new WshError("not_at_prompt", "the shell has shown no prompt")),
+    () => come.reject(new WshError("not_at_prompt", "the shell did not show a prompt")),
     PROMPT_MS,
   );
   using _prompt = pane.commands.log.on({

@@ -159,12 +159,12 @@ async function run(
   }));
   if (unmet !== null) {
     const { step, why } = unmet;
-    const said = `step ${step} was not met: what it expects did not come${why === "in time" ? " in time" : `, ${why}`}`;
+    const said = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
     throw new WshError("expect_not_met", said, { step, ...result });
   }
   if (outcome.decidedBy !== "timeout") return result;
   const running = pane.commands.log.runningCommand;
-  throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, {
+  throw new WshError("idle_timeout", `the typed command did not end within ${input.max_wait_ms} ms`, {
     ...(running === null ? {} : { command_id: running.id }),
     ...result,
   });
@@ -232,7 +232,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...noted };
   }
   const [only] = steps;
-  if (only === undefined) throw new WshError("internal_error", "exec ran no step");
+  if (only === undefined) throw new WshError("internal_error", "exec did not run any steps");
   return { ...(decision === null ? {} : decisionOf(decision)), ...only, ...noted, session: context.session };
 }
 
@@ -261,7 +261,8 @@ async function processWait(
   // In the background no caller waits, however soon it ends.
   if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
-  if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
+  if (outcome.decidedBy === "cancelled")
+    throw new WshError("cancelled", "the wait was cancelled; the program keeps running");
   if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
   if (until !== undefined && pane.exit === null) await drained(() => pane.outputCursor);
   const record = pane.commands.log.last();

@@ -102,7 +102,7 @@ async function checked(pane: Pane, input: ParsedInput<"run">): Promise<readonly 
   for (const [at, step] of given.entries()) {
     const bytes = joined(typed(pane, step));
     if (step.expect === undefined && bytes.length === 0) {
-      throw new WshError("invalid_request", `step ${at} neither expects nor types anything`);
+      throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
     }
     const expected = step.expect === undefined ? null : conditionOf(step.expect);
     steps.push({ given: step, expected, find: await finderOf(expected) });
@@ -145,7 +145,8 @@ async function awaited(
 ): Promise<boolean> {
   const ends: Condition[] = FOLLOW_AN_END.has(expected.type) ? [] : [{ type: "command_finished" }, { type: "exited" }];
   const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
-  if (found.decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
+  if (found.decidedBy === "cancelled")
+    throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
   if (found.decidedBy === expected.type) return true;
   // A program's last output arrives with its end.
   const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });

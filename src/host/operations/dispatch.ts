@@ -46,7 +46,7 @@ const typing: ReadonlySet<string> = new Set(["input.send", "exec", "run"]);
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
   const operation = findOperation(request.op);
   if (operation === undefined || operation.scope === "server") {
-    throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
+    throw new WshError("unknown_method", `this session process does not support the operation '${request.op}'`);
   }
   const { session } = parts;
   const { target } = request;
@@ -162,7 +162,7 @@ function refusePart({ session, arrangement }: SessionParts, target: string | und
   if (panes < 2) return;
   throw new WshError(
     "invalid_request",
-    `'${target}' is a part of session '${session.name}', which has ${panes} panes`,
+    `'${target}' is only a part of session '${session.name}', which has ${panes} panes`,
     {
       hint: `Close the pane or window, or end the session by its name or '${session.id}'.`,
     },

@@ -94,9 +94,9 @@ function placesOf(input: Pick<ParsedInput<"lines.get">, "from_line" | "from_col"
   if (from_line !== undefined && before_line !== undefined) {
     throw new WshError(
       "invalid_request",
-      `'from_line' (${from_line}) and 'before_line' (${before_line}) are two places`,
+      `'from_line' (${from_line}) and 'before_line' (${before_line}) cannot be used together`,
       {
-        hint: "Give one of them.",
+        hint: "Use one of them.",
       },
     );
   }

@@ -13,8 +13,8 @@ import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 const OFFER_MS = 10_000;
 /** Shorter texts of errors for a notice. */
 const reasons: Partial<Record<ErrorCode, string>> = {
-  not_at_prompt: "a program runs",
-  prompt_not_empty: "something stands there",
+  not_at_prompt: "a program is running",
+  prompt_not_empty: "the prompt is not empty",
 };
 
 export async function offer(

@@ -18,9 +18,9 @@ export function requireOwnPlace(pane: Pane, session: string, { cwd, env }: NewPl
   const isThere = cwd === undefined || isSame(cwd, own);
   if (isThere && (env === undefined || Object.keys(env).length === 0)) return;
   const given = isThere ? "env" : env === undefined ? "cwd" : "cwd and env";
-  const message = `session '${session}' exists, in '${own}': ${given} would be for a new one, and nothing was run`;
+  const message = `session '${session}' already exists, in '${own}', but ${given} applies only to a new session; nothing was run`;
   throw new WshError("invalid_request", message, {
-    hint: "Leave them out and say it in the command (cd DIR; NAME=value …), or name another session.",
+    hint: "Omit them and use the command itself (cd DIR; NAME=value …), or name another session.",
     cwd: own,
   });
 }

@@ -11,7 +11,7 @@ export function signalName(signal: string | number): NodeJS.Signals {
   const found = known.find((name) => name === full || constants.signals[name] === number);
   if (found !== undefined) return found;
   throw new WshError("invalid_request", `'signal': unknown signal '${signal}'`, {
-    hint: `Known are ${known.map((name) => name.slice(3)).join(", ")}.`,
+    hint: `Use one of ${known.map((name) => name.slice(3)).join(", ")}.`,
   });
 }
 

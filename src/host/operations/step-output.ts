@@ -46,7 +46,7 @@ function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }
   const recorded = id === null ? null : pane.commands.log.stored(id);
   if (recorded !== null) return recorded;
   const lines = output === "" ? [] : output.split("\n");
-  const why = "no command was recorded, and only both ends of what came after the input were kept";
+  const why = "no command was recorded; only the beginning and end of the output were kept";
   if (omitted === 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);
   const cut = lines.indexOf(`[${omitted} lines omitted]`);
   return new StoredOutput({ head: lines.slice(0, cut), tail: lines.slice(cut + 1), omitted }, null, 0, why);

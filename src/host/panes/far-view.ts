@@ -30,6 +30,6 @@ export function farView(instance: Instance, { view, ...program }: PaneProgram): 
 
 /** Any shell reads the word as it is: neither names nor paths of ours have a quote or a backslash in them. */
 function quoted(word: string): string {
-  if (/['\\]/.test(word)) throw new WshError("invalid_layout", `'${word}' cannot be part of a view's command`);
+  if (/['\\]/.test(word)) throw new WshError("invalid_layout", `'${word}' cannot be used in a view's command`);
   return `'${word}'`;
 }

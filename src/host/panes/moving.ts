@@ -127,6 +127,6 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
       if (local.home !== null) keeper.lend(local, { ...local.home, ...v.parse(NamedSchema, request.input) });
       return {};
     default:
-      throw new WshError("unknown_method", `this session process knows no request '${request.op}'`);
+      throw new WshError("unknown_method", `this session process does not support the request '${request.op}'`);
   }
 }

@@ -36,7 +36,7 @@ export async function openView(
   }
   const id = isPane ? formatTarget(target) : paneId(entry.id);
   if (arrangement.placed.has(id)) {
-    throw new WshError("invalid_layout", `'${text}' is shown in this session already`, {
+    throw new WshError("invalid_layout", `'${text}' is already shown in this session`, {
       hint: "Select that pane, or move it.",
     });
   }

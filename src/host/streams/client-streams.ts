@@ -11,7 +11,7 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
     async request({ op, input, access, target }, peer, known, begin) {
       if (op === "host.follow") {
         if (known instanceof CommandStream) return known.follow(input);
-        if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
+        if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a stream");
         const stream = new CommandStream(find(target), peer);
         begin(() => stream);
         return stream.follow(input);
@@ -25,13 +25,13 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
       return client.local.session.info();
 
       function begun(): StreamClient {
-        if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
+        if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a terminal");
         let client: StreamClient | null = null;
         begin(() => {
           client = new StreamClient(find(target), peer);
           return client;
         });
-        if (client === null) throw new WshError("internal_error", "the stream has not begun");
+        if (client === null) throw new WshError("internal_error", "the stream has not started");
         return client;
       }
     },

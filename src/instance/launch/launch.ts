@@ -89,7 +89,9 @@ export function launch({ command, env, stdin, log, timeoutMs, failure, what }: L
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const isGone = command[0] === process.execPath && !fs.existsSync(process.execPath);
-    const details = isGone ? { hint: "This program's file is gone, as after an upgrade: start wsh again." } : {};
+    const details = isGone
+      ? { hint: "The wsh executable was replaced or removed, as by an upgrade: start wsh again." }
+      : {};
     throw new WshError(failure, `${what} could not be started: ${reason}`, details, { cause: error });
   } finally {
     if (log !== null) fs.closeSync(log.fd);

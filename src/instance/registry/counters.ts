@@ -64,15 +64,16 @@ export async function withCounters<T>(
   } catch (thrown) {
     if (thrown instanceof WshError && thrown.code !== "runtime_dir_unusable") throw thrown;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    const message = `the next ids cannot be kept in ${file}: ${reason}`;
-    const hint = "Without them an id could be given twice. Make room or the file writable, or set XDG_STATE_HOME.";
+    const message = `the id counters cannot be saved in ${file}: ${reason}`;
+    const hint =
+      "Without them an id could be assigned twice. Free disk space, make the file writable, or set XDG_STATE_HOME.";
     throw new WshError("session_create_failed", message, { hint }, { cause: thrown });
   }
 }
 
-/** @returns null when the file holds no counters. @throws the system's error, or that it is not a file */
+/** @returns null when the file holds no counters. @throws the system's error, or that not a file */
 function read(fd: number): Counters | null {
-  if (!fs.fstatSync(fd).isFile()) throw new Error("it is not a file");
+  if (!fs.fstatSync(fd).isFile()) throw new Error("not a file");
   const bytes = Buffer.alloc(READ_BYTES);
   const text = bytes.toString("latin1", 0, fs.readSync(fd, bytes, 0, READ_BYTES, 0));
   const [, ...numbers] = line.exec(text) ?? [];
@@ -109,7 +110,7 @@ function highest(some: Counters, other: Counters | null): Counters {
 }
 
 function write(fd: number, { pane, session, window, name }: Counters): void {
-  if (Math.max(pane, session, window) > LAST_ID) throw new Error("there is no id left");
+  if (Math.max(pane, session, window) > LAST_ID) throw new Error("all ids are used");
   const [p, s, w] = [pane, session, window].map(digits);
   // A name in use is skipped, so this number may stay the same where an id's must not.
   const text = `pane ${p} session ${s} window ${w} name ${digits(Math.min(name, LAST_ID))}\n`;

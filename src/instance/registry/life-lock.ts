@@ -60,7 +60,7 @@ export function takeLifeLock(instance: Instance, socket: string): LifeLock {
   try {
     return inKeptDir(instance, KEPT_DIR, (directory) => makeLock(join(directory, name), link));
   } catch (thrown) {
-    throw refused(`the lock in ${keptDirs(instance, KEPT_DIR)[0]} that shows this process to be alive`, thrown);
+    throw refused(`the life lock of this process in ${keptDirs(instance, KEPT_DIR)[0]}`, thrown);
   }
 }
 

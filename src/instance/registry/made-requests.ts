@@ -46,7 +46,7 @@ export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest
     fs.linkSync(temporary, path);
   } catch (thrown) {
     if (errorCode(thrown) !== "EEXIST") throw thrown;
-    throw new WshError("request_conflict", "another session was made for this request");
+    throw new WshError("request_conflict", "another session was created for this request");
   } finally {
     removeIfPossible(temporary);
   }
@@ -65,13 +65,13 @@ export async function madeFor(instance: Instance, once: Once, patienceMs: number
   for (;;) {
     const made = read(fileOf(instance, once.key));
     if (made === null) return null;
-    if (made.digest !== once.digest) throw new WshError("request_conflict", "another request had the same id");
+    if (made.digest !== once.digest) throw new WshError("request_conflict", "another request used the same id");
     if (made.info !== undefined) return made.info;
     if (!isAlive(made.pid) || performance.now() > until) {
       // It may have ended between the two looks.
       const last = read(fileOf(instance, once.key));
       if (last?.info !== undefined) return last.info;
-      throw new WshError("outcome_unknown", "the process of the session that was asked for died as it began");
+      throw new WshError("outcome_unknown", "the session's process died at its start");
     }
     await Bun.sleep(LOOK_MS);
   }

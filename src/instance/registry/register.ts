@@ -148,7 +148,7 @@ export async function claimLost(
   return withDirectoryLock(instance.hostsDir, async () => {
     cleanStaleLocked(instance, [id]);
     if (isOccupied(hostSocket(instance, id))) {
-      throw new WshError("session_running", `session '${name}' runs: its pane has a process`);
+      throw new WshError("session_running", `session '${name}' is running: its pane has a process`);
     }
     const files = ended ? fileNames(instance) : withinLimit(instance, maxSessions);
     if (!ended) refuseConflict(instance, files, name);
@@ -205,7 +205,7 @@ function requireUnheld(instance: Instance, { id, session }: SessionIds): void {
   const state = lockState(lockBeside(socket));
   const holder = state === "none" ? listenerPid(socket) : null;
   if (state !== "held" && (holder === null || holder === process.pid)) return;
-  throw new WshError("session_create_failed", `another process has the socket of session ${sessionId(session)}`);
+  throw new WshError("session_create_failed", `another process holds the socket of session ${sessionId(session)}`);
 }
 
 /**
@@ -218,7 +218,7 @@ function withinLimit(instance: Instance, maxSessions: number): FileNames {
   if (hasRoom(snapshot(instance).entries, maxSessions)) return files;
   cleanStaleLocked(instance);
   if (hasRoom(snapshot(instance).entries, maxSessions)) return fileNames(instance);
-  throw new WshError("max_sessions_reached", `the instance '${instance.name}' has ${maxSessions} sessions already`);
+  throw new WshError("max_sessions_reached", `the instance '${instance.name}' already has ${maxSessions} sessions`);
 }
 
 function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean {
@@ -269,7 +269,7 @@ function chooseName(
 
 function refuseConflict(instance: Instance, files: FileNames, name: string): void {
   if (!isLiveName(instance, files, name)) return;
-  throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
+  throw new WshError("session_name_conflict", `a session named '${name}' already exists`);
 }
 
 /** Whether a live session has the name; removes one whose process is dead. */

@@ -57,7 +57,7 @@ export function findSession(instance: Instance, target: Target): SessionEntry {
 export function sessionIdOf(instance: Instance, target: string): string {
   const { id, session } = findSession(instance, parseTarget(target));
   if (session !== null) return sessionId(session);
-  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id of its own`);
+  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id`);
 }
 
 /** As findSession, over a list that the caller has already; undefined when there is none. */
@@ -190,7 +190,7 @@ export function linkIds(instance: Instance, ids: SessionIds): void {
     if (errorCode(error) !== "EEXIST") throw refused(`the id '${sessionId(ids.session)}' cannot be registered`, error);
     const path = join(instance.namesDir, file);
     throw new WshError("session_create_failed", `the id '${sessionId(ids.session)}' is in use: ${path} exists`, {
-      hint: "Delete the file if no session of the instance has the id.",
+      hint: "Delete the file if the id is unused.",
     });
   }
 }
@@ -314,5 +314,5 @@ export function unlinkName(instance: Instance, file: string): void {
 }
 
 function conflict(name: string): WshError {
-  return new WshError("session_name_conflict", `a session named '${name}' exists already`);
+  return new WshError("session_name_conflict", `a session named '${name}' already exists`);
 }

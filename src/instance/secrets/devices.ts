@@ -55,7 +55,7 @@ export async function addDevice(
     added = { id: randomToken(ID_LENGTH), name, origin, key, created_at: now, used_at: now };
     return [...kept, added];
   });
-  if (added === undefined) throw new WshError("internal_error", "the device was not kept");
+  if (added === undefined) throw new WshError("internal_error", "the device could not be saved");
   return added;
 }
 

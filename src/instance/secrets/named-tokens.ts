@@ -69,18 +69,20 @@ export async function createToken(
 ): Promise<string> {
   checkTag(name);
   const only = session === undefined ? {} : { session };
-  if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
+  if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is reserved and cannot be a token name`);
   const token = randomToken();
   const now = Date.now();
   await tokens.change(instance, (all) => {
     const living = all.filter((each) => !hasExpired(each, now));
     if (living.some((known) => known.name === name)) {
-      throw new WshError("invalid_request", `there is a token '${name}' already`, {
+      throw new WshError("invalid_request", `a token '${name}' already exists`, {
         hint: `Revoke it first: wsh token revoke ${name}`,
       });
     }
     if (living.length >= MAX_TOKENS) {
-      throw new WshError("resource_limit_reached", `there are ${MAX_TOKENS} tokens`, { hint: "Revoke some first." });
+      throw new WshError("resource_limit_reached", `the limit of ${MAX_TOKENS} tokens is reached`, {
+        hint: "Revoke some first.",
+      });
     }
     const digest = new Bun.CryptoHasher("sha256").update(token).digest("hex");
     const rest = {
@@ -104,7 +106,7 @@ export async function bindLink(
 ): Promise<void> {
   await tokens.change(instance, (all) => {
     const link = all.find((each) => each.share === true && each.digest === digest);
-    if (link === undefined) throw new WshError("auth_invalid", "the link was revoked, or its time is over");
+    if (link === undefined) throw new WshError("auth_invalid", "the link was revoked or has expired");
     checkBrowser(link, browser);
     return all.map((each) => (each === link ? { ...each, browser } : each));
   });
@@ -117,8 +119,8 @@ export function checkBrowser(
 ): void {
   const { browser } = link;
   if (browser === undefined || (browser.key === key && browser.origin === origin)) return;
-  throw new WshError("auth_invalid", "another browser has used this link: a link admits one", {
-    hint: "`wsh share` makes a link for each viewer.",
+  throw new WshError("auth_invalid", "another browser has used this link; a link admits one browser", {
+    hint: "Create a link for each viewer with `wsh share`.",
   });
 }
 
@@ -131,6 +133,6 @@ export async function revokeToken(instance: Instance, name: string): Promise<voi
   await tokens.change(instance, (all) => {
     const kept = all.filter((token) => token.name !== name);
     if (kept.length < all.length) return kept;
-    throw new WshError("invalid_request", `there is no token '${name}'`, { hint: "wsh token list shows them." });
+    throw new WshError("invalid_request", `no token '${name}'`, { hint: "wsh token list lists them." });
   });
 }

@@ -50,8 +50,8 @@ function readSecret(path: string): string | null {
   if (!checkOwnFile(path)) return null;
   const secret = fs.readFileSync(path, "utf8").trim();
   if (secret.length >= shortestToken && /^[\x21-\x7e]+$/.test(secret)) return secret;
-  throw new WshError("unsafe_path", `${path} holds no secret of at least ${shortestToken} characters`, {
-    hint: "Delete the file; a new one is made at the next start of the server.",
+  throw new WshError("unsafe_path", `${path} does not contain a secret of at least ${shortestToken} characters`, {
+    hint: "Delete the file; the server creates a new one at its next start.",
   });
 }
 

@@ -34,8 +34,8 @@ export class PrivateList<T> {
     }
     const parsed = v.safeParse(v.array(this.schema), value);
     if (parsed.success) return parsed.output;
-    throw new WshError("unsafe_path", `${path} does not hold ${this.what}`, {
-      hint: `Delete the file and create the ${this.what} anew.`,
+    throw new WshError("unsafe_path", `${path} does not contain ${this.what}`, {
+      hint: `Delete the file and create the ${this.what} again.`,
     });
   }
 

@@ -225,10 +225,10 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
     if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
     // As under sudo without -H: HOME is another user's, and its settings were not requested.
     if (!isNamed && (code === "EACCES" || code === "EPERM")) {
-      return { kind: "forbidden", warning: `${path} may not be read (${code}): the default settings are used` };
+      return { kind: "forbidden", warning: `${path} cannot be read (${code}): the default settings are used` };
     }
     const reason = error instanceof Error ? error.message : String(error);
-    const hint = "Make it readable, or set HOME, XDG_CONFIG_HOME or WSH_CONFIG to what is yours.";
+    const hint = "Make it readable, or point HOME, XDG_CONFIG_HOME or WSH_CONFIG to your own files.";
     throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path, hint }, { cause: error });
   }
   return { kind: "text", config: parseConfig(text, path) };
@@ -253,10 +253,10 @@ function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): 
     const line = config?.lineIn(THEME, role) ?? 1;
     const refuse = (message: string, hint: string): WshError =>
       new WshError("invalid_setting", `${path}:${line}: [theme] ${message}`, { key: role, file: path, line, hint });
-    if (!isThemeRole(role)) throw refuse(`there is no '${role}'`, `Known are ${themeRoleNames.join(", ")}.`);
+    if (!isThemeRole(role)) throw refuse(`unknown role '${role}'`, `Use one of ${themeRoleNames.join(", ")}.`);
     const look = typeof text === "string" ? parseLook(text) : null;
     if (look === null || typeof text !== "string")
-      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists what there is.");
+      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists the styles.");
     return { role, text, look, origin: { from: "file", path, line } };
   };
   return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));
@@ -275,11 +275,11 @@ function checkKey(key: string, config: ConfigText | null, path: string): string[
   const stray = strayIn(config?.values[key]);
   if (stray !== undefined) {
     const place = config?.lineOf(stray) ?? line;
-    const message = `${path}:${place}: ${stray} stands in the table [${key}]`;
-    const hint = "Settings stand before the first table.";
+    const message = `${path}:${place}: ${stray} is in the table [${key}]`;
+    const hint = "Settings must come before the first table.";
     throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
   }
-  return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: there is no federation yet`];
+  return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: federation is not implemented`];
 }
 
 /** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */
@@ -293,7 +293,7 @@ function strayIn(table: unknown): SettingName | undefined {
 function unknownKey(key: string, path: string, line: number): WshError {
   const near = nearSettings(key);
   const hint = near.length === 0 ? undefined : `Did you mean ${near.join(" or ")}?`;
-  return new WshError("invalid_setting", `${path}:${line}: there is no setting '${key}'`, {
+  return new WshError("invalid_setting", `${path}:${line}: unknown setting '${key}'`, {
     key,
     file: path,
     line,

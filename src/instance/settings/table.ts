@@ -72,105 +72,105 @@ export const settingsSchema = v.object({
   shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
     env: "WSH_SHELL_INTEGRATION",
   }),
-  reset_modes: boolean(true, "When a command has ended, switch off terminal modes that it left on."),
+  reset_modes: boolean(true, "Switch off terminal modes that a command left on when it ends."),
   scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
     unit: "lines",
   }),
   scrollback_bytes: integer(32 * mib, 0, 4096 * mib, "History kept above the screen of a session, by size.", {
     unit: "bytes",
   }),
-  grace_seconds: integer(60, 0, 86_400, "How long a session stays readable after its program has ended.", {
+  grace_seconds: integer(60, 0, 86_400, "Time for which a session stays readable after its program has exited.", {
     unit: "seconds",
   }),
-  exec_grace_seconds: integer(600, 0, 86_400, "The same for a command in the background, or whose wait timed out.", {
+  exec_grace_seconds: integer(600, 0, 86_400, "The same for commands in the background or whose wait timed out.", {
     unit: "seconds",
   }),
   kill_grace_ms: integer(3_000, 0, 60_000, "Time between SIGHUP and SIGKILL when a session is killed.", { unit: "ms" }),
   agents: list(
     /^[a-z0-9][a-z0-9._-]{0,31}=.{1,200}$/,
     'entries NAME=PATTERN, such as "mine=my-agent" or "mine=python */my_agent.py*"',
-    "More AI agents that are recognised by their program's name or, with a blank or slash, their command line; * is anything.",
+    "More AI agents, recognised by program name or, with a blank or slash, by command line; * matches anything.",
   ),
 
   confirm_close: boolean(
     true,
     "Ask before a key, a menu or the palette ends programs that run, also in the background, or a session with its last pane.",
   ),
-  keep_after_exit: boolean(false, "A pane of several stays when its program has ended, instead of closing."),
+  keep_after_exit: boolean(false, "Keep a pane, if it is not the only one, after its program has exited."),
 
   // The person's terminal
-  size_policy: choice(["latest", "smallest"], "latest", "Which attached terminal decides a session's size."),
+  size_policy: choice(["latest", "smallest"], "latest", "Attached terminal that determines a session's size."),
   prefix_key: text(
     "Ctrl+\\",
     // Whether it is a key is for the attach client to say, which knows keys.
     /^\S{1,32}$/,
     "a key such as Ctrl+\\ or C-a, or none",
-    "Key before the keys of wsh; twice detaches, and it takes the keyboard back. wsh --prefix KEY sets it, too.",
+    "Prefix key of wsh's own keys; pressed twice it detaches, and it takes the keyboard back. wsh --prefix KEY sets it too.",
     { env: "WSH_PREFIX" },
   ),
   status: choice(
     ["auto", "on", "off"],
     "auto",
-    "A line with the session's windows and what happens in them; auto: while there are several windows or panes.",
+    "Status line with the session's windows and their state; auto: if there are several windows or panes.",
     { env: "WSH_STATUS" },
   ),
   border_titles: choice(
     ["auto", "on", "off"],
     "auto",
-    "Whether the line above a pane says its title, what it waits for or how it ended, and who types there; auto: unless status is off. No row is taken for it: panes at the top have no such line.",
+    "Show title, state, exit code and typist in the border above a pane; auto: unless status is off. Panes at the top have no border and no title.",
   ),
-  status_position: choice(["bottom", "top"], "bottom", "Where the status line stands."),
+  status_position: choice(["bottom", "top"], "bottom", "Position of the status line."),
   status_segments: list(
     /^(session|windows|gap|exit|typing|agents|people|command|time)$/,
     "names out of session, windows, gap, exit, typing, agents, people, command, time",
-    "Parts of the status line in their order; what stands behind gap is on the right. Empty: all but time.",
+    "Parts of the status line, in order; parts after gap are right-aligned. Empty: all but time.",
   ),
-  status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is the segment command."),
+  status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is shown by the part command."),
   status_seconds: integer(15, 1, 86_400, "Interval between two runs of status_command.", { unit: "seconds" }),
   long_command_seconds: integer(
     10,
     1,
     86_400,
-    "How long a command in a window that nobody looks at runs until its end is marked.",
+    "Minimum duration of a command whose end is marked in a window that is not shown.",
     { unit: "seconds" },
   ),
   alert: choice(
     alertWays,
     "bell",
-    "How attached terminals are told of what alert_for names: a bell, or a notification (OSC 9 or OSC 777). Once, until the person has been there, and not where they look at that pane and typed within 30 s.",
+    "How attached terminals signal the events of alert_for: a bell, or a notification (OSC 9 or OSC 777). Once, until the person has visited the pane, and not while they see it and typed within 30 s.",
   ),
   alert_for: list(
     /^(bell|activity|finished)$/,
     "names out of bell, activity, finished",
-    "What they are told of: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
+    "Events to signal: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
   ),
-  mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
+  mode_keys: choice(["vi", "emacs"], "vi", "Keys of copy mode, where those of vi and emacs differ."),
   mouse: choice(
     ["auto", "on", "off"],
     "auto",
-    "Whether the mouse selects panes, moves borders, looks back and copies; auto: while there are several panes, a status line, a dialog or a look back. Shift leaves it to the terminal.",
+    "Whether the mouse selects panes, resizes them, scrolls and copies; auto: with several panes, a status line, a dialog or copy mode. With Shift, the terminal handles it.",
   ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
   clipboard_command: choice(
     ["auto", "off"],
     "auto",
-    "Whether the attached terminal's own machine runs pbcopy for what programs copy, where Apple's Terminal ignores it.",
+    "Whether copies of programs are passed to pbcopy on the attached terminal's machine, where Apple's Terminal ignores them.",
   ),
   title: choice(["on", "off"], "on", "Whether programs may set the terminal's title."),
   agent_alert: choice(
     agentAlerts,
     "off",
-    "What tells attached terminals, and `wsh agents`, that an AI agent begins to wait for a person or is done: a bell, or a notification (OSC 9). Once for each change, and not where the person looks at its pane and typed within 30 s.",
+    "How attached terminals, and `wsh agents`, signal that an AI agent starts to wait for a person or is done: a bell, or a notification (OSC 9). Once for each change, and not while the person sees its pane and typed within 30 s.",
   ),
   colours: choice(
     ["auto", "truecolor", "256", "16", "none"],
     "auto",
-    "Colours of the terminal; auto asks it and its environment. Fewer than truecolor: what programs print is converted.",
+    "Colours of the terminal; auto asks it and its environment. Below truecolor, output is converted.",
   ),
   underlines: choice(
     ["auto", "styled", "plain"],
     "auto",
-    "Curly, dotted and coloured underlines reach the terminal, or plain ones; auto: where it does not misread them.",
+    "Whether curly, dotted and coloured underlines are sent, or plain ones; auto: if the terminal supports them.",
   ),
 
   // The server
@@ -182,7 +182,7 @@ export const settingsSchema = v.object({
     "",
     path,
     "a path",
-    "Credentials with which `wsh server` is in a fleet; empty: those of `wsh fleet join`.",
+    "Credentials with which `wsh server` joins a fleet; empty: those of `wsh fleet join`.",
     {
       env: "WSH_FLEET",
     },
@@ -194,7 +194,7 @@ export const settingsSchema = v.object({
     "",
     /^(https?:\/\/[^\s/?#@]+\/?)?$/,
     "an address such as https://box.example.ts.net",
-    "Where others reach this server, by way of something that passes requests on: for links of wsh share.",
+    "Address of this server behind a proxy, for links of wsh share.",
     { env: "WSH_PUBLIC_URL" },
   ),
   tls_cert: text("", path, "a path", "PEM certificate chain for TCP.", { env: "WSH_TLS_CERT" }),
@@ -206,26 +206,26 @@ export const settingsSchema = v.object({
   accept: choice(
     ["none", "named", "placed"],
     "named",
-    "Sessions that other machines may start here: none (they use those that there are), those that name this machine, or those that are placed on any, too.",
+    "Sessions that other machines may start here: none, those that name this machine, or also those placed on any machine.",
     { env: "WSH_ACCEPT" },
   ),
   machine_tags: list(
     /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/,
     "tags of A-Z a-z 0-9 . _ -",
-    "Tags of this machine, by which sessions are placed on it; those of a fleet's invitation are added.",
+    "Tags of this machine for the placement of sessions; tags of a fleet's invitation are added.",
   ),
   ssh_command: text(
     "ssh",
     /^[^\s-]\S*( \S+)*$/,
     "a program and its options, separated by single spaces",
-    "What runs as ssh for links to other machines, such as `ssh -F FILE`.",
+    "Command used as ssh for links to other machines, such as `ssh -F FILE`.",
     { env: "WSH_SSH_COMMAND" },
   ),
   ws_ping_ms: integer(30_000, 100, longestMs, "Time between pings on a WebSocket.", { unit: "ms" }),
-  ws_pong_ms: integer(10_000, 100, longestMs, "Time for the answer to a ping, then the WebSocket is closed.", {
+  ws_pong_ms: integer(10_000, 100, longestMs, "Time for the answer to a ping; after it, the WebSocket is closed.", {
     unit: "ms",
   }),
-  mcp_max_wait_ms: integer(30_000, 0, 300_000, "How long a tool waits when the call does not say.", {
+  mcp_max_wait_ms: integer(30_000, 0, 300_000, "Default wait of a tool.", {
     unit: "ms",
     env: "WSH_MCP_MAX_WAIT_MS",
   }),
@@ -233,16 +233,22 @@ export const settingsSchema = v.object({
     unit: "ms",
     env: "WSH_MCP_PROGRESS_MS",
   }),
-  mcp_idle_seconds: integer(1_800, 1, 604_800, "An MCP session over HTTP without requests is dropped after this.", {
-    unit: "seconds",
-  }),
+  mcp_idle_seconds: integer(
+    1_800,
+    1,
+    604_800,
+    "Time after which an MCP session over HTTP without requests is dropped.",
+    {
+      unit: "seconds",
+    },
+  ),
 
   // Limits; beyond them: max_sessions_reached for sessions, resource_limit_reached for the rest
   max_sessions: integer(
     256,
     1,
     most,
-    "Live sessions of an instance; as many ended ones stay readable, then the oldest gives way.",
+    "Running sessions of an instance; as many ended ones stay readable, then the oldest is removed.",
   ),
   max_panes: integer(64, 1, most, "Panes of a session that has several."),
   max_all_panes: integer(512, 1, most, "Panes of all such sessions of an instance together."),
@@ -256,18 +262,18 @@ export const settingsSchema = v.object({
   max_panels: integer(256, 0, most, "Panels of a session."),
   max_spans: integer(4_096, 1, most, "Spans or region writes of an overlay or panel."),
   max_span_bytes: integer(65_536, 1, mib, "Text of a span or region write.", { unit: "bytes" }),
-  max_commands: integer(1_000, 1, most, "Command records kept by a session; the oldest goes first."),
-  max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Output kept by a session's command records together.", {
+  max_commands: integer(1_000, 1, most, "Command records kept by a session; the oldest are dropped first."),
+  max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Total output kept by a session's command records.", {
     unit: "bytes",
   }),
   spool_command_bytes: integer(
     64 * mib,
     0,
     4096 * mib,
-    "Output of one command that exec or run started, kept in an unlinked file past what memory keeps; 0: none.",
+    "Output of one command of exec or run kept in an unlinked file, beyond that in memory; 0: none.",
     { unit: "bytes" },
   ),
-  spool_session_bytes: integer(128 * mib, 0, 65_536 * mib, "The same of all commands of a session; 0: none.", {
+  spool_session_bytes: integer(128 * mib, 0, 65_536 * mib, "The same for all commands of a session; 0: none.", {
     unit: "bytes",
   }),
   max_input_bytes: integer(4 * mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
@@ -277,7 +283,7 @@ export const settingsSchema = v.object({
     4 * mib,
     65_536,
     1024 * mib,
-    "Answers waiting for a WebSocket that does not read; past it the connection is closed.",
+    "Answers queued for a WebSocket that does not read; beyond it, the connection is closed.",
     {
       unit: "bytes",
     },
@@ -287,47 +293,53 @@ export const settingsSchema = v.object({
   history: choice(
     ["off", "commands", "output"],
     "commands",
-    "What `wsh history` keeps of the commands that run: nothing, the commands, or what they printed, too.",
+    "What `wsh history` keeps: nothing, the commands, or also their output.",
   ),
-  history_days: integer(90, 1, 36_500, "How long the history keeps a command.", { unit: "days" }),
-  history_bytes: integer(256 * mib, mib, 65_536 * mib, "Largest size of the history; the oldest commands go first.", {
-    unit: "bytes",
-  }),
+  history_days: integer(90, 1, 36_500, "Time for which the history keeps a command.", { unit: "days" }),
+  history_bytes: integer(
+    256 * mib,
+    mib,
+    65_536 * mib,
+    "Largest size of the history; the oldest commands are deleted first.",
+    {
+      unit: "bytes",
+    },
+  ),
 
   checkpoint: choice(
     ["off", "layout", "screen", "recent", "history"],
     "recent",
-    "What is kept of a session so that it can come back: nothing; names, programs and places; the screen, too; with the newest 1,000 lines above it; or with all.",
+    "What checkpoints contain: nothing; names, programs and layout; also the screen; also the newest 1,000 lines above it; or all lines.",
     { env: "WSH_CHECKPOINT" },
   ),
-  checkpoint_days: integer(30, 1, 36_500, "How long the checkpoint of a lost session is kept.", { unit: "days" }),
+  checkpoint_days: integer(30, 1, 36_500, "Time for which the checkpoint of a lost session is kept.", { unit: "days" }),
   checkpoint_bytes: integer(
     256 * mib,
     mib,
     65_536 * mib,
-    "Largest size of the checkpoints of lost sessions: those that were lost first go first. Those with labels may have as much, and no more is saved then.",
+    "Largest size of the checkpoints of lost sessions; the oldest are deleted first. Labelled checkpoints have the same limit; at the limit, saving is refused.",
     { unit: "bytes" },
   ),
   restore: choice(
     ["ask", "auto", "never"],
     "ask",
-    "Whether `wsh` and `wsh attach` restore lost sessions: after a question, at once, or not; with auto a server that is started as a service does, too.",
+    "Whether `wsh` and `wsh attach` restore lost sessions: after a question, automatically, or not; with auto, a server started as a service does too.",
   ),
   restore_programs: list(
     /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(=[^\0\n]{1,200})?$/,
     'entries NAME or NAME=LINE, such as "btop" or "mytool=mytool --resume"',
-    "More programs that are run again at once when a session is restored, by their own command line or by LINE.",
+    "More programs to restart when a session is restored, with their own command line or with LINE.",
   ),
 
   // Records
-  log_level: choice(["error", "warn", "info", "debug"], "info", "Least urgent log line; client commands: warn.", {
+  log_level: choice(["error", "warn", "info", "debug"], "info", "Lowest level of log lines; client commands: warn.", {
     env: "WSH_LOG",
   }),
   log_format: choice(["text", "json"], "text", "Form of a log line."),
   log_file: text("", path, "a path", "File of the server's log; empty: stderr."),
   audit: boolean(
     false,
-    "Record every call, with digests of the input by the key NAME.audit.key; in force for what starts from now on.",
+    "Record every call, with digests of the input by the key NAME.audit.key; applies to processes started from now on.",
   ),
   audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
 });

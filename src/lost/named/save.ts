@@ -60,7 +60,7 @@ export function atPresent<T>(
 function readWritten(number: number, directory: string): LostSession {
   const kept = readSession(number, directory);
   if (kept !== null) return kept;
-  throw new WshError("checkpoint_refused", `nothing of session '${sessionId(number)}' can be kept`);
+  throw new WshError("checkpoint_refused", `session '${sessionId(number)}' has nothing to save`);
 }
 
 type Source = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
@@ -84,7 +84,7 @@ async function askToWrite(socket: string, folder: string): Promise<void> {
   try {
     const asked = connection.request("host.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
     await orUntil(asked, { ms: SAVE_MS }, () => {
-      throw new WshError("host_unavailable", "the session's processes do not answer");
+      throw new WshError("host_unavailable", "the session's process does not answer");
     });
   } finally {
     connection.close();

@@ -58,7 +58,7 @@ function newest(instance: Instance, target: string): LostSession {
   if (running === null) return findLost(instance, parseTarget(target));
   const kept = readSession(running.number, sessionDir(instance, running.number));
   if (kept !== null) return kept;
-  throw new WshError("checkpoint_not_found", `nothing is kept of session '${target}' yet`);
+  throw new WshError("checkpoint_not_found", `session '${target}' has no checkpoint yet`);
 }
 
 /** @throws WshError checkpoint_not_found */
@@ -84,8 +84,8 @@ export async function restoreNamed(
   const { number } = folder;
   if (isRunning(instance, number)) {
     if (as === undefined) {
-      throw new WshError("session_running", `session '${kept.session.name}' runs`, {
-        hint: "End it first, or restore the checkpoint under another name ({as}), beside it.",
+      throw new WshError("session_running", `session '${kept.session.name}' is running`, {
+        hint: "Kill it first, or restore the checkpoint under another name ({as}).",
       });
     }
     return withCopy(instance, kept, async (copy) => ({

@@ -149,7 +149,7 @@ class Bridge {
     if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
     if (message.id !== null && this.open.has(message.id)) {
       // An error with this id would be taken for the other request's answer.
-      this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is that of an open request`));
+      this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is in use by an open request`));
       return;
     }
     this.open.add(message);
@@ -214,7 +214,7 @@ class Bridge {
     const { instance, bind, token } = this.options;
     this.environment ??= this.options.environment(this.stopped.signal);
     const env = await this.environment;
-    if (this.stopped.signal.aborted) throw new WshError("cancelled", "wsh mcp was ended");
+    if (this.stopped.signal.aborted) throw new WshError("cancelled", "wsh mcp was terminated");
     const deadline = performance.now() + SERVER_MS;
     const { hello, omitted } = helloOf(this.options, env);
     this.mentionOmitted(omitted);
@@ -251,7 +251,7 @@ class Bridge {
     if (names.length === 0 || this.isOmissionSaid) return;
     this.isOmissionSaid = true;
     const limit = MAX_HELLO_BYTES / 1024 / 1024;
-    this.complain(`the environment is over ${limit} MiB; sessions start without ${names.join(", ")}`);
+    this.complain(`the environment exceeds ${limit} MiB; sessions start without ${names.join(", ")}`);
   }
 
   /** A server that already runs keeps its addresses. */
@@ -261,7 +261,7 @@ class Bridge {
     const { readServerInfo } = await import("../../instance/server-info.ts");
     const addresses = readServerInfo(instance)?.addresses ?? [];
     if (addresses.some((address) => address.endsWith(bind))) return;
-    this.complain(`the server that runs does not listen on ${bind}; end it first, or leave --bind out`);
+    this.complain(`the running server does not listen on ${bind}; kill it first, or omit --bind`);
   }
 
   /** Tells a new server what the old one knew of this client. */
@@ -305,7 +305,7 @@ class Bridge {
     const failure = {
       code: "server_unavailable",
       message: "the wsh server ended before it answered",
-      hint: "Sessions go on without it; the next request finds or starts a server.",
+      hint: "Sessions keep running; the next request connects to or starts a server.",
     };
     for (const line of [...this.asked.lost(), ...this.open.fail("sent", failure)]) this.say(line);
     this.settle();
@@ -325,7 +325,7 @@ class Bridge {
   }
 
   private stop(signal: string): void {
-    const failure = { code: "cancelled", message: `wsh mcp was ended by ${signal}`, hint: "Start it again." };
+    const failure = { code: "cancelled", message: `wsh mcp was terminated by ${signal}`, hint: "Start it again." };
     for (const line of this.open.fail("all", failure)) this.say(line);
     this.flushMs = HASTY_FLUSH_MS;
     this.ended.resolve();

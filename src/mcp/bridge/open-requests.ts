@@ -109,7 +109,7 @@ function consequence(message: ClientMessage, isSent: boolean): string {
   if (!isSent) return "the request was not sent to a server";
   const name = message.params.name;
   const acts = message.method === "tools/call" && !(typeof name === "string" && readOnlyTools.has(name));
-  return acts ? "what it asked for may have been done: look before asking again" : "nothing was changed: ask again";
+  return acts ? "the request may have been carried out: check before repeating it" : "nothing was changed: try again";
 }
 
 /** A JSON-RPC error as a line. */

@@ -38,8 +38,8 @@ export class RecentEvents implements EventStore {
     const wasSent = /^(0|[1-9]\d*)$/.test(id) && Number(id) < this.next;
     const why = wasSent
       ? `event ${id} is no longer kept: of each session the newest ${MAX_EVENTS} are, in ${MAX_BYTES} bytes`
-      : `this session has sent no event '${id}'`;
-    return `Cannot resume: ${why}. Open a stream without Last-Event-ID and read again what you follow.`;
+      : `this session has not sent event '${id}'`;
+    return `Cannot resume: ${why}. Open a stream without Last-Event-ID and read the current state again.`;
   }
 
   async getStreamIdForEventId(id: EventId): Promise<StreamId | undefined> {

@@ -61,7 +61,7 @@ export class HttpSessions {
     const ids = requests.map(({ id }) => id);
     const taken = ids.find((id, at) => unanswered.has(id) || ids.indexOf(id) < at);
     if (taken !== undefined) {
-      return jsonRpcError(400, -32600, "Invalid Request: the id is that of a request that is still open", taken);
+      return jsonRpcError(400, -32600, "Invalid Request: the id is in use by an open request", taken);
     }
     for (const id of cancelledIds(body)) unanswered.delete(id);
     for (const { id, isLook } of requests) unanswered.set(id, isLook);

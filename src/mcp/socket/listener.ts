@@ -105,7 +105,7 @@ class BridgeConnection implements WireEvents {
     try {
       if (end === -1) {
         if (this.helloSize <= MAX_HELLO_BYTES) return;
-        throw new WshError("invalid_request", `the first line is over ${MAX_HELLO_BYTES} bytes`);
+        throw new WshError("invalid_request", `the first line exceeds ${MAX_HELLO_BYTES} bytes`);
       }
       const caller = callerOf(Buffer.concat(this.hello).toString());
       this.hello = [];

@@ -89,7 +89,7 @@ export class FleetMachine {
   /** Why the fleet's servers do not admit this machine; null: they do. */
   get refusal(): string | null {
     const { connection } = this;
-    return connection.isRejected ? (connection.error?.message ?? "not admitted") : null;
+    return connection.isRejected ? (connection.error?.message ?? "refused") : null;
   }
 
   /** The list has changed. @param isNews also relevant to occasional readers of the list */

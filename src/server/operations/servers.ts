@@ -64,7 +64,7 @@ async function ownEntry(
 ): Promise<OperationOutput<"servers.get">> {
   const { hostname, serverId } = state;
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
-  const error = refusal === null ? {} : { error: `its fleet's servers do not admit it: ${refusal}` };
+  const error = refusal === null ? {} : { error: `its fleet's servers refuse it: ${refusal}` };
   const listed = await hosts.list();
   const counts = countsOf(only === undefined ? listed : listed.filter(({ id }) => id === only));
   return { ...own, ...counts, server_id: serverId, version: VERSION, ...error };

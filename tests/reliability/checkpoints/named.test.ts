@@ -50,7 +50,7 @@ test("a session is saved, shown, compared with what it became, and runs again as
   const running = await wsh.run("checkpoint", "restore", "dev", "good");
   expect(running.code).toBe(1);
   expect(running.stderr).toContain("session 'dev' runs\n");
-  expect(running.stderr).toContain("(--as), beside it");
+  expect(running.stderr).toContain("(--as)");
   // They outlive the session.
   await wsh.ok("kill", "dev");
   expect(await named(wsh)).toMatchObject([{ label: "good", running: false }, { label: "late" }]);
@@ -179,7 +179,7 @@ test("labels that are no names, that are taken or unknown, and sessions that may
   await wsh.ok("private", "dev", "off");
   await wsh.ok("send", "dev", "read -s secret", "--keys", "Enter");
   await wsh.ok("wait", "dev", "password");
-  expect((await wsh.run("checkpoint", "save", "dev", "p")).stderr).toContain("a password is asked for");
+  expect((await wsh.run("checkpoint", "save", "dev", "p")).stderr).toContain("a password prompt is open");
   expect(await named(wsh)).toHaveLength(1);
   // Nothing half written is left.
   const all = fs.readdirSync(join(folderOf(wsh), ".."));
@@ -250,7 +250,7 @@ test("agents save, compare and restore", async () => {
   await call("wsh_exec", { session: "dev", command: "echo two" });
   expect(await tool({ action: "diff", session: "dev", label: "a" })).toContain('"+two"');
   expect(await tool({ action: "show", session: "dev", label: "a" })).toContain('"one"');
-  expect(await tool({ action: "restore", session: "dev", label: "a" })).toContain("(as), beside it");
+  expect(await tool({ action: "restore", session: "dev", label: "a" })).toContain("(as)");
   expect(await tool({ action: "restore", session: "dev", label: "a", as: "b" })).toContain('"session":"b"');
   expect(await tool({ action: "diff", session: "dev" })).toContain("'diff' needs 'label'");
   expect(await tool({ action: "delete", session: "dev", label: "a" })).toContain('"status":"deleted"');

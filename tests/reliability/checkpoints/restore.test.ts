@@ -61,7 +61,7 @@ test("it runs again under its name and ids, with what was there above a rule", a
   expect(after).toBeGreaterThan(before + 1_000);
   const again = await wsh.run("restore", "dev");
   expect(again).toMatchObject({ code: 1 });
-  expect(again.stderr).toContain("session 'dev' runs: there is nothing to restore");
+  expect(again.stderr).toContain("session 'dev' is already running");
   // Ids are not given twice, and what was restored is lost no more.
   expect((await wsh.session("next")).id).toBe("@s2");
 });

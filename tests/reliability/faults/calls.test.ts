@@ -17,7 +17,7 @@ for (const call of ["symlink", "flock"] as const) {
       expect(made.code).toBe(1);
       expect(made.stderr).toContain("ENOSYS");
       expect(made.stderr).toContain("XDG_RUNTIME_DIR");
-      expect(made.stderr).not.toContain("was held by");
+      expect(made.stderr).not.toContain("was locked by");
       expect(await runBehind(wsh, without(call), "list")).toMatchObject({ code: 0, stdout: "No active sessions.\n" });
       await until("nothing to run", () => wsh.processes().length === 0);
       // The same directory without the filter.

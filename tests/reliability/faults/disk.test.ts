@@ -82,7 +82,7 @@ describe.skipIf(!canMount)("a full runtime directory", () => {
     const refused = await enclave.run("persist", "off");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/ENOSPC|no space/i);
-    expect(refused.stderr).toContain("Make room");
+    expect(refused.stderr).toContain("Free disk space");
     expect(await enclave.ok("persist")).toContain("is persistent");
     enclave.empty();
     expect(await enclave.ok("persist", "off")).toContain("is ephemeral");
@@ -114,7 +114,7 @@ test.skipIf(!canMount)("a full state directory: a token is neither made nor revo
   ]) {
     const { code, stdout, stderr } = await enclave.run("token", ...args);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("Make room");
+    expect(stderr).toContain("Free disk space");
   }
   expect(await enclave.ok("token", "list", "--json")).toMatch(/"name":\s*"kept"/);
   expect(
@@ -143,7 +143,7 @@ test.skipIf(!canMount)(
     expect(`${stdout}${stderr}`).toContain("the newest commands may be missing");
     const refused = await enclave.run("history", "delete", "before", "--yes");
     expect(refused).toMatchObject({ code: 1 });
-    expect(refused.stderr).toContain("Make room on its disk");
+    expect(refused.stderr).toContain("Free disk space on its disk");
     enclave.empty();
     await enclave.ok("exec", "one", "--", "true after");
     const found = async (): Promise<string[]> =>

@@ -16,7 +16,7 @@ const canSwitch = !isMissing("setpriv") && process.getuid?.() === 0;
 /** That user's wsh, in the home of the test's user. */
 class Stranger implements AsyncDisposable {
   readonly wsh = new Wsh({ config: "max_sessions = 1\n" });
-  readonly warning = `wsh: ${this.wsh.instance.configFile} may not be read (EACCES): the default settings are used\n`;
+  readonly warning = `wsh: ${this.wsh.instance.configFile} cannot be read (EACCES): the default settings are used\n`;
 
   constructor() {
     fs.chownSync(this.wsh.env.XDG_RUNTIME_DIR ?? "", NOBODY, NOBODY);
@@ -70,7 +70,7 @@ test.skipIf(!canSwitch)("a server starts, commands are found again, and a sessio
   await other.ok("exec", "a", "--", "echo needle");
   await until("the command in the history", async () => (await other.ok("history", "needle")).includes("echo needle"));
   expect(await other.ok("private", "a", "on")).toBe("Session 'a' is private.\n");
-  expect((await other.command("doctor")).stdout).toContain("what is kept is in the runtime directory");
+  expect((await other.command("doctor")).stdout).toContain("state is in the runtime directory");
   expect(await other.ok("stop")).toBe("Server stopped.\n");
   await until("every process to end", () => other.wsh.processes().length === 0);
 });

@@ -160,7 +160,7 @@ command = "n"
     '[mcp_servers]\nwsh = { command = "old" }\n',
     'mcp_servers.wsh.command = "old"\n',
   ])("written in another way is refused with what to write: %j", (other) => {
-    expect(() => setInToml(other, path, entry)).toThrow("inline or with dotted keys");
+    expect(() => setInToml(other, path, entry)).toThrow("inline or uses dotted keys");
   });
 
   test("a path with quotes and backslashes comes back as it was", () => {

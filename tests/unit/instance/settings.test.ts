@@ -99,7 +99,7 @@ describe("a mistake in config.toml", () => {
   });
 
   test("in a key names the line and what may be meant", () => {
-    expect(failure("\ncolors = 'auto'\n")).toBe("config.toml:2: there is no setting 'colors'");
+    expect(failure("\ncolors = 'auto'\n")).toBe("config.toml:2: unknown setting 'colors'");
     expect(nearSettings("colors")).toEqual(["colours"]);
     expect(nearSettings("scrolback_lines")[0]).toBe("scrollback_lines");
     expect(nearSettings("max-sessions")).toEqual(["max_sessions"]);
@@ -127,7 +127,7 @@ describe("a mistake in config.toml", () => {
 
   test("of place is told: settings stand before the first table", () => {
     expect(failure("[server]\nhostname = 'hub'\ngrace_seconds = 1\n")).toBe(
-      "config.toml:3: grace_seconds stands in the table [server]",
+      "config.toml:3: grace_seconds is in the table [server]",
     );
   });
 });
@@ -137,8 +137,8 @@ test("what belongs to several machines is allowed, and has no effect yet", () =>
   const { values, warnings } = load(toml);
   expect(values.hostname).toBe("hub");
   expect(warnings.map((text) => text.replace(/.*config/, "config"))).toEqual([
-    "config.toml:1: default_token has no effect: there is no federation yet",
-    "config.toml:4: servers has no effect: there is no federation yet",
+    "config.toml:1: default_token has no effect: federation is not implemented",
+    "config.toml:4: servers has no effect: federation is not implemented",
   ]);
 });
 

@@ -286,12 +286,12 @@ describe("taking in", () => {
     expect(journalsIn(places.journals).length).toBe(1);
   });
 
-  test("a database behind a link, or open to others, is refused, and the journals stay", () => {
+  test("a database behind a link, or accessible to others, is refused, and the journals stay", () => {
     wrote(command("one"));
     takeIn(places, forever);
     fs.chmodSync(places.database, 0o644);
     wrote(command("two"));
-    expect(() => takeIn(places, forever)).toThrow("open to others");
+    expect(() => takeIn(places, forever)).toThrow("accessible to others");
     fs.chmodSync(places.database, 0o600);
     fs.renameSync(places.database, `${temporary}/elsewhere`);
     fs.symlinkSync(`${temporary}/elsewhere`, places.database);

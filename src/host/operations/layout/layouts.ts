@@ -74,11 +74,11 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
     const tree = wantedTree(wanted, panesIn(window));
     const listed = panesOfTree(tree);
     for (const pane of listed) windowWith(arrangement.state, pane);
-    if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane occurs more than once");
+    if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
     const left = panesIn(window).filter((pane) => !listed.includes(pane));
     if (left.length > 0 && !wanted.close_others) {
-      throw new WshError("invalid_layout", `the tree leaves out ${left.map((pane) => `'${pane}'`).join(", ")}`, {
-        hint: "Name every pane of the window, or set close_others to end the rest.",
+      throw new WshError("invalid_layout", `the tree omits ${left.map((pane) => `'${pane}'`).join(", ")}`, {
+        hint: "Name every pane of the window, or set close_others to close the rest.",
       });
     }
     const area = arrangement.sizeOf(window);
@@ -116,7 +116,7 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
 function wantedTree({ tree, tmux }: Wanted, panes: readonly string[]): LayoutTree {
   if ((tree === undefined) === (tmux === undefined)) {
     throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed", {
-      hint: "Send a tree of rows and columns, or a whole layout text of tmux.",
+      hint: "Send a tree of rows and columns, or a complete tmux layout.",
     });
   }
   if (tree !== undefined) {

@@ -75,13 +75,13 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     const { pane } = call.place;
     if (direction !== undefined) {
       if ([rows, cols, rows_percent, cols_percent].some((each) => each !== undefined)) {
-        throw new WshError("invalid_request", "a direction moves a border, a size sets a side: not both");
+        throw new WshError("invalid_request", "'direction' and a size cannot be used together");
       }
       return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
     }
     const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];
     if (height === undefined && width === undefined) {
-      throw new WshError("invalid_request", "neither a direction nor a size is given");
+      throw new WshError("invalid_request", "'direction' or a size is missing");
     }
     const set = {
       kind: "set",
@@ -151,8 +151,8 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
 function requireSameFocus(before: Windows, after: Windows, pane: string): void {
   const { id, active } = windowWith(before, pane);
   if (windowById(after, id).active === active) return;
-  throw new WshError("invalid_request", `pane '${pane}' has not the focus of its window, which '${active}' has`, {
-    hint: "Give it the focus first, if that is meant: whoever types in that window then types there.",
+  throw new WshError("invalid_request", `pane '${pane}' is not the active pane; '${active}' is`, {
+    hint: "To zoom it, select it first. This also moves the input of people in that window.",
   });
 }
 

@@ -99,7 +99,7 @@ export function otherPane({ parts, place }: Pick<LayoutCall, "parts" | "place">,
 
 export function amount(cells: number | undefined, percent: number | undefined): Amount | undefined {
   if (cells !== undefined && percent !== undefined) {
-    throw new WshError("invalid_request", `a size is ${cells} cells or ${percent} percent, not both`);
+    throw new WshError("invalid_request", `a size is either ${cells} cells or ${percent} percent`);
   }
   if (cells !== undefined) return { cells };
   return percent === undefined ? undefined : { percent };
@@ -138,7 +138,7 @@ export async function startPane(
 function requireOneContent({ view, command, shell, stdin }: PaneProgram): void {
   const [other] = Object.entries({ command, shell, stdin }).flatMap(([name, value]) => (value == null ? [] : [name]));
   if (view == null || other === undefined) return;
-  throw new WshError("invalid_request", `'${other}' starts a program, and 'view' shows one that runs: not both`);
+  throw new WshError("invalid_request", `'${other}' and 'view' cannot be used together`);
 }
 
 /** A pane of another session, or another session, that is shown here, too. */
