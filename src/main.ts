@@ -14,6 +14,9 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
 } else if (first === "history-worker" && rest.length === 0) {
   const { runHistoryWorker } = await import("./store/history/worker.ts");
   await runHistoryWorker();
+} else if (first === "script-sandbox" && rest.length === 0) {
+  const { runSandbox } = await import("./script/sandbox.ts");
+  await runSandbox();
 } else if (first === "proxy" && rest.length <= 1) {
   const { runProxy } = await import("./cluster/proxy.ts");
   await runProxy(rest[0]);

@@ -27,7 +27,8 @@ import { askUser } from "./tools/asking.ts";
 import { describing } from "./tools/json-schema.ts";
 import { DEFAULT_PROGRESS_MS, reportProgress } from "./tools/progress.ts";
 import { badResult, goodResult, unknownParameterWarnings } from "./tools/results.ts";
-import type { Ask, Tool } from "./tools/tool.ts";
+import { callScript, type ScriptCaller, script } from "./tools/script.ts";
+import { type Ask, listedAnnotations, listedOutput, type Tool } from "./tools/tool.ts";
 import type { ToolSet } from "./tools/tool-sets.ts";
 import { machineTools, servedTools, tools } from "./tools/tools.ts";
 
@@ -74,7 +75,7 @@ export interface McpCaller {
 const described = new Map(
   [...tools, ...machineTools].map((tool) => [
     tool,
-    { input: describing(tool.inputJson), output: describing(tool.outputJson) },
+    { input: describing(tool.inputJson), output: describing(listedOutput(tool)) },
   ]),
 );
 
@@ -160,7 +161,7 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
     {
       title: tool.title,
       description: tool.description,
-      annotations: tool.annotations,
+      annotations: listedAnnotations(tool.annotations),
       inputSchema: tool.needsSession && session !== undefined ? optionalSession(tool, session) : schemas.input,
       outputSchema: schemas.output,
     },
@@ -173,6 +174,13 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
         settings,
         caller,
         () => mayElicit(context, server.server.getClientCapabilities()),
+        () => ({
+          // A program is its agent's, and may do what the agent may: neither another agent nor another token goes on with it.
+          owner: JSON.stringify([caller.id, caller.only ?? null, caller.access]),
+          asker: (signal) => asker(server, settings, caller, signal, machineOf(tool, args)),
+          ended: caller.ended,
+          signal: context.mcpReq.signal,
+        }),
       ),
   );
 }
@@ -193,6 +201,7 @@ async function callTool(
   settings: McpSettings,
   caller: McpCaller,
   elicits: () => boolean,
+  scripted: () => ScriptCaller,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { parameters, unknown } = sortParameters(tool, args);
   if (tool.needsSession && parameters.session === undefined && caller.session !== undefined) {
@@ -202,6 +211,7 @@ async function callTool(
   using _progress = progressOf(tool, parameters, ask, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);
+    if (tool === script) return goodResult(await callScript(parameters, scripted()), warnings);
     if (tool !== askUser) return goodResult(await namingPane(tool, parameters, ask), warnings);
     const answered = clientAnswer(parameters, caller.id, context);
     if (answered !== null) return goodResult(answered, warnings);

@@ -6,7 +6,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { connect, type WshClient } from "../client/client.ts";
+import { connect, type WshClient, WshError } from "../client/client.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
 import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
 import { besides } from "./shown-beside.ts";
@@ -87,7 +87,8 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
 
 /** The line of the script, then what was wrong. */
 function told(thrown: unknown, path: string, isUnnamed: boolean): string {
-  if (!(thrown instanceof TerminalFailure)) return Bun.inspect(thrown, { colors: process.stderr.isTTY });
+  if (!(thrown instanceof TerminalFailure || thrown instanceof WshError))
+    return Bun.inspect(thrown, { colors: process.stderr.isTTY });
   const frame = (thrown.stack ?? "").split("\n").find((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
   const [, row] = /:(\d+):\d+\)?$/.exec(frame ?? "") ?? [];
   return `${row === undefined ? "" : `${isUnnamed ? "line " : `${path}:`}${row}: `}${thrown.message}`;

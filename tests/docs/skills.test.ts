@@ -78,6 +78,8 @@ describe("every tool and parameter that a skill names exists", () => {
       for (const code of quoted(text)) {
         const [, key, value] = /^([a-z_]+): (true|false|"[a-z_]+")$/.exec(code) ?? [];
         if (key === undefined || value === undefined || !parameters.has(key)) continue;
+        // `code` is a parameter, and the key of an error.
+        if (key === "code" && errorCodes.some((code) => `"${code}"` === value)) continue;
         const schemas = tools.map((tool) => (tool.inputJson.properties as Record<string, object>)[key] ?? {});
         const takes = schemas.some((schema) => {
           const { enum: choices, type } = schema as { enum?: unknown[]; type?: string };

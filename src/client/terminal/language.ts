@@ -1,7 +1,7 @@
 /** The language in which a program drives terminals: what `wsh script`, `wsh test` and `wsh_script` give it. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { StepWatcher } from "./steps.ts";
+import { framesOf, type StepWatcher } from "./steps.ts";
 import { type Call, Terminal } from "./terminal.ts";
 
 export type { Awaited, Matched } from "./awaited.ts";
@@ -50,9 +50,16 @@ export function language(call: Call, { watch, opened: hear, made = {} }: Languag
   const opened = new Set<Terminal>();
 
   async function open(given?: string | OpenOptions, options?: OpenOptions): Promise<Terminal> {
-    const terminal = await found(given, options);
-    await hear?.(terminal);
-    return terminal;
+    const here = new Error();
+    Error.captureStackTrace?.(here, open);
+    try {
+      const terminal = await found(given, options);
+      await hear?.(terminal);
+      return terminal;
+    } catch (thrown) {
+      if (thrown instanceof WshError) thrown.stack = `${thrown.name}: ${thrown.message}\n${framesOf(here)}`;
+      throw thrown;
+    }
   }
 
   async function found(given?: string | OpenOptions, second: OpenOptions = {}): Promise<Terminal> {

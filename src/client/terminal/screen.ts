@@ -47,6 +47,11 @@ export class Screen {
     return this.text;
   }
 
+  /** In what a program prints or returns: the text. */
+  toJSON(): string {
+    return this.text;
+  }
+
   /** The first place of a text, or of a match within a row. */
   find(what: string | RegExp): Found | null {
     return this.findAll(what)[0] ?? null;

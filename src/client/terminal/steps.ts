@@ -51,6 +51,11 @@ function at<E extends Error>(error: E, method: StepOrigin<unknown>["method"]): E
   return error;
 }
 
+/** Its stack without the message. */
+export function framesOf({ stack = "" }: Error): string {
+  return stack.replace(/^(?!\s*at )[^\n]*\n/, "");
+}
+
 async function failureOf(
   thrown: unknown,
   failure: TerminalFailure,

@@ -33,6 +33,12 @@ export interface StepOptions {
   readonly timeout?: number;
 }
 
+export interface ExpectOptions extends StepOptions {
+  /** A cursor: only what came after it. */
+  readonly since?: number;
+  readonly orEnd?: boolean;
+}
+
 export interface ExecOptions extends StepOptions {
   /** Output: only lines that match (RE2), with lines around them; the first or last ones. */
   readonly grep?: string | RegExp;
@@ -158,7 +164,10 @@ export class Terminal implements AsyncDisposable {
   }
 
   /** Waits until a text or match is printed, or drawn, since something was last typed or run here; echo does not count. */
-  async expect(what: string | RegExp, options: StepOptions & { readonly since?: number } = {}): Promise<Matched> {
+  expect(what: string | RegExp, options?: ExpectOptions & { readonly orEnd?: false }): Promise<Matched>;
+  /** With `orEnd`: null when the command, or the program, ends without it. */
+  expect(what: string | RegExp, options: ExpectOptions): Promise<Matched | null>;
+  async expect(what: string | RegExp, options: ExpectOptions = {}): Promise<Matched | null> {
     return this.step(this.expect, `expect(${written(what)})`, async () => {
       const { timeout = this.timeout, since = this.since } = options;
       const condition = conditionOf(what);
@@ -176,6 +185,7 @@ export class Terminal implements AsyncDisposable {
         // What a program prints last comes with its end.
         const last = await this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 });
         if (last.decided_by === condition.type) return matched(last);
+        if (options.orEnd === true && found.decided_by !== "timeout") return null;
         throw new NotMet(await this.unmet(found, timeout, what));
       }
     });
@@ -277,6 +287,11 @@ export class Terminal implements AsyncDisposable {
     await this.kill().catch((thrown) => {
       if (WshError.from(thrown).code !== "session_not_found") throw thrown;
     });
+  }
+
+  /** In what a program prints or returns: its name. */
+  toJSON(): string {
+    return this.name;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

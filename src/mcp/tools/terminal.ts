@@ -74,9 +74,7 @@ export const getScreen = tool({
 export const getScrollback = tool({
   name: "wsh_get_scrollback",
   title: "Read the history",
-  description:
-    "Lines of history and screen as one list, oldest first; a negative offset counts from the end. " +
-    "For recent output use wsh_get_output.",
+  description: "Lines of history and screen as one list, oldest first; a negative offset counts from the end.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -130,7 +128,7 @@ export const runCommand = tool({
     "came after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
     "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect has newly come: a text (not the " +
     'echo of input), or "password", "fullscreen", a shell\'s "prompt": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
-    '{"expect":"Choose","keys":["Down","Enter"]}]; of vim {"expect":"fullscreen","input":":%s/a/b/\\r:wq\\r"}. ' +
+    '{"expect":"Choose","keys":["Down","Enter"]}]; What branches: wsh_script. ' +
     "The first that does not come ends it. exit_code is of the last shell command that ended. For plain shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",

@@ -77,8 +77,31 @@ export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool 
   };
 }
 
-function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record<string, unknown>>): v.InferOutput<P> {
+/** @throws WshError invalid_request naming the parameter */
+export function parseParameters<P extends Parameters>(
+  schema: P,
+  given: Readonly<Record<string, unknown>>,
+): v.InferOutput<P> {
   return parse(schema, given, { hint: "The tool's schema says what each parameter takes." });
+}
+
+/** Names of a result's keys, of the tools of the common work; of the others only that it is an object. */
+export function listedOutput({ core, outputJson }: Pick<Tool, "core" | "outputJson">): JsonSchema {
+  return core || outputJson.type !== "object" ? outputJson : { type: "object" };
+}
+
+/** Without what the protocol assumes where it is not said. */
+export function listedAnnotations({
+  readOnlyHint,
+  destructiveHint,
+  idempotentHint,
+  openWorldHint,
+}: ToolAnnotations): ToolAnnotations {
+  return {
+    ...(readOnlyHint === true ? { readOnlyHint } : { readOnlyHint: false, destructiveHint }),
+    ...(readOnlyHint !== true && idempotentHint === true ? { idempotentHint } : {}),
+    ...(openWorldHint === false ? { openWorldHint } : {}),
+  };
 }
 
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */

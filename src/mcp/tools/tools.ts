@@ -8,6 +8,7 @@ import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { history } from "./history.ts";
 import { closePane, createPane, layout, manageWindow } from "./panes.ts";
+import { script } from "./script.ts";
 import { addServer, listServers, removeServer, serverStatus } from "./servers.ts";
 import { createSession, createSessionAnywhere, listSessions, manageSession } from "./sessions.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
@@ -16,6 +17,7 @@ import type { ToolSet } from "./tool-sets.ts";
 
 export const tools: readonly Tool[] = [
   exec,
+  script,
   runCommand,
   wait,
   getOutput,

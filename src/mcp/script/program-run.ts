@@ -1,0 +1,122 @@
+/**
+ * A program that an agent has sent, while it runs: its process (`wsh script-sandbox`), and what it has printed that
+ * nobody has read. Every call of the program goes out in the agent's name, and only those of the language are known.
+ */
+import { selfCommand } from "../../instance/launch/launch.ts";
+import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
+import { LineSplitter } from "../../wire/lines.ts";
+import type { Ask } from "../tools/tool.ts";
+import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
+
+/** Longest message of a sandbox, in bytes, and most text that is kept until it is read. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+const MAX_PRINTED = 1024 * 1024;
+
+export type Ended =
+  | { readonly state: "finished"; readonly value?: unknown }
+  | { readonly state: "failed"; readonly error: string; readonly line: number | null }
+  | { readonly state: "stopped" };
+
+export class ProgramRun {
+  /** What it does now. */
+  at: { readonly step: string; readonly line: number | null } | null = null;
+  private result: Ended | null = null;
+  private printed: string[] = [];
+  private printedLength = 0;
+  private dropped = 0;
+  private readonly over = Promise.withResolvers<void>();
+  private readonly stopping = new AbortController();
+  private readonly child: Bun.Subprocess<"pipe", "pipe", "ignore">;
+
+  /** @param asker calls operations for the agent until the signal reports that the program is over */
+  constructor(
+    { code, session }: { readonly code: string; readonly session?: string | undefined },
+    asker: (signal: AbortSignal) => Ask,
+  ) {
+    this.child = Bun.spawn(selfCommand(["script-sandbox"]), {
+      cwd: "/",
+      env: {},
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    this.send({ kind: "begin", code, ...(session === undefined ? {} : { session }) });
+    void this.read(asker(this.stopping.signal));
+  }
+
+  get ended(): Ended | null {
+    return this.result;
+  }
+
+  /** Resolves when it is over. */
+  get finished(): Promise<void> {
+    return this.over.promise;
+  }
+
+  stop(): void {
+    this.end({ state: "stopped" });
+  }
+
+  /** What was printed since this was last asked. */
+  take(): { readonly text: string; readonly dropped: number } {
+    const taken = { text: this.printed.join("\n"), dropped: this.dropped };
+    this.printed = [];
+    this.printedLength = 0;
+    this.dropped = 0;
+    return taken;
+  }
+
+  private async read(ask: Ask): Promise<void> {
+    const lines = new LineSplitter(
+      MAX_MESSAGE_BYTES,
+      (text) => this.heard(JSON.parse(text), ask),
+      () => this.end({ state: "failed", error: "the program says too much at once", line: null }),
+    );
+    for await (const bytes of this.child.stdout) lines.push(bytes);
+    this.end({ state: "failed", error: "the program's process has ended", line: null });
+  }
+
+  private heard(message: FromSandbox, ask: Ask): void {
+    if (this.result !== null) return;
+    if (message.kind === "print") this.print(message.text);
+    else if (message.kind === "step") this.at = { step: message.text, line: message.line };
+    else if (message.kind === "call") void this.call(message, ask);
+    else if (message.kind === "end") this.end({ state: "finished", value: message.value });
+    else this.end({ state: "failed", error: message.message, line: message.line });
+  }
+
+  private async call(
+    { id, operation, input, session }: Extract<FromSandbox, { kind: "call" }>,
+    ask: Ask,
+  ): Promise<void> {
+    try {
+      if (!isLanguageOperation(operation)) throw new Error(`'${operation}' is not of the language`);
+      this.send({ kind: "answer", id, result: (await ask(operation, input as never, session)) ?? null });
+    } catch (thrown) {
+      this.send({ kind: "answer", id, error: errorBodyOf(thrown) });
+    }
+  }
+
+  private print(text: string): void {
+    if (this.printedLength + text.length > MAX_PRINTED) {
+      this.dropped += text.length;
+      return;
+    }
+    this.printed.push(text);
+    this.printedLength += text.length + 1;
+  }
+
+  private send(message: ToSandbox): void {
+    if (this.result !== null) return;
+    this.child.stdin.write(`${JSON.stringify(message)}\n`);
+    this.child.stdin.flush();
+  }
+
+  private end(result: Ended): void {
+    if (this.result !== null) return;
+    this.result = result;
+    this.stopping.abort();
+    this.child.kill("SIGKILL");
+    this.over.resolve();
+  }
+}

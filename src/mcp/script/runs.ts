@@ -1,0 +1,74 @@
+/**
+ * The programs of all agents of this server that go on after their call: by an id that only the agent that sent it can
+ * use. One that nobody asks about for long is stopped, and so are all of an agent whose token ends.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { ProgramRun } from "./program-run.ts";
+
+/** Programs at the same time, of one agent and of all. */
+const MAX_OF_ONE = 8;
+const MAX_RUNS = 32;
+/** Time after which one that nobody asks about is stopped, in ms. */
+const FORGOTTEN_MS = 600_000;
+
+interface Kept {
+  readonly run: ProgramRun;
+  readonly owner: string;
+  timer: Timer;
+}
+
+export class Runs {
+  private readonly kept = new Map<string, Kept>();
+  private next = 1;
+
+  /** @throws WshError resource_limit_reached */
+  start(
+    owner: string,
+    given: ConstructorParameters<typeof ProgramRun>[0],
+    asker: ConstructorParameters<typeof ProgramRun>[1],
+    ended?: AbortSignal,
+  ) {
+    const own = [...this.kept.values()].filter((each) => each.owner === owner).length;
+    if (own >= MAX_OF_ONE || this.kept.size >= MAX_RUNS) {
+      throw new WshError("resource_limit_reached", `${own >= MAX_OF_ONE ? own : this.kept.size} programs run already`);
+    }
+    const run = new ProgramRun(given, asker);
+    const id = `script-${this.next++}`;
+    this.kept.set(id, { run, owner, timer: this.forgetting(run) });
+    const stop = (): void => run.stop();
+    ended?.addEventListener("abort", stop, { once: true });
+    void run.finished.then(() => ended?.removeEventListener("abort", stop));
+    return { id, run };
+  }
+
+  /** @throws WshError command_not_found for one of another agent, too */
+  find(owner: string, id: string): ProgramRun {
+    const found = this.kept.get(id);
+    if (found === undefined || found.owner !== owner) {
+      throw new WshError("command_not_found", `no program '${id}' runs`, {
+        hint: "It has ended, or was not asked about for ten minutes.",
+      });
+    }
+    clearTimeout(found.timer);
+    found.timer = this.forgetting(found.run);
+    return found.run;
+  }
+
+  /** What it ended with has been told. */
+  forget(id: string): void {
+    const found = this.kept.get(id);
+    if (found === undefined) return;
+    clearTimeout(found.timer);
+    found.run.stop();
+    this.kept.delete(id);
+  }
+
+  private forgetting(run: ProgramRun): Timer {
+    const timer = setTimeout(() => {
+      const [id] = [...this.kept].find(([, kept]) => kept.run === run) ?? [];
+      if (id !== undefined) this.forget(id);
+    }, FORGOTTEN_MS);
+    timer.unref();
+    return timer;
+  }
+}

@@ -1,0 +1,125 @@
+/** The tool that runs a program on terminals. */
+import * as v from "valibot";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { ProgramRun } from "../script/program-run.ts";
+import { Runs } from "../script/runs.ts";
+import { type Ask, parseParameters, SessionField, tool } from "./tool.ts";
+
+/** Bytes of what a program prints, in one answer. */
+const OUTPUT_BYTES = 8_192;
+const MAX_OUTPUT_BYTES = 262_144;
+/** Longest program, in characters. */
+const MAX_CODE = 262_144;
+
+const Parameters = v.object({
+  code: v.optional(v.pipe(v.string(), v.maxLength(MAX_CODE), v.description("the program"))),
+  session: v.optional(v.pipe(SessionField, v.description("`t` is its terminal"))),
+  resume: v.optional(v.pipe(v.string(), v.description("instead of code: a script_id to wait on"))),
+  stop: v.optional(v.pipe(v.boolean(), v.description("with resume: end it"))),
+  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("longest wait; it goes on")), DEFAULT_WAIT_MS),
+  output_limit: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_BYTES), v.description("bytes")),
+    OUTPUT_BYTES,
+  ),
+});
+
+export const script = tool({
+  name: "wsh_script",
+  title: "Run a program on terminals",
+  description:
+    "Many steps in one call: a JavaScript or TypeScript program (await, loops, conditions) that has terminals and nothing else. " +
+    'For dialogs, menus, full-screen programs, anything that branches. const t = await wsh.open("dev",{create:true,cwd}); wsh.open(): its own. ' +
+    "await t.exec(cmd,{grep,timeout}) → {exit_code, output}; t.run(cmd) starts and does not wait, t.ended() its exit_code; t.type(text) (\\n is Enter), " +
+    't.press("Down","Ctrl+C"), t.paste, t.click(text), t.resize({cols,rows}); t.expect(/re/ or text) what newly comes → [match, groups]; ' +
+    't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"| shown text | /re/ | {idle,port,screen:(s)=>bool}) → screen; ' +
+    "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(), t.status(). Waits retry and end after 15 s ({timeout}); never sleep. " +
+    "A failure says line, reason, state, screen. print(…) and return are the answer. Examples: " +
+    'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
+    'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
+    "Past max_wait_ms: state running, where it stands, script_id for resume. Guide: wsh:script.",
+  core: true,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  parameters: Parameters,
+  output: v.looseObject({ state: v.string() }),
+  waits: true,
+  // It is called by callScript: its calls go on after this one.
+  run: () => Promise.reject(new WshError("internal_error", "wsh_script is called by its caller's server")),
+});
+
+const runs = new Runs();
+
+export interface ScriptCaller {
+  /** Names the agent, with what it may do: only the same one can go on with its programs. */
+  readonly owner: string;
+  /** Calls operations for it until the signal. */
+  readonly asker: (signal: AbortSignal) => Ask;
+  readonly ended: AbortSignal | undefined;
+  /** The call is no longer wanted: its program stops. */
+  readonly signal: AbortSignal;
+}
+
+/** @throws WshError invalid_request, command_not_found, resource_limit_reached */
+export async function callScript(given: Readonly<Record<string, unknown>>, caller: ScriptCaller): Promise<object> {
+  const { code, session, resume, stop, max_wait_ms, output_limit } = parseParameters(Parameters, given);
+  if ((code === undefined) === (resume === undefined)) {
+    throw new WshError("invalid_request", "give either 'code' or 'resume'");
+  }
+  const { id, run } =
+    resume === undefined
+      ? runs.start(caller.owner, { code: code ?? "", session }, caller.asker, caller.ended)
+      : { id: resume, run: runs.find(caller.owner, resume) };
+  if (stop === true) run.stop();
+  await settled(run, max_wait_ms, caller.signal);
+  if (caller.signal.aborted) runs.forget(id);
+  const answer = told(id, run, output_limit);
+  if (run.ended !== null) runs.forget(id);
+  return answer;
+}
+
+/** Resolves when it is over, the time is, or the call is. */
+async function settled(run: ProgramRun, ms: number, signal: AbortSignal): Promise<void> {
+  const gone = Promise.withResolvers<void>();
+  const timer = setTimeout(gone.resolve, ms);
+  const aborted = (): void => gone.resolve();
+  signal.addEventListener("abort", aborted, { once: true });
+  if (signal.aborted) gone.resolve();
+  await Promise.race([run.finished, gone.promise]);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", aborted);
+}
+
+function told(id: string, run: ProgramRun, limit: number): object {
+  const { ended, at } = run;
+  const { text, dropped } = run.take();
+  const output = cut(text, limit);
+  const shown = {
+    ...(text === "" ? {} : { output: output.text }),
+    ...(output.omitted + dropped > 0 ? { omitted_bytes: output.omitted + dropped } : {}),
+  };
+  if (ended === null) return { state: "running", script_id: id, ...(at === null ? {} : { at }), ...shown };
+  if (ended.state === "failed") {
+    const { line, error } = ended;
+    const reason = cut(error, Math.max(limit, OUTPUT_BYTES)).text;
+    return { state: "failed", ...(line === null ? {} : { line }), error: reason, ...shown };
+  }
+  if (ended.state === "stopped" || ended.value === undefined || ended.value === null)
+    return { state: ended.state, ...shown };
+  const value = cut(JSON.stringify(ended.value), limit);
+  return { state: ended.state, value: value.omitted === 0 ? ended.value : value.text, ...shown };
+}
+
+/** Head and tail of a text that is longer than the limit, in bytes of UTF-8. */
+function cut(text: string, limit: number): { readonly text: string; readonly omitted: number } {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limit) return { text, omitted: 0 };
+  const half = Math.floor(limit / 2);
+  const [head, tail] = [bytes.subarray(0, half), bytes.subarray(bytes.length - half)];
+  const omitted = bytes.length - 2 * half;
+  const clean = (part: Buffer): string => part.toString("utf8").replaceAll("\uFFFD", "");
+  return {
+    text: `${clean(head)}\n[… ${omitted} bytes omitted: print less, or raise output_limit …]\n${clean(tail)}`,
+    omitted,
+  };
+}

@@ -1,0 +1,222 @@
+/**
+ * `wsh script-sandbox`: the process in which a program runs that an agent has sent (`wsh_script`). The program has an
+ * interpreter of its own (QuickJS, in WebAssembly) with the language and nothing else: what it can reach is one function,
+ * which asks the server for an operation in the agent's name. One program a process: it is ended from outside at any time.
+ *
+ * Speaks JSON, a message a line (sandbox-messages.ts). Memory and computing are limited here, time by the server.
+ */
+import variant from "@jitl/quickjs-wasmfile-release-sync";
+import wasm from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" };
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSDeferredPromise,
+  type QuickJSRuntime,
+} from "quickjs-emscripten-core";
+import type { FromSandbox, ToSandbox } from "../protocol/sandbox.ts";
+import { languageText } from "./bundles.ts";
+import { asJavaScript, type Source, sourceOf } from "./sandbox-source.ts";
+
+/** What a program may take: memory in bytes, and computing without a wait in ms. */
+const MEMORY_BYTES = 64 * 1024 * 1024;
+const STACK_BYTES = 512 * 1024;
+const COMPUTE_MS = 5_000;
+/** Calls that wait for their answers at the same time. */
+const MAX_CALLS = 64;
+
+export async function runSandbox(): Promise<void> {
+  const [text, wasmBinary] = await Promise.all([languageText(), Bun.file(wasm).arrayBuffer()]);
+  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmBinary }));
+  let sandbox: Sandbox | null = null;
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of Bun.stdin.stream()) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const message: ToSandbox = JSON.parse(line);
+      if (message.kind === "answer") sandbox?.answer(message);
+      else sandbox = new Sandbox(module.newRuntime(), message, text);
+    }
+  }
+}
+
+function say(message: FromSandbox): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+/** The program reaches what is defined here, and what the language has defined. */
+const prelude = `
+"use strict";
+(() => {
+  const ask = __ask, print = __print, step = __step, end = __end;
+  for (const name of ["__ask", "__print", "__step", "__end"]) delete globalThis[name];
+  const call = async (name, input, session) => {
+    const answer = JSON.parse(await ask(name, JSON.stringify(input), session ?? ""));
+    if (answer.error !== undefined) throw WshError.fromBody(answer.error);
+    return answer.result;
+  };
+  const text = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return value.name + ": " + value.message;
+    return JSON.stringify(value) ?? String(value);
+  };
+  const log = (...values) => print(values.map(text).join(" "));
+  const watch = async (terminal, { text, stack }) => {
+    step(text, stack);
+    return async () => {};
+  };
+  globalThis.wsh = language(call, { watch });
+  globalThis.open = wsh.open;
+  globalThis.console = { log, info: log, warn: log, error: log, debug: log };
+  globalThis.print = log;
+  globalThis.__run = async (main, session) => {
+    delete globalThis.__run;
+    try {
+      if (session !== "") globalThis.t = await wsh.open(session);
+      const value = await main();
+      await wsh.closeAll();
+      end(JSON.stringify({ value }), "", "");
+    } catch (error) {
+      await wsh.closeAll().catch(() => {});
+      const isError = error instanceof Error;
+      end("", isError ? (error.name === "TerminalFailure" ? error.message : error.name + ": " + error.message) : text(error), isError ? error.stack ?? "" : "");
+    }
+  };
+})();
+`;
+
+class Sandbox {
+  private readonly vm: QuickJSContext;
+  private readonly calls = new Map<number, QuickJSDeferredPromise>();
+  private readonly source: Source;
+  private nextCall = 1;
+  private until = Number.POSITIVE_INFINITY;
+  private isOver = false;
+
+  constructor(
+    private readonly runtime: QuickJSRuntime,
+    { code, session = "" }: Extract<ToSandbox, { kind: "begin" }>,
+    text: string,
+  ) {
+    runtime.setMemoryLimit(MEMORY_BYTES);
+    runtime.setMaxStackSize(STACK_BYTES);
+    runtime.setInterruptHandler(() => performance.now() > this.until);
+    this.vm = runtime.newContext();
+    this.define();
+    this.evaluate(text, "wsh");
+    this.evaluate(prelude, "wsh");
+    this.source = sourceOf(code);
+    const main = this.compile();
+    if (main) this.turn(() => this.evaluate(`__run(__main, ${JSON.stringify(session)})`, "wsh"));
+  }
+
+  answer({ id, result, error }: Extract<ToSandbox, { kind: "answer" }>): void {
+    const call = this.calls.get(id);
+    if (call === undefined || this.isOver) return;
+    this.calls.delete(id);
+    this.turn(() => {
+      const text = this.vm.newString(JSON.stringify(error === undefined ? { result } : { error }));
+      call.resolve(text);
+      text.dispose();
+    });
+  }
+
+  private define(): void {
+    const { vm } = this;
+    const functions = {
+      __ask: vm.newFunction("ask", (...given) => {
+        const [operation = "", input = "", session = ""] = given.map((each) => vm.getString(each));
+        const call = vm.newPromise();
+        if (this.calls.size >= MAX_CALLS) throw new Error(`${MAX_CALLS} calls wait for their answers already`);
+        const id = this.nextCall++;
+        this.calls.set(id, call);
+        say({ kind: "call", id, operation, input: JSON.parse(input), ...(session === "" ? {} : { session }) });
+        return call.handle;
+      }),
+      __print: vm.newFunction("print", (text) => say({ kind: "print", text: vm.getString(text) })),
+      __step: vm.newFunction("step", (text, stack) => {
+        say({ kind: "step", text: vm.getString(text), line: this.source.lineIn(vm.getString(stack)) });
+      }),
+      __end: vm.newFunction("end", (...given) => {
+        const [value = "", message = "", stack = ""] = given.map((each) => vm.getString(each));
+        if (value !== "") this.over({ kind: "end", ...JSON.parse(value) });
+        else this.fail(this.stopped(message), this.source.lineIn(stack));
+      }),
+    };
+    for (const [name, handle] of Object.entries(functions)) {
+      vm.setProp(vm.global, name, handle);
+      handle.dispose();
+    }
+  }
+
+  /** The program as a function; TypeScript is tried where it is not JavaScript. */
+  private compile(): boolean {
+    const first = this.tried(this.source.javaScript);
+    if (first === null) return true;
+    let second = first;
+    try {
+      second = this.tried(asJavaScript(this.source)) ?? "";
+    } catch (thrown) {
+      this.fail(thrown instanceof Error ? thrown.message : String(thrown), this.source.lineIn(first));
+      return false;
+    }
+    if (second === "") return true;
+    this.fail(first.split("\n")[0] ?? "", this.source.lineIn(first));
+    return false;
+  }
+
+  /** Null: it is well; else what is wrong, with its stack. */
+  private tried(javaScript: string): string | null {
+    const result = this.vm.evalCode(`globalThis.__main = async () => {${javaScript}\n};`, "script", { type: "global" });
+    if (result.error === undefined) {
+      result.value.dispose();
+      return null;
+    }
+    const { name = "Error", message = "", stack = "" } = this.vm.dump(result.error);
+    result.error.dispose();
+    return `${name}: ${message}\n${stack}`;
+  }
+
+  private evaluate(code: string, name: string): void {
+    this.vm.unwrapResult(this.vm.evalCode(code, name, { type: "global" })).dispose();
+  }
+
+  /** Runs what is ready until everything waits. A program that computes for too long, or takes too much, fails. */
+  private turn(act: () => void): void {
+    this.until = performance.now() + COMPUTE_MS;
+    try {
+      act();
+      const result = this.runtime.executePendingJobs();
+      if (result.error !== undefined) {
+        const { name = "Error", message = "", stack = "" } = this.vm.dump(result.error);
+        result.error.dispose();
+        this.fail(this.stopped(`${name}: ${message}`), this.source.lineIn(String(stack)));
+      }
+    } catch (thrown) {
+      const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
+      this.fail(this.stopped(message), this.source.lineIn(stack));
+    } finally {
+      this.until = Number.POSITIVE_INFINITY;
+    }
+    if (!this.isOver && this.calls.size === 0)
+      this.fail("the program waits for something that nothing will bring", null);
+  }
+
+  private stopped(message: string): string {
+    return message.includes("interrupted")
+      ? `it computed for ${COMPUTE_MS / 1000} s without waiting for anything`
+      : message;
+  }
+
+  private fail(message: string, line: number | null): void {
+    this.over({ kind: "failed", message, line });
+  }
+
+  private over(message: FromSandbox): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    say(message);
+  }
+}

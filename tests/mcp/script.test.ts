@@ -1,0 +1,143 @@
+/** wsh_script: a program of an agent on its terminals, with the agent's access and nothing else. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
+import { until } from "../support/until.ts";
+
+let it: McpInstance;
+let url: URL;
+let client: Client;
+beforeAll(async () => {
+  it = new McpInstance();
+  url = await it.address(it.spawn(["server", "--bind", "127.0.0.1:0"]));
+  client = await it.client();
+  await it.session("dev");
+  await it.session("secret");
+});
+afterAll(() => it[Symbol.asyncDispose]());
+
+const run = (args: Record<string, unknown>, by = client): Promise<Answer> => call(by, "wsh_script", args);
+
+test("a program asks, answers, looks and returns; what it opened without a name is gone", async () => {
+  const { value } = await run({
+    session: "dev",
+    code: `import { open } from "wsh";
+const { exit_code, output } = await t.exec("echo hi; false");
+print(exit_code, output);
+await t.run("for n in 1 2 3; do read -p \\"Stage hunk $n? \\" a; done; echo done: $a");
+let asked: number = 0;
+while (await t.expect(/Stage hunk/, { orEnd: true })) { asked++; await t.type(\`\${asked}\\n\`); }
+const own = await open();
+await own.run("seq 100 | less");
+await own.waitFor("fullscreen");
+return { asked, last: (await t.screen()).find(/done: \\d/)?.text, top: (await own.screen()).rows[0] };`,
+  });
+  expect(value).toEqual({ state: "finished", value: { asked: 3, last: "done: 3", top: "1" }, output: "1 hi" });
+  expect((await it.list()).map(({ name }) => name).sort()).toEqual(["dev", "secret"]);
+});
+
+test("a failure says the line, the reason and the screen, also in TypeScript", async () => {
+  const plain = await run({ session: "dev", code: 'print("x");\n\nawait t.expect("never", { timeout: 50 });' });
+  expect(plain.value).toMatchObject({ state: "failed", line: 3, output: "x" });
+  expect(plain.value.error).toMatch(
+    /^expect\("never"\): did not come within 50 ms\nState: prompt .*\nScreen of 'dev', 80x24/,
+  );
+  const typed = await run({
+    code: "interface A { b: number }\nconst a: A = { b: 1 };\n\nthrow new Error('b is ' + (a.b as number));",
+  });
+  expect(typed.value).toEqual({ state: "failed", line: 4, error: "Error: b is 1" });
+  const wrong = await run({ code: "let a =\nlet b" });
+  expect(wrong.value.state).toBe("failed");
+  expect((await run({ code: "1", resume: "x" })).value.code).toBe("invalid_request");
+});
+
+test("past its time a program says where it stands, goes on, and can be stopped at any point", async () => {
+  const first = await run({
+    session: "dev",
+    code: 'print("a");\nawait t.waitFor("GO-ON");\nprint("b"); return 5',
+    max_wait_ms: 0,
+  });
+  const { script_id: resume, state } = first.value;
+  expect(state).toBe("running");
+  let printed: string = first.value.output ?? "";
+  const waiting = await until("the step", async () => {
+    const { value } = await run({ resume, max_wait_ms: 20 });
+    printed += value.output ?? "";
+    return value.at === undefined ? null : value;
+  });
+  expect(waiting).toMatchObject({ state: "running", script_id: resume, at: { step: 'waitFor("GO-ON")', line: 2 } });
+  expect(printed).toBe("a");
+  await it.ok("send", "dev", "echo GO-ON", "--enter");
+  expect((await run({ resume })).value).toEqual({ state: "finished", value: 5, output: "b" });
+  expect((await run({ resume })).value.code).toBe("command_not_found");
+  const endless = await run({ code: "for (;;) {}", max_wait_ms: 100 });
+  expect(endless.value.state).toBe("running");
+  expect((await run({ resume: endless.value.script_id, stop: true })).value).toEqual({ state: "stopped" });
+  // The call is given up: its program is, and what it began in the session is not.
+  const given = new AbortController();
+  const params = {
+    name: "wsh_script",
+    arguments: { session: "dev", code: 'await t.exec("sleep 0.4; echo kept"); await t.exec("echo never")' },
+  };
+  const lost = client.callTool(params, { signal: given.signal }).catch(() => "cancelled");
+  await until("the command", async () => (await it.screen("dev")).includes("echo kept"));
+  given.abort();
+  expect(await lost).toBe("cancelled");
+  expect(await it.shows("dev", /^kept$/m)).not.toContain("never\n$ echo never");
+});
+
+test("what is printed is bounded", async () => {
+  const { value } = await run({
+    code: 'for (let i = 0; i < 3000; i++) print("line " + i); return "x".repeat(5000)',
+    output_limit: 500,
+  });
+  expect(value.output.length).toBeLessThan(700);
+  expect(value.output).toMatch(/^line 0\n[\s\S]*bytes omitted[\s\S]*line 2999$/);
+  expect(value.value.length).toBeLessThan(700);
+});
+
+test("a program reaches terminals and nothing else", async () => {
+  const { value } = await run({
+    code: `const names = ["fetch", "WebSocket", "XMLHttpRequest", "process", "Bun", "require", "Deno", "std", "os", "setTimeout", "Worker", "WebAssembly", "__ask", "__end", "__run"];
+const there = names.filter((name) => typeof globalThis[name] !== "undefined");
+const imported = [];
+for (const name of ["fs", "node:fs", "bun", "./x.js", "https://example.com/x.js"]) await import(name).then(() => imported.push(name), () => {});
+const made = (() => {}).constructor("return typeof process + typeof Bun")();
+return { there, imported, made };`,
+  });
+  expect(value).toEqual({ state: "finished", value: { there: [], imported: [], made: "undefinedundefined" } });
+});
+
+test("it has exactly its caller's access: a token of one session reaches nothing else", async () => {
+  const by = async (access: string): Promise<Client> => {
+    const token = (await it.ok("token", "create", `one-${access}`, "--access", access, "--session", "dev")).trim();
+    const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+    return it.connect("legacy", new StreamableHTTPClientTransport(url, { requestInit }));
+  };
+  const guest = await by("operate");
+  const tries = `const said = {};
+const attempt = async (name, act) => { try { said[name] = await act(); } catch (error) { said[name] = error.code ?? error.message; } };
+await attempt("list", async () => (await wsh.sessions()).map((s) => s.name));
+for (const name of ["secret", "@s2", "@2", "secret:0.0"]) await attempt(name, () => wsh.open(name));
+await attempt("create", () => wsh.open("secret", { create: true }));
+await attempt("new", () => wsh.open());
+await attempt("own", async () => (await (await wsh.open("dev")).exec("echo mine")).output);
+return said;`;
+  const denied = {
+    secret: "session_not_found",
+    "@s2": "session_not_found",
+    "@2": "session_not_found",
+    "secret:0.0": "session_not_found",
+  };
+  expect((await run({ code: tries }, guest)).value).toEqual({
+    state: "finished",
+    value: { list: ["dev"], ...denied, create: "access_denied", new: "access_denied", own: "mine" },
+  });
+  // Nor does it go on with another's program.
+  const other = await run({ code: 'const t = await wsh.open("secret"); await t.expect("never")', max_wait_ms: 50 });
+  expect((await run({ resume: other.value.script_id }, guest)).value.code).toBe("command_not_found");
+  expect((await run({ resume: other.value.script_id, stop: true })).value.state).toBe("stopped");
+  const looker = await by("observe");
+  const { tools } = await looker.listTools();
+  expect(tools.map(({ name }) => name)).not.toContain("wsh_script");
+});
