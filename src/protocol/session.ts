@@ -65,9 +65,36 @@ export function programsText(programs: readonly RunningProgram[]): string {
   return [...new Set(said)].join(", ");
 }
 
-/** The name of a window that was given none: its active pane's program. */
+/** The name of a window that was given none: its active pane's program; where that is not known, that of its command. */
 export function automaticName({ program, command }: Pick<PaneInfo, "program" | "command">): string {
-  return program ?? command.split(/[\s/]+/).findLast((word) => word !== "") ?? "";
+  return program ?? programIn(command);
+}
+
+/** The name of the program that a command line starts: behind `exec`, `-` of a login shell, quotes and directories. */
+function programIn(command: string): string {
+  const [, word = ""] = /^\s*(?:exec\s+)?-?["']?([^\s"']+)/.exec(command) ?? [];
+  return word.split("/").findLast((part) => part !== "") ?? "";
+}
+
+const SHELLS: ReadonlySet<string> = new Set([
+  "bash",
+  "zsh",
+  "fish",
+  "sh",
+  "dash",
+  "ksh",
+  "mksh",
+  "tcsh",
+  "csh",
+  "nu",
+  "pwsh",
+]);
+
+/** What lists say runs in a pane: its command; of a shell for typing, the program that runs there now. */
+export function commandNow({ program, command }: Pick<PaneInfo, "program" | "command">): string {
+  const [, ...options] = command.split(/\s+/);
+  const isForTyping = SHELLS.has(programIn(command)) && options.every((word) => /^-(?!\w*c)/.test(word));
+  return program === undefined || program === programIn(command) || !isForTyping ? command : program;
 }
 
 export const WindowInfoSchema = v.object({

@@ -4,7 +4,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { paneId } from "../../protocol/names.ts";
-import type { LostInfo, SessionInfo } from "../../protocol/session.ts";
+import { commandNow, type LostInfo, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
@@ -111,7 +111,7 @@ function rowOf(info: SessionInfo): string[] {
   return [
     info.running || info.lost !== undefined ? info.name : `${info.name} (${info.id})`,
     info.pid === null ? "-" : String(info.pid),
-    shorten(info.command, COMMAND_CELLS),
+    shorten(commandNow(paneOf(info)), COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
     String(info.clients),
     info.as_of !== undefined
@@ -125,6 +125,11 @@ function rowOf(info: SessionInfo): string[] {
     (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
     info.tags.join(", "),
   ];
+}
+
+/** The pane that the session's name means. */
+function paneOf({ windows, pane_id, command }: SessionInfo): Pick<PaneInfo, "command" | "program"> {
+  return windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane_id) ?? { command };
 }
 
 /** When it was last known, and what became of it. */

@@ -1,7 +1,13 @@
 /** Windows and panes as the command line prints them. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
-import { type PaneInfo, programsText, type RunningProgram, type WindowInfo } from "../../protocol/session.ts";
+import {
+  commandNow,
+  type PaneInfo,
+  programsText,
+  type RunningProgram,
+  type WindowInfo,
+} from "../../protocol/session.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 
 /** Longest command and title in a table, in cells. */
@@ -88,6 +94,6 @@ function stateOf({ state, exit_code, signal }: PaneInfo): string {
   return state === "exited" ? `exited: ${signal ?? exit_code ?? "?"}` : state;
 }
 
-function commandOf({ view, command }: PaneInfo): string {
-  return view === undefined ? command : `view of ${view}`;
+function commandOf(pane: PaneInfo): string {
+  return pane.view === undefined ? commandNow(pane) : `view of ${pane.view}`;
 }

@@ -11,7 +11,7 @@ import { urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
-import { type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { commandNow, type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { Connection } from "../../wire/connection.ts";
 import { askProcess, askServerOperation } from "../operations/ask-process.ts";
@@ -89,7 +89,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
         const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${pane.agent.state}`;
         return {
           ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
-          name: `${pane.id} ${pane.title === "" ? pane.command : pane.title}`,
+          name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,
           says: said.replaceAll("_", " "),
           urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
         };

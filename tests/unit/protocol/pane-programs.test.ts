@@ -1,0 +1,19 @@
+/** What lists say runs in a pane, and what a window is called without a name: the program, never a word of a command's arguments. */
+import { expect, test } from "bun:test";
+import { automaticName, commandNow } from "../../../src/protocol/session.ts";
+
+test.each([
+  ["/bin/bash", "vim", "vim", "vim"],
+  ["bash --norc", "bash", "bash --norc", "bash"],
+  ["-zsh -l", "make", "make", "make"],
+  ["bash -c 'make all'", "make", "bash -c 'make all'", "make"],
+  ["bash build.sh", "cc1", "bash build.sh", "cc1"],
+  ["python3 -m http.server", "python3", "python3 -m http.server", "python3"],
+  ["sh -c 'sleep 300 | cat'", undefined, "sh -c 'sleep 300 | cat'", "sh"],
+  ["vim docs/index.md", undefined, "vim docs/index.md", "vim"],
+  ["exec /opt/tools/run now", undefined, "exec /opt/tools/run now", "run"],
+  ["", undefined, "", ""],
+] as const)("%j with %j in the foreground", (command, program, listed, named) => {
+  const pane = program === undefined ? { command } : { command, program };
+  expect([commandNow(pane), automaticName(pane)]).toEqual([listed, named]);
+});
