@@ -23,6 +23,8 @@ export interface PlacedPane {
   readonly box: Place;
   /** Said in the line above it, where there is one; absent: nothing. */
   readonly label?: PaneLabel;
+  /** Said in the pane itself, of a program that has ended. */
+  readonly end?: PaneLabel;
 }
 
 export interface WindowPlaces {
@@ -44,6 +46,8 @@ export class WindowCanvas {
   private rows: readonly (readonly Part[])[] = [];
   private made: { readonly sources: readonly (Row | undefined)[]; readonly row: Row }[] = [];
   private places: WindowPlaces | null = null;
+  /** Rows in which panes say how their programs ended, and the rows without that. */
+  private readonly ends = new Map<string, { readonly from: Row | undefined; readonly row: Row }>();
 
   /** @param ascii for a terminal that shows no UTF-8 */
   constructor(private readonly ascii: boolean) {}
@@ -52,6 +56,7 @@ export class WindowCanvas {
     if (places === this.places) return;
     this.places = places;
     this.made = [];
+    this.ends.clear();
     const { size, panes } = places;
     const cells = titledLines(places, this.ascii);
     this.rows = Array.from({ length: size.rows }, (_, row) => {
@@ -72,7 +77,7 @@ export class WindowCanvas {
   grid(pictureOf: (pane: string) => Grid | null): Grid {
     const { places } = this;
     if (places === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
-    const pictures = new Map(places.panes.map(({ id }) => [id, pictureOf(id)]));
+    const pictures = new Map(places.panes.map((pane) => [pane.id, this.ended(pane, pictureOf(pane.id))]));
     const lines = this.rows.map((parts, row) => this.row(parts, row, pictures));
     const active = places.panes.find(({ id }) => id === places.active);
     return {
@@ -80,6 +85,21 @@ export class WindowCanvas {
       lines,
       cursor: active === undefined ? hiddenCursor : cursorIn(active.box, pictures.get(active.id) ?? null),
     };
+  }
+
+  /** Behind what the program printed, or in a corner of its last row. */
+  private ended({ id, box, end }: PlacedPane, picture: Grid | null): Grid | null {
+    if (end === undefined || picture === null) return picture;
+    const { cursor, lines } = picture;
+    const at = Math.min(cursor.row + (cursor.col > 0 ? 1 : 0), box.rows - 1);
+    const from = lines[at];
+    let known = this.ends.get(id);
+    if (known === undefined || known.from !== from) {
+      known = { from, row: saidIn(from, box.cols, end, this.ascii) };
+      this.ends.set(id, known);
+    }
+    const row = known.row;
+    return { ...picture, lines: lines.map((line, index) => (index === at ? row : line)) };
   }
 
   private row(parts: readonly Part[], at: number, pictures: ReadonlyMap<string, Grid | null>): Row {
@@ -94,6 +114,21 @@ export class WindowCanvas {
     this.made[at] = { sources, row };
     return row;
   }
+}
+
+function saidIn(line: Row | undefined, cols: number, end: PaneLabel, ascii: boolean): Row {
+  const canvas = new Canvas(1, cols);
+  canvas.putRow(0, fitted(line, cols));
+  const text = borderTitle(end, cols, ascii);
+  const width = text.reduce((sum, cluster) => sum + cluster.width, 0);
+  const isBlank = line === undefined || line.every((cell) => cell.text.trim() === "");
+  canvas.text(0, isBlank ? 0 : Math.max(0, cols - width), text, theme.message, {
+    row: 0,
+    col: 0,
+    height: 1,
+    width: cols,
+  });
+  return canvas.finish()[0] ?? blankRow(cols);
 }
 
 function fitted(line: Row | undefined, cols: number): Row {

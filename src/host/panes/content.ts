@@ -206,6 +206,13 @@ export class Content implements PaneRef {
     return this.isTitled() ? paneLabel(this.paneInfo(pane)) : null;
   }
 
+  /** What a pane that stays says of its program's end, where no line above it does; null: nothing. */
+  endOf(pane: string): PaneLabel | null {
+    if (!this.arrangement.ended.has(pane)) return null;
+    const info = this.paneInfo(pane);
+    return info.state === "exited" ? paneLabel(info) : null;
+  }
+
   private windowInfo(window: WindowEntry, active: boolean): WindowInfo {
     const placement = this.arrangement.placementOf(window);
     const { rows, cols } = placement.size;

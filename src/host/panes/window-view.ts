@@ -5,9 +5,8 @@
  * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
  * longer than SETTLE_MS, so that no half of a change is seen.
  */
-import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
-import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
+import { type PlacedPane, WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
 import type { Pointed } from "../../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener, ShownProgram } from "../../endpoint/attach/shown.ts";
 import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
@@ -26,6 +25,7 @@ import {
 } from "../../session/windows/state.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 import type { Arrangement } from "./arrangement.ts";
+import type { Content } from "./content.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
 
@@ -61,7 +61,7 @@ export class WindowView implements Shown {
   constructor(
     readonly arrangement: Arrangement,
     private area: Size,
-    readonly content: { readonly activity: { record(): void }; labelOf(pane: string): PaneLabel | null },
+    readonly content: { readonly activity: { record(): void } } & Pick<Content, "labelOf" | "endOf">,
     readonly own: OwnFocus | null = null,
     private readonly watched: number | null = null,
   ) {
@@ -102,7 +102,7 @@ export class WindowView implements Shown {
   /** The pane that is the whole picture, and runs here; null: there are several, or something is drawn over it. */
   get single(): LocalPane | null {
     const [only, ...more] = this.placement.boxes.keys();
-    if (only === undefined || more.length > 0) return null;
+    if (only === undefined || more.length > 0 || this.content.endOf(only) !== null) return null;
     const local = this.arrangement.localOf(only);
     return local?.isPlain === true ? local : null;
   }
@@ -282,11 +282,17 @@ export class WindowView implements Shown {
     const panes = order.flatMap((id) => {
       const box = placement.boxes.get(id);
       if (box === undefined) return [];
-      const label = box.row === 0 ? null : this.content.labelOf(id);
-      return label === null ? [{ id, box }] : [{ id, box, label }];
+      return [{ id, box, ...this.saidOf(id, box) }];
     });
     const size = { rows: placement.size.rows, cols: placement.size.cols };
     return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
+  }
+
+  /** What the line above a pane says, or the pane itself where there is no such line. */
+  private saidOf(id: string, { row }: { readonly row: number }): Pick<PlacedPane, "label" | "end"> {
+    const label = row === 0 ? null : this.content.labelOf(id);
+    const end = label === null ? this.content.endOf(id) : null;
+    return label !== null ? { label } : end !== null ? { end } : {};
   }
 
   private panesShown(): string[] {
@@ -316,10 +322,9 @@ export class WindowView implements Shown {
 
   /** What the lines above panes say may have changed. Runs a few times a second for a pane that prints all the time. */
   private labelled(): void {
-    const isSame = this.places.panes.every(({ id, box, label }) => {
-      const now = box.row === 0 ? null : this.content.labelOf(id);
-      return label?.title === now?.title && label?.says.join("\n") === now?.says.join("\n");
-    });
+    const isSame = this.places.panes.every(
+      ({ id, box, label, end }) => JSON.stringify(this.saidOf(id, box)) === JSON.stringify({ label, end }),
+    );
     if (isSame) return;
     this.places = this.placesOf();
     this.epoch++;
