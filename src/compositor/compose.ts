@@ -172,12 +172,31 @@ function hasRole(text: ElementText): text is ThemedSpan {
   return "role" in text;
 }
 
-/** Text without its own background uses the element's. */
+/** Luminance from which black has more contrast than white (WCAG 2.2, contrast ratio), from 0 to 1. */
+const BRIGHT = 0.179;
+/** Named colours that terminals show bright: green, yellow, cyan, white. */
+const brightNames: ReadonlySet<number> = new Set([2, 3, 6, 7]);
+const black: Color = { rgb: { r: 0, g: 0, b: 0 } };
+const white: Color = { rgb: { r: 255, g: 255, b: 255 } };
+
+/** Black or white, which is read on a colour whatever the terminal's own colours are. */
+function readableOn(bg: Color): Color {
+  if ("indexed" in bg) return brightNames.has(bg.indexed) ? black : white;
+  const linear = (level: number): number => {
+    const share = level / 255;
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  };
+  const { r, g, b } = bg.rgb;
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > BRIGHT ? black : white;
+}
+
+/** Text without its own background uses the element's; without a colour of its own, one that is read on that. */
 function toStyle(text: ElementText, background: Color | null): Style {
   if (hasRole(text)) return theme[text.role];
+  const bg = text.bg === undefined ? background : toColor(text.bg);
   return {
-    fg: text.fg === undefined ? null : toColor(text.fg),
-    bg: text.bg === undefined ? background : toColor(text.bg),
+    fg: text.fg !== undefined ? toColor(text.fg) : bg === null ? null : readableOn(bg),
+    bg,
     flags: (text.bold ? BOLD : 0) | (text.italic ? ITALIC : 0) | (text.underline ? UNDERLINE : 0),
     link: null,
   };

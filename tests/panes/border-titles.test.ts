@@ -25,9 +25,10 @@ test("the line above a pane says its title, who types there, and how it ended", 
   // Twice: the first ends the line that the call has begun.
   person.type("\x04\x04exit 3\r");
   await person.sees(/[─━] its name · exited: 3 [─━]/);
-  // The pane at the top has no line above it, and every row of the window.
+  // The pane at the top has no line above it, and every row of the window: it says so itself.
   person.type(`${PREFIX}z`);
-  await until("no line", async () => !/its name · exited/.test(await person.text()));
+  await until("no line", async () => !/[─━] its name/.test(await person.text()));
+  await person.sees(/^ its name · exited: 3$/m);
 });
 
 for (const [config, status, titled] of [

@@ -104,6 +104,19 @@ describe("overlays", () => {
     ).toEqual(texts);
   });
 
+  test.each([
+    ["blue", { rgb: { r: 255, g: 255, b: 255 } }],
+    ["yellow", { rgb: { r: 0, g: 0, b: 0 } }],
+    [{ r: 250, g: 240, b: 200 }, { rgb: { r: 0, g: 0, b: 0 } }],
+    [{ r: 20, g: 60, b: 120 }, { rgb: { r: 255, g: 255, b: 255 } }],
+  ] as const)("text without a colour on %j is read whatever the terminal's own colours are", (bg, fg) => {
+    const box = overlay({ width: 4, height: 1, spans: [{ text: "a" }], background: { bg } });
+    const own = overlay({ x: 5, width: 4, height: 1, spans: [{ text: "b", bg }] });
+    const [row] = compose({ texts: ["", ""], overlays: [box, own] }).lines;
+    const drawn = (row ?? []).filter(({ text }) => /[ab]/.test(text));
+    expect(drawn.map(({ style }) => style.fg)).toEqual([fg, fg]);
+  });
+
   test("a background fills the box, and text without its own stands on it", () => {
     const frame = compose({
       texts: ["0123456789", "abcdefghij"],
@@ -124,7 +137,7 @@ describe("overlays", () => {
     const styles = frame.lines[0]?.slice(1, 4).map(({ style }) => [style.fg, style.bg, style.flags]);
     expect(styles).toEqual([
       [{ indexed: 1 }, { indexed: 4 }, 0],
-      [null, { rgb: { r: 1, g: 2, b: 3 } }, 1],
+      [{ rgb: { r: 255, g: 255, b: 255 } }, { rgb: { r: 1, g: 2, b: 3 } }, 1],
       [null, { indexed: 4 }, 0],
     ]);
   });
