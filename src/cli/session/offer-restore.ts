@@ -45,7 +45,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   sayLeftOut(lost);
 }
 
-/** Before plain `wsh` makes a session. @returns the session to attach to, where one alone came back */
+/** Before plain `wsh` makes a session. @returns the session to attach to: of those that came back, the one used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
   const { allLost } = await import("../../lost/find.ts");
@@ -60,7 +60,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   if (!(await isWanted(values.restore, lost, question))) return null;
   const { restoreSession } = await import("../../lost/restore.ts");
   const restored: SessionInfo[] = [];
-  for (const one of lost) {
+  for (const one of lost.toSorted((a, b) => b.saved_at - a.saved_at)) {
     try {
       restored.push(await restoreSession(instance, one, undefined, { env: process.env, starter: "cli" }));
       sayLeftOut(one);
@@ -69,7 +69,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
     }
   }
   if (restored.length > 1) complain(`restored: ${restored.map(({ name }) => name).join(", ")}`);
-  return restored.length === 1 ? (restored[0] ?? null) : null;
+  return restored[0] ?? null;
 }
 
 function sayLeftOut({ left_out, session }: LostSession): void {

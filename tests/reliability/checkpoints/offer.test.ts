@@ -44,14 +44,18 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
   await yes.sees(/^\$/m);
 });
 
-test("plain wsh offers what is lost, and attaches to the one that came back", async () => {
+test("plain wsh offers what is lost, and attaches to the one that came back: of several the last, no new one", async () => {
   await using wsh = new Wsh();
-  await lose(wsh, "dev");
+  await lose(wsh, "old", "dev");
   await using terminal = EmulatorTerminal.run(wsh, []);
-  await terminal.sees("Session 'dev' is lost");
+  await terminal.sees(/Lost sessions: \S+, \S+\. Restore them\?/);
   terminal.type("y\r");
   await terminal.sees(/restored: above/);
-  expect((await wsh.list()).map(({ name, attached }) => [name, attached])).toEqual([["dev", 1]]);
+  await terminal.sees(/^\$ $|^\$$/m);
+  expect((await wsh.list()).map(({ name, attached }) => [name, attached]).sort()).toEqual([
+    ["dev", 1],
+    ["old", 0],
+  ]);
 });
 
 test("restore = never asks nobody; auto asks nobody either, and a server that stays restores all", async () => {
