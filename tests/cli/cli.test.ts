@@ -7,8 +7,10 @@ import { within } from "../support/attempts.ts";
 import { Gate } from "../support/gate.ts";
 import { stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
 
 let wsh: Wsh;
 beforeAll(() => {
@@ -336,10 +338,17 @@ describe("wsh without a terminal", () => {
   test("the end of standard input detaches", async () => {
     await using own = new Wsh();
     await own.session("eof");
-    const result = await own.runWith({ input: "echo typed\n" }, "attach", "eof");
-    expect(result.code).toBe(0);
-    expect(result.stderr).toContain("[detached from session 'eof']");
+    const piped = ["sh", "-c", `echo 'echo typed' | "$@"`, "sh", ...program];
+    await using terminal = EmulatorTerminal.run(own, ["attach", "eof"], { wsh: piped });
+    expect(await terminal.exited).toBe(0);
+    expect(await terminal.text()).toContain("[detached from session 'eof']");
     await own.shows("eof", /^typed$/m);
+    // With no terminal at either end, nothing is typed or shown.
+    expect(await own.runWith({ input: "echo other\n" }, "attach", "eof")).toMatchObject({
+      ...{ code: 1, stdout: "" },
+      stderr: expect.stringMatching(/neither standard input nor standard output is a terminal\n.*wsh screen/),
+    });
+    expect(await own.screen("eof")).not.toContain("other");
   });
 
   test("without a terminal there is no shell to open: nothing is left behind, and what to use instead is said", async () => {

@@ -14,6 +14,7 @@ import { checkpointsDir } from "../../store/checkpoint/places.ts";
 import { collect } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, takesColor } from "../print.ts";
+import { requireTerminal } from "../session/require-terminal.ts";
 import { type Started, startSession } from "../session/start.ts";
 
 /** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
@@ -61,7 +62,8 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   const instance = instanceOf(command);
   if (flags.c !== undefined && !tty.isatty(1)) return printOutput(instance, flags.c, flags);
   refuseNested(flags);
-  requireTerminal(flags);
+  if (flags.c === undefined)
+    requireTerminal("`wsh new` starts a session in the background, `wsh exec -- COMMAND` runs a command.");
   if (flags.c === undefined) sayOthers(instance);
   const { columns, rows } = process.stdout;
   const restored = flags.c === undefined && flags.name === undefined ? await offered(instance) : null;
@@ -192,13 +194,6 @@ function refuseNested({ nested }: OpenFlags): void {
 }
 
 /** Refuses to start a shell without a terminal to show it: it would be left behind. @throws WshError */
-function requireTerminal({ c }: OpenFlags): void {
-  if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
-  throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
-    hint: "`wsh new` starts a session in the background, `wsh exec -- COMMAND` runs a command.",
-  });
-}
-
 async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
   const { startServer } = await import("../../instance/launch/server.ts");
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });

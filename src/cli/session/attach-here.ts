@@ -13,6 +13,7 @@ import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { paneAround } from "./around.ts";
 import { bindingsOf, prefixOf } from "./bindings.ts";
+import { requireTerminal } from "./require-terminal.ts";
 
 export interface Ended {
   readonly outcome: Outcome;
@@ -37,6 +38,7 @@ export async function attachHere(
     const { refuseMirror } = await import("../../endpoint/switcher/mirrors.ts");
     await refuseMirror(instance, around, { ...options, socket });
   }
+  requireTerminal("`wsh screen` prints what a session shows, `wsh output` what it printed, `wsh send` types.");
   const { there } = options;
   const flags = { prefix_key: options.prefixKey };
   const settings = await settingsOf(instance, flags);
