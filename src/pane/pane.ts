@@ -8,6 +8,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
+import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
 import { WshError } from "../protocol/errors.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
@@ -153,7 +154,7 @@ export class Pane {
 
   /** The directory in which the program was started. */
   get startCwd(): string {
-    return this.options.spawn.cwd;
+    return directoryName(this.options.spawn.cwd, this.pid);
   }
 
   /** The directory that the shell reported last, or in which the program was started. */

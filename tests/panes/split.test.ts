@@ -1,5 +1,6 @@
 /** A person splits a session, an agent works in the panes, and each program notices nothing of the other. */
 import { describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
 import { columns, type Pane, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -250,4 +251,20 @@ describe("by calls", () => {
     await wsh.ok("kill", "two");
     await until("the view to be gone", async () => (await panes("one")).length === 1);
   });
+});
+
+test("a session and a split begin in a directory whose name is no UTF-8", async () => {
+  await using wsh = new Wsh();
+  const directory = Buffer.concat([Buffer.from(`${wsh.dir}/caf`), Buffer.from([0xe9])]);
+  mkdirSync(directory);
+  // No path of text leads there: a shell goes.
+  const inThere = ["sh", "-c", `cd caf* && exec "$@"`, "sh"];
+  const run = (...args: string[]) =>
+    Bun.spawnSync([...inThere, ...wsh.command(...args)], { cwd: wsh.dir, env: wsh.env });
+  expect(run("new", "dev").exitCode).toBe(0);
+  const pane = (await wsh.ok("split", "dev")).trim();
+  const ends = (stdout: Buffer): string => stdout.toString().trim().slice(-11);
+  for (const target of ["dev", pane])
+    expect(ends(run("exec", target, "--", "pwd | od -An -v -tx1 -w1000").stdout)).toBe("61 66 e9 0a");
+  expect(ends(run("exec", "--", "pwd | od -An -v -tx1 -w1000").stdout)).toBe("61 66 e9 0a");
 });

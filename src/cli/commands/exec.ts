@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -307,7 +308,7 @@ async function execShown(
     title: command.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
     // It stays until its result has been read, however quick the command is.
     keep_after_exit: true,
-    cwd: cwd ?? process.cwd(),
+    cwd: cwd ?? ownDirectory(),
     ...(env === undefined ? {} : { env: variables(env) }),
   });
   using _ended = endedWithUs(instance, options, async () => (await started).pane, "pane.close");

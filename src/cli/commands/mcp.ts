@@ -1,6 +1,8 @@
 /** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
+
 import { type Command, Option } from "commander";
 import { withLoginPath } from "../../instance/launch/login-path.ts";
+import { ownDirectory } from "../../platform/directory.ts";
 import { instanceOf } from "../instance.ts";
 
 interface McpOptions {
@@ -29,7 +31,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       await runBridge({
         instance,
-        cwd: ownDirectory(),
+        cwd: bridgeDirectory(),
         environment: (stopped) => withLoginPath(instance, process.env, stopped),
         tools,
         session,
@@ -41,9 +43,9 @@ export function register(program: Command): void {
 }
 
 /** Also the path of one that was deleted: the server says then where it runs commands instead. */
-function ownDirectory(): string | undefined {
+function bridgeDirectory(): string | undefined {
   try {
-    return process.cwd();
+    return ownDirectory();
   } catch {
     return process.env.PWD;
   }

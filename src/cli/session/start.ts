@@ -7,6 +7,7 @@ import * as v from "valibot";
 import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { ownDirectory } from "../../platform/directory.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -48,7 +49,7 @@ export async function startSession(
     ...stdout,
     env: process.env,
     // Where the session says where it starts, ours is not needed: it may have been deleted.
-    cwd: typeof create.cwd === "string" && isAbsolute(create.cwd) ? create.cwd : process.cwd(),
+    cwd: typeof create.cwd === "string" && isAbsolute(create.cwd) ? create.cwd : ownDirectory(),
   };
   const spec = hostSpecOf(instance, create, starter);
   const report = v.parse(ReportSchema, await startHost(instance, spec));

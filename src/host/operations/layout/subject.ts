@@ -1,6 +1,7 @@
 /** What handlers of windows and panes act on, and what they have in common. */
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
 import { programsIn } from "../../../endpoint/operations/running.ts";
+import { directoryOf } from "../../../platform/directory.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
@@ -16,7 +17,6 @@ import {
   windowWith,
 } from "../../../session/windows/state.ts";
 import { keptVariables } from "../../../store/checkpoint/environment.ts";
-import { directoryOf } from "../../panes/directory.ts";
 import type { WindowView } from "../../panes/window-view.ts";
 import type { SessionParts } from "../../parts.ts";
 
@@ -126,7 +126,8 @@ export async function startPane(
   const source = arrangement.placed.get(place.pane)?.paneInfo();
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...(stdin === undefined ? {} : { stdin }) };
-  const from = directoryOf(source?.pid ?? null, source?.cwd ?? null);
+  // That of the pane beside it: where its program is now, else what it reported.
+  const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
   const local = await parts.start({ create, cwd: from, window, byPerson }, size);
   arrangement.put(local);
   const kept = keptVariables(program.env);
