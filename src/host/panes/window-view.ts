@@ -5,6 +5,8 @@
  * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
  * longer than SETTLE_MS, so that no half of a change is seen.
  */
+
+import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
 import { type PlacedPane, WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
 import type { Pointed } from "../../endpoint/attach/pointer.ts";
@@ -25,7 +27,6 @@ import {
 } from "../../session/windows/state.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 import type { Arrangement } from "./arrangement.ts";
-import type { Content } from "./content.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
 
@@ -35,6 +36,9 @@ const SETTLE_MS = 50;
 const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
+
+/** What is said of a pane in the line above it, and in itself where there is none; null: nothing. */
+type PaneTexts = Record<"labelOf" | "endOf", (pane: string) => PaneLabel | null>;
 
 export class WindowView implements Shown {
   epoch = 1;
@@ -61,7 +65,7 @@ export class WindowView implements Shown {
   constructor(
     readonly arrangement: Arrangement,
     private area: Size,
-    readonly content: { readonly activity: { record(): void } } & Pick<Content, "labelOf" | "endOf">,
+    readonly content: { readonly activity: { record(): void } } & PaneTexts,
     readonly own: OwnFocus | null = null,
     private readonly watched: number | null = null,
   ) {
