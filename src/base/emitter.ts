@@ -21,7 +21,6 @@ export class Emitter<Events extends object> {
     for (const listener of this.listeners[name] ?? []) listener(value);
   }
 
-  /** Number of listeners of one event. */
   count(name: keyof Events): number {
     return this.listeners[name]?.size ?? 0;
   }

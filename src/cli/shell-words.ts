@@ -1,7 +1,6 @@
 /** Converts the words after `--` to shell text: a single word is shell text already, several are one argument each. */
 
 export interface Words {
-  /** Before `--`. */
   readonly before: readonly string[];
   /** After it; null when there was no `--`. */
   readonly after: readonly string[] | null;

@@ -5,7 +5,6 @@ import { machineId } from "../platform/machine-id.ts";
 /** Characters of a digest: enough to distinguish the few places of one account. */
 const LENGTH = 10;
 
-/** A digest of the runtime directory and the machine. */
 export function placeDigest(runtimeDir: string): string {
   return digest(`${machine()}\0${runtimeDir}`).slice(0, LENGTH);
 }

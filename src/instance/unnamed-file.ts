@@ -1,7 +1,7 @@
 /**
- * Files of one process alone: in the state directory, and their names are removed before anything is written, so that
- * nobody else opens them and they go with the process, however it ends. Programs do not inherit them: what this runtime
- * opens has O_CLOEXEC.
+ * Files of a single process. They lie in the state directory, and their names are removed before the first write. So no
+ * other process can open them, and the kernel frees them when the process ends. Programs do not inherit them, since
+ * this runtime opens files with O_CLOEXEC.
  */
 
 import fs from "node:fs";
@@ -10,7 +10,7 @@ import { randomToken } from "../base/random-token.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
 
 const OWNER_ONLY = 0o600;
-/** Characters of a name that nobody can guess while it exists. */
+/** Long enough that nobody can guess the name while it exists. */
 const NAME_LENGTH = 16;
 
 /** Opens an empty file for reading and writing. @returns its descriptor @throws the system's error */

@@ -4,7 +4,6 @@
  */
 import * as v from "valibot";
 
-/** Maximum names in one answer. */
 const MAX_NAMED = 8;
 /** Maximum shown characters of one name. */
 const MAX_NAME = 40;

@@ -70,7 +70,6 @@ export class Program implements ProgramPort {
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
-  /** Size of the PTY and the emulator. */
   private size: { readonly rows: number; readonly cols: number };
   /** Bytes given to the emulator, counted as it does. */
   private taken: number;

@@ -7,7 +7,6 @@ import { type Answer, AnswerSchema } from "./ask-result.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
 import { WshError } from "./errors.ts";
 
-/** Default life of a question, in ms. */
 const DEFAULT_LIFE_MS = 600_000;
 /** Longest life of a question, in ms: a day. */
 const MAX_LIFE_MS = 86_400_000;

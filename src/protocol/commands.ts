@@ -14,9 +14,8 @@ export const DEFAULT_OUTPUT_LIMIT = 32_768;
 export const READY_OUTPUT_LIMIT = 256;
 /** Largest output of a result, in bytes: the most that one record keeps. */
 export const MAX_OUTPUT_LIMIT = 1_048_576;
-/** Most steps of one exec. */
 export const MAX_STEPS = 100;
-/** Most commands that one exec runs in parallel. */
+/** Maximum commands that one exec runs in parallel. */
 export const MAX_PARALLEL = 10;
 /** Most bytes that a step of a pipeline passes on to the next: what one file may take of a disk. */
 export const MAX_PIPED_BYTES = 1_073_741_824;
@@ -51,7 +50,6 @@ export const CommandRecordSchema = v.object({
   /** Logical lines of its output: first, and last (null while it runs). */
   first_line_id: v.number(),
   last_line_id: v.nullable(v.number()),
-  /** Number of lines of its output. */
   output_lines: v.number(),
   /** Reasons why its output may not be everything that it printed. */
   warnings: v.optional(v.array(v.string())),
@@ -250,7 +248,6 @@ export const StatusSchema = v.object({
 export type Status = v.InferOutput<typeof StatusSchema>;
 
 export const RunResultSchema = v.object({
-  /** State of the session at the end. */
   state: SessionStateSchema,
   /** Rendered output after the input, without its echo and without the prompts around it. Absent unless included. */
   output: v.optional(v.string()),

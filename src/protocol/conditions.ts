@@ -182,7 +182,6 @@ export const WaitResultSchema = v.object({
   /** The pane, of a session with several. */
   pane: v.optional(v.string()),
   ...decisionFields,
-  /** State of the session when the wait ended. */
   state: v.optional(SessionStateSchema),
   output_cursor: v.optional(OutputCursorSchema),
   /** Cursors of the sessions waited for when none ended the wait: `since` of the next wait. */

@@ -92,7 +92,6 @@ export type WireEvent = v.InferOutput<typeof EventSchema>;
 export const ListingSchema = v.object({
   /** Grows with each `stale`: an info with a smaller number than the last `stale` is outdated. */
   change: v.number(),
-  /** The session process. */
   host: v.number(),
   /**
    * How long the state is valid: until the session process reports something; until a process has run again, by its run

@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { ConditionSchema } from "./conditions.ts";
 
-/** Maximum steps of one dialog. */
 const MAX_DIALOG_STEPS = 50;
 
 /** A step of a dialog: an expected condition, and the input that follows it. */

@@ -22,7 +22,6 @@ export const FrameModesSchema = v.object({
   applicationCursor: v.boolean(),
   applicationKeypad: v.boolean(),
   modifyOtherKeys: v.picklist([0, 1, 2]),
-  /** Kitty keyboard flags. */
   kittyFlags: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(31)),
   /** False until the program chooses a cursor: the person's own shape stays. */
   cursorChosen: v.boolean(),

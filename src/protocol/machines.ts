@@ -83,7 +83,6 @@ function bad(text: string, why: string, hint?: string): WshError {
 /** Every server's name for itself, which no other machine may have. */
 export const localMachine = "local";
 
-/** The address of machines of the fleet. */
 export const fleetAddress = "fleet";
 
 /** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */

@@ -19,7 +19,7 @@ export function durationOf(text: string): number | null {
 
 /**
  * Returns a moment as Unix time in ms.
- * @param what the field, for the message
+ * @param what name of the field, for the message
  * @throws WshError invalid_request
  */
 export function momentOf(given: string | number, now: number, what: string): number {

@@ -88,7 +88,6 @@ function lineRange(text: string): { from: number; to: number } {
   throw new WshError("invalid_request", `invalid range '${text}': lines are numbered from 1, as in 20-80`);
 }
 
-/** The filter for the output of one step. */
 export interface StepFilter {
   /** Null: all of it. */
   readonly query: OutputQuery | null;

@@ -51,7 +51,6 @@ export function firstNumbers(pane: string, before?: NumbersBefore): FirstNumbers
   };
 }
 
-/** The cursor before a pane's first output. */
 export function firstCursor(pane: string): number {
   return firstNumbers(pane).cursor;
 }

@@ -7,7 +7,6 @@ export const MAX_PASTE_BYTES = 1024 * 1024;
 export const PasteBufferSchema = v.object({
   id: v.pipe(v.number(), v.description("increases with each copy")),
   bytes: v.number(),
-  /** Unix time in ms. */
   at: v.pipe(v.number(), v.description("when it was copied, Unix time in ms")),
   begins: v.pipe(v.string(), v.description("its first characters")),
 });

@@ -1,41 +1,41 @@
 /**
- * What a test expects of a terminal. Functions of their own, not extensions of Bun's `expect`: that waits for the promise
- * of a matcher in an event loop within the event loop, in which the connection to the server loses messages.
+ * Expectations of a test about a terminal. They are functions of their own and do not extend Bun's `expect`: it awaits
+ * a matcher's promise in a nested event loop, in which the connection to the server loses messages.
  */
 import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StepOptions, Terminal } from "../client/terminal/language.ts";
 import { asSvg, asText } from "./picture.ts";
 
-/** Silence after which a screen is taken as it is, in ms. */
+/** A screen that has not changed for this long (in ms) counts as complete. */
 const SETTLED_MS = 200;
 
 /** The test that a terminal was opened for. */
 export interface Running {
   readonly file: string;
   readonly name: string;
-  /** Names its snapshots, which are each size's own. */
+  /** Names its snapshots; each size has its own. */
   readonly project: string;
   snapshots: number;
 }
 
 export const running = new WeakMap<Terminal, Running>();
 
-/** What `expect` of a terminal gives. Each waits until it holds, at most as long as a step of the terminal. */
+/** Matchers of `expect(terminal)`. Each waits until it holds, for at most the time limit of the terminal's steps. */
 export interface TerminalMatchers {
   /** Shows a text, or a match. */
   toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
-  /** The program, or the command of the last `run`, has ended, with this code. */
+  /** The program, or the command of the last `run`, has ended with this code. */
   toHaveExited(code?: number, options?: StepOptions): Promise<void>;
   /** Looks as it did when the snapshot was written. */
   toMatchScreen(name?: string, options?: StepOptions): Promise<void>;
   readonly not: {
-    /** Shows it no more. */
+    /** No longer shows it. */
     toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
   };
 }
 
-/** @param update snapshots that differ are written */
+/** @param update whether to overwrite snapshots that differ */
 export function matchers(update: boolean): (terminal: Terminal) => TerminalMatchers {
   return (terminal) => {
     const own: TerminalMatchers = {
@@ -112,7 +112,7 @@ export function slug(name: string): string {
   return name.replace(/[^A-Za-z0-9._]+/g, "-").slice(0, 80);
 }
 
-/** Lines that differ, of both. */
+/** Lines that differ, of both texts. */
 function differing(kept: string, now: string): string {
   const [a, b] = [kept.split("\n"), now.split("\n")];
   return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => at)

@@ -1,4 +1,4 @@
-/** What `wsh script` and `wsh test` tell the process that carries them out. */
+/** Input of the process that carries out `wsh script` and `wsh test`. */
 
 /** JSON of an Orders. */
 export const ORDERS_VARIABLE = "WSH_SCRIPT_ORDERS";
@@ -6,7 +6,7 @@ export const ORDERS_VARIABLE = "WSH_SCRIPT_ORDERS";
 interface CommonOrders {
   /** The server's Unix socket. */
   readonly socket: string;
-  /** Pane beside which terminals are shown. */
+  /** Terminals are shown beside this pane. */
   readonly beside?: string;
   readonly code?: string;
 }
@@ -16,11 +16,11 @@ export interface ScriptOrders extends CommonOrders {
   /** Absolute path; absent: `code`. */
   readonly file?: string;
   readonly args: readonly string[];
-  /** Where to write what happened: an HTML file, and a recording beside it. */
+  /** Destination of the trace: an HTML file, with recordings beside it. */
   readonly trace?: string;
 }
 
-/** A kind of terminal that every test is run on. */
+/** A kind of terminal; every test runs on each. */
 export interface Project {
   readonly cols: number;
   readonly rows: number;
@@ -30,9 +30,9 @@ export interface Project {
 export interface TestOrders extends CommonOrders {
   readonly kind: "test";
   readonly projects: readonly Project[];
-  /** Write snapshots that differ. */
+  /** Overwrite snapshots that differ. */
   readonly update: boolean;
-  /** Directory for the traces of what fails. */
+  /** Directory for the traces of failed tests. */
   readonly results: string;
 }
 

@@ -1,10 +1,10 @@
-/** A screen as HTML, as SVG, and as text with its styles: what traces show and snapshots keep. Pure. */
+/** A screen as HTML and SVG for traces, and as text with its styles for snapshots. Pure. */
 
 import type { Screen, SpanStyle } from "../client/terminal/language.ts";
 import { cells } from "../client/terminal/screen.ts";
 import type { Color } from "../protocol/screen.ts";
 
-/** The first sixteen colours of the palette, as xterm has them. */
+/** The first sixteen colours of xterm's palette. */
 const base = [
   ...["#000000", "#cd3131", "#0dbc79", "#e5e510", "#2472c8", "#bc3fbc", "#11a8cd", "#e5e5e5"],
   ...["#666666", "#f14c4c", "#23d18b", "#f5f543", "#3b8eea", "#d670d6", "#29b8db", "#ffffff"],
@@ -103,7 +103,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** The rows, then where their text has a style: what a snapshot is compared by. */
+/** The rows, followed by the styles of their text: snapshots compare this. */
 export function asText(screen: Screen): string {
   const { size, cursor } = screen;
   const shown = cursor.visible ? `cursor ${cursor.row + 1}:${cursor.col + 1}` : "cursor hidden";

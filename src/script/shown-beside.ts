@@ -3,11 +3,11 @@ import type { Call, Terminal } from "../client/terminal/language.ts";
 
 export interface ShownBeside {
   opened(terminal: Terminal): Promise<void>;
-  /** Closes the panes; what they showed goes on. */
+  /** Closes the panes; their terminals go on. */
   close(): Promise<void>;
 }
 
-/** @param beside pane of the person, whose focus stays */
+/** @param beside pane of the person; it keeps the focus */
 export function besides(call: Call, beside: string): ShownBeside {
   const panes: string[] = [];
   return {

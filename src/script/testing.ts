@@ -7,7 +7,7 @@ import type { Trace } from "./trace.ts";
 
 export type TerminalTest = (terminal: Terminal) => unknown;
 
-/** What `wsh/test` exports besides `wsh`. @throws where no test runner is */
+/** Exports of `wsh/test` besides `wsh`. @throws outside a test runner */
 export async function testModule(wsh: Language, orders: Orders, trace: Trace | null): Promise<object> {
   if (orders.kind !== "test") throw new Error("'wsh/test' is for files that 'wsh test' runs");
   const { test: bunTest, expect, ...others } = await import("bun:test");
@@ -24,7 +24,7 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
     }
   }
 
-  /** A failure leaves a trace; the terminal ends with the test either way. */
+  /** A failure leaves a trace. The terminal ends with the test in either case. */
   async function once(it: Running, project: Project, options: OpenOptions, act: TerminalTest): Promise<void> {
     const { cols, rows, term } = project;
     const env = { ...(term === undefined ? {} : { TERM: term }), ...options.env };
@@ -68,7 +68,7 @@ function nameOf({ cols, rows, term }: Project): string {
   return `${cols}x${rows}${term === undefined ? "" : ` ${term}`}`;
 }
 
-/** The file that calls `test`. */
+/** Path of the file that calls `test`. */
 function callingFile(): string {
   const frames = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line));
   const own = frames.find((line) => !line.includes(import.meta.path));

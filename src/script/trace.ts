@@ -1,9 +1,9 @@
 /**
- * What happened on the terminals of a script or a test: every step with the screen before and after it, and the output
- * as it came, with the steps as markers. Kept in memory until it is saved as one HTML file (trace-page.ts) and an
- * asciicast beside it for each terminal.
+ * A record of the terminals of a script or a test: every step with the screen before and after it, and the output with
+ * the steps as markers. It is kept in memory until it is saved as one HTML file (trace-page.ts) and, for each terminal,
+ * an asciicast beside it.
  *
- * What is kept is bounded: of a longer run the newest steps stay, and of the output its beginning.
+ * Memory is bounded: a longer run keeps its newest steps and the beginning of its output.
  */
 import fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
@@ -53,7 +53,7 @@ export class Trace {
     };
   };
 
-  /** Output of a terminal from now on. */
+  /** Output of a terminal after the trace began. */
   private async record(terminal: Terminal): Promise<Recording> {
     const first = await terminal.screen();
     const events: Recording["events"] = [[0, "o", first.rows.join("\r\n").trimEnd()]];
@@ -67,7 +67,7 @@ export class Trace {
     return recording;
   }
 
-  /** Writes the page, and a recording of each terminal beside it. @returns the files */
+  /** Writes the page and, beside it, a recording of each terminal. @returns the files */
   async save(file: string, failure: unknown): Promise<string[]> {
     fs.mkdirSync(dirname(file), { recursive: true });
     const page = extname(file) === ".html" ? file : `${file}.html`;
@@ -88,7 +88,7 @@ export class Trace {
     return [page, ...casts];
   }
 
-  /** Forgets what was traced so far. */
+  /** Forgets all steps and recordings. */
   async close(): Promise<void> {
     for (const { ends } of this.recordings.values()) await ends?.[Symbol.asyncDispose]();
     this.recordings.clear();
@@ -96,7 +96,7 @@ export class Trace {
   }
 }
 
-/** An asciicast, version 2. */
+/** Header of an asciicast, version 2. */
 function castOf(title: string, { events, size }: Recording): string {
   const head = { version: 2, width: size.cols, height: size.rows, title };
   const ordered = [...events].sort(([a], [b]) => a - b);

@@ -6,7 +6,7 @@ import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { carryOut } from "../session/script-process.ts";
 
-/** Longest time of a test unless told, in ms: several steps at their own limits. */
+/** Default limit of a test in ms: enough for several steps that each reach their own limit. */
 const TEST_MS = 60_000;
 
 interface TestOptions {
@@ -49,7 +49,7 @@ export function register(program: Command): void {
         ...(rerunEach === undefined ? [] : [`--rerun-each=${rerunEach}`]),
         ...(retry === undefined ? [] : [`--retry=${retry}`]),
         ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
-        // A path, where a pattern of names would be meant otherwise.
+        // Bun's runner takes only a path with "./" or "/" as a path; anything else filters names.
         ...files.map((file) => (file.startsWith("/") || file.startsWith(".") ? file : `./${file}`)),
       ];
       process.exitCode = await carryOut(instanceOf(command), args, (socket) => ({

@@ -1,9 +1,9 @@
-/** What a program waits for, as it says it and as operations take it. Pure. */
+/** Conditions that `waitFor` takes, in a program's form and in the operations' form. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import type { Screen } from "./screen.ts";
 
-/** What `waitFor` waits for; of several the first that holds. */
+/** With several conditions, the first one that holds ends the wait. */
 export interface Awaited {
   readonly prompt?: boolean;
   /** Shown now, or printed from now on. */
@@ -13,7 +13,7 @@ export interface Awaited {
   readonly idle?: number;
   readonly port?: number;
   readonly exit?: boolean;
-  /** The last command that was run here has ended. */
+  /** The last command that ran here has ended. */
   readonly finished?: boolean;
   /** The program reads a line. */
   readonly input?: boolean;

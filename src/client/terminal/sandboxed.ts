@@ -1,4 +1,4 @@
-/** What the interpreter of `wsh_script` loads: the language, and nothing that reaches anything else. */
+/** Bundle for the interpreter of `wsh_script`: the language, with no access to anything else. */
 import { WshError } from "../../protocol/errors.ts";
 import { language, TerminalFailure } from "./language.ts";
 

@@ -123,7 +123,6 @@ function generalName(host: string): Buffer {
   return tlv(0x82, Buffer.from(host, "ascii"));
 }
 
-/** The 16 bytes of an IPv6 address. */
 function ipv6Bytes(host: string): Buffer {
   // The URL parser writes IPv4 tails as hexadecimal.
   const canonical = new URL(`http://[${host}]/`).hostname.slice(1, -1);

@@ -12,7 +12,6 @@ import { type ListedSession, listedSession } from "../listed.ts";
 
 /** Time by which an older incarnation must outlive the first heartbeat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
-/** Maximum remembered machines. */
 const MAX_MEMBERS = 20_000;
 /** Maximum incarnations tracked per machine: enough to detect several. */
 const MAX_BOOTS = 4;

@@ -23,7 +23,6 @@ const WRITE_MS = 2_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 /** Longest wait for an answer of JetStream, in ms. */
 const BUCKET_MS = 2_000;
-/** Machines that are read from the bucket at once. */
 const READ_AT_ONCE = 256;
 
 /** A machine's remembered state, as in its own entry of the bucket. */
@@ -59,7 +58,6 @@ export class RememberedMembers {
     this.timer.unref();
   }
 
-  /** Writes pending changes. */
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     if (this.members.changes !== this.written) this.write();

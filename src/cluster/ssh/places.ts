@@ -14,7 +14,6 @@ const INSTANCE_LENGTH = 8;
 const ADDRESS_LENGTH = 12;
 
 export interface SshPlaces {
-  /** The master's control socket. */
   readonly control: string;
   /** The socket here that leads to the gateway's there. */
   readonly forwarded: string;

@@ -16,7 +16,6 @@ export interface HandlerContext {
   readonly access: Access;
   /** Current name of the session that shows the pane: replies repeat it. */
   readonly session: string;
-  /** The session's id, `@s3`. */
   readonly sessionId: string;
   /** The session's questions to its person, from any pane. */
   readonly questions: Answers;

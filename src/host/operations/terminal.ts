@@ -14,7 +14,7 @@ const LONG_PAGE = 1_000;
 /** Settled when the last long page that was asked for has been read, and others had their turn. */
 let longPages: Promise<unknown> = Promise.resolve();
 
-/** Long pages are read one at a time; keys, output and short answers go between two of them. */
+/** Reads long pages one at a time; keys, output and short answers run between two of them. */
 function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
   if (limit < LONG_PAGE) return read();
   const answer = longPages.then(read);
@@ -62,7 +62,7 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
     ),
 };
 
-/** The newest `count` rows down to the last one that is not blank. */
+/** The newest `count` rows, ending with the last one that is not blank. */
 function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
   const end = lines.findLastIndex((line) => line.length > 0) + 1;
   return lines.slice(Math.max(0, end - count), end);

@@ -1,6 +1,5 @@
 /** Converts the SDK's responses to a form that the client accepts. Streams are read to their end or cancelled. */
 
-/** A JSON-RPC error as an HTTP response. */
 export function jsonRpcError(
   status: number,
   code: number,

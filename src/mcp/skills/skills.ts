@@ -1,7 +1,7 @@
 /**
  * The skills of skills/, embedded in the executable and served as prompts. A skill's file is Markdown with front matter
- * (name, description); a prompt is its text without the front matter. What must stay true: every skill here exists as a
- * folder, and the first sentence of its description is the one that the prompt list shows.
+ * (name, description); the prompt is its text without the front matter. Invariants: every skill here has a folder, and
+ * the prompt list shows the first sentence of its description.
  */
 import agentOrchestration from "../../../skills/agent-orchestration/SKILL.md" with { type: "text" };
 import coreOverHttp from "../../../skills/core/HTTP.md" with { type: "text" };
@@ -18,13 +18,13 @@ import visualFeedback from "../../../skills/visual-feedback/SKILL.md" with { typ
 export interface Skill {
   /** Name of its folder, and of its prompt after `wsh:`. */
   readonly name: string;
-  /** What it is for, in one sentence; the front matter adds when to use it. */
+  /** Purpose in one sentence; the front matter adds when to use it. */
   readonly description: string;
   /** Markdown without the front matter. */
   readonly text: string;
 }
 
-/** Splits a skill's file. Throws when the front matter is not as every skill of ours has it. */
+/** @throws when the front matter lacks a field that each of our skills has */
 export function parseSkill(file: string): Skill {
   const match = /^---\nname: ([a-z-]+)\ndescription: (.+)\n---\n\n([\s\S]+)$/.exec(file);
   const [, name, description, text] = match ?? [];
@@ -34,7 +34,7 @@ export function parseSkill(file: string): Skill {
   return { name, description: description.replace(/\. Use .*$/, "").replace(/\.$/, ""), text };
 }
 
-/** In the order in which they are listed. */
+/** In the order of the list. */
 export const skills: readonly Skill[] = [
   core,
   driveProcess,
@@ -48,5 +48,8 @@ export const skills: readonly Skill[] = [
   generativeUi,
 ].map(parseSkill);
 
-/** How to call the same operations over HTTP and from a shell: no prompt, since whoever reads prompts has the tools. */
+/**
+ * How to call the same operations over HTTP and from a shell. It is no prompt, since a client that reads prompts has
+ * the tools.
+ */
 export const coreForShells: Skill = parseSkill(coreOverHttp);

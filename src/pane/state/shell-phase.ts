@@ -4,7 +4,6 @@ import type { ShellMark } from "../ports.ts";
 /** Phase of the pane's own shell, by its marks. `drawing`: a prompt has begun and its end was not seen yet. */
 export type ShellPhase = "none" | "drawing" | "prompt" | "running" | "ended";
 
-/** The phase after a mark. */
 export function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
   switch (kind) {
     case "A":

@@ -50,7 +50,6 @@ export class Changes {
     this.below.beginAt(top);
   }
 
-  /** The new lines up to `end`. */
   collect(end: TextPosition): NewLines {
     const all = new HeadTail(this.budget);
     const { lines, cursor } = this.changed(end);

@@ -14,7 +14,6 @@ export interface KeptLines {
 /** Takes the lines that fall between head and tail, in order; numbers count the lines of the output from 1. */
 export interface Overflow {
   line(number: number, text: string): void;
-  /** `count` lines of a source, from `from` on. */
   run(number: number, source: LineSource, from: number, count: number): void;
 }
 

@@ -71,7 +71,6 @@ export class GivenCursors {
   }
 }
 
-/** The same screen without the lines from `top` on. */
 export function withoutLines(screen: ScreenBefore, top: number): ScreenBefore {
   if (screen.last < top) return screen;
   const lines = new Map([...screen.lines].filter(([id]) => id < top));

@@ -25,7 +25,6 @@ export interface RenderedLine {
 export interface ScreenBefore {
   /** Output parsed by then. */
   readonly offset: number;
-  /** The cursor of the normal screen. */
   readonly at: TextPosition;
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;

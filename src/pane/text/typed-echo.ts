@@ -23,7 +23,6 @@ const MAX_PROMPT = 24;
 /** A new prompt: a mark at its end, and a blank. */
 const PROMPT_END = /(^|[^\p{L}\p{N}\s])\s+$/u;
 
-/** The lines without echo and prompts. */
 export function withoutEcho({ lines, cursor, prompt, kernelEchoes }: Shown, typed: readonly TypedLine[]): string[] {
   const [first, ...others] = typed;
   if (first === undefined) return [...lines];

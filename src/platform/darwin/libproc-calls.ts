@@ -15,7 +15,6 @@ const library = onFirstUse(() =>
 
 /** Maximum members read of a process group: a pipeline has a few. */
 const MAX_PIDS = 1_024;
-/** Bytes of a pid. */
 const PID_BYTES = 4;
 /** ARG_MAX in bytes: a smaller buffer gets the end of the arguments, without saying so. */
 const ARGS_BYTES = 1024 * 1024;

@@ -73,7 +73,6 @@ export class ProcHolder implements TerminalHolder {
   }
 }
 
-/** Whether the fields numbered `first` and `second` after `at` are equal. */
 function areEqual(buffer: Uint8Array, at: number, first: number, second: number): boolean {
   let a = fieldStart(buffer, at, first);
   let b = fieldStart(buffer, at, second);

@@ -34,7 +34,7 @@ export class Tickets {
     return ticket;
   }
 
-  /** Null when there is no such valid ticket. */
+  /** Null for an unknown or expired ticket. */
   redeem(ticket: string): Admitted | null {
     const found = this.tickets.get(ticket);
     this.tickets.delete(ticket);
