@@ -1,6 +1,6 @@
 /**
- * One timer for many deadlines: the owner sets the time of its next deadline and is called then. While no deadline is
- * set there is no timer, so an idle session causes no wake-ups.
+ * One timer for many deadlines: the owner sets the time of its next deadline and is called then. Without a deadline
+ * there is no timer, so an idle session causes no wake-ups.
  */
 import type { Clock } from "./clock.ts";
 

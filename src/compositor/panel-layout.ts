@@ -1,9 +1,9 @@
 /**
  * Which panels are shown, where, and how large the program's screen is (docs/protocol.md, Drawing).
  *
- * Pure. What must stay true: the program keeps at least `MIN_PANE_ROWS` rows and `MIN_PANE_COLS` columns, whatever the
- * outer size; a panel is shown whole or not at all; the highest z is nearest the edge, at the top and at the bottom alike.
- * Runs when a panel or the outer size changes.
+ * Pure. Invariants: the program keeps at least `MIN_PANE_ROWS` rows and `MIN_PANE_COLS` columns, whatever the outer
+ * size; a panel is shown completely or not at all; the highest z is nearest the edge, at the top and at the bottom
+ * alike. Runs when a panel or the outer size changes.
  */
 import type { PanelPosition } from "../protocol/drawing.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../protocol/size.ts";
@@ -33,10 +33,10 @@ export interface Layout {
   readonly ptyCols: number;
 }
 
-/** The line of ours among the panels of a layout: no panel that a caller draws has this id. */
+/** Id of the status line among the panels of a layout; callers cannot use it. */
 const STATUS = "status";
 
-/** The row of the line of ours on the outer screen; null where it has no room, or is not shown. */
+/** The status line's row on the outer screen; null when it has no room or is off. */
 export function statusRow({ panels }: Layout): number | null {
   const own = panels.findLast(({ id }) => id === STATUS);
   return own?.visible === true ? own.row : null;
@@ -47,7 +47,7 @@ export function outerSize({ top, ptyRows, bottom, ptyCols }: Layout): Size {
   return { rows: top + ptyRows + bottom, cols: ptyCols };
 }
 
-/** @param panels those of the current screen mode, oldest first (of equal ones the older is nearer the edge) */
+/** @param panels those of the current screen mode, oldest first (with equal z the older is nearer the edge) */
 export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layout {
   const rows = Math.max(MIN_PANE_ROWS, outer.rows);
   const rank = (panel: LayoutPanel) => (panel.position === "top" ? 0 : 1);
@@ -74,7 +74,7 @@ export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layou
 }
 
 /**
- * The layout of the panels with a line of ours at the edge of the outer screen, beyond all of them; without it where the
+ * The layout of the panels with the status line at the edge of the outer screen, outside all of them; without it if the
  * program would have too few rows.
  */
 export function withStatus(position: PanelPosition, outer: Size, layoutOf: (rest: Size) => Layout): Layout {
@@ -89,7 +89,7 @@ export function withStatus(position: PanelPosition, outer: Size, layoutOf: (rest
   return { ...layout, panels: [...lower, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
 }
 
-/** The same panels around a program's screen of another size: that of a window that nobody looks at, for instance. */
+/** The same panels around a program's screen of another size, for instance that of a window that is not shown. */
 export function around(layout: Layout, { rows, cols }: Size): Layout {
   const lower = rows - layout.ptyRows;
   if (lower === 0 && cols === layout.ptyCols) return layout;

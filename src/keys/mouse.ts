@@ -21,7 +21,7 @@ export interface MouseReport {
   readonly encoding: "x10" | "utf8" | "urxvt" | "sgr";
 }
 
-/** A report with the properties that decide who receives it. */
+/** A report, and the properties that decide its receiver. */
 export interface ReadMouse extends MouseReport {
   readonly motion: boolean;
   /** A button is down. */

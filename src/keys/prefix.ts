@@ -1,10 +1,10 @@
 /**
  * The prefix key: the person's way out of a session and out of an agent's capture.
  *
- * Pure state machine, one per attached terminal, fed with decoded events. What must stay true: while the keyboard is
- * captured one press takes it back, always (the default key does when the person has set none); a key after the prefix
- * that is bound to nothing goes nowhere, and this is said. Mouse reports, focus changes, replies, key releases and
- * modifier keys by themselves pass by between the two presses.
+ * Pure state machine, one per attached terminal, fed with decoded events. Invariants: while the keyboard is captured,
+ * one press always takes it back (of the default key if the person has set none); an unbound key after the prefix goes
+ * nowhere, and the person is told. Mouse reports, focus changes, replies, key releases and modifier keys do not count
+ * as the key after the prefix.
  */
 import { WshError } from "../protocol/errors.ts";
 import { type Bindings, keyName } from "./bindings.ts";
@@ -34,20 +34,20 @@ export const initialPrefixState: PrefixState = { pending: null, repeatUntil: Num
 export type PrefixAction =
   /** Treat as input: to the program, or to the caller that captured the keyboard. */
   | { readonly type: "forward"; readonly raw: Uint8Array }
-  /** The prefix was pressed; show nothing yet, send nothing. */
+  /** The prefix was pressed: show and send nothing before the next key. */
   | { readonly type: "wait" }
   /** Take the keyboard back from its captor. */
   | { readonly type: "release" }
   | { readonly type: "detach" }
   /** A key of the table of bindings was pressed. */
   | { readonly type: "bound"; readonly key: string }
-  /** The key after the prefix is bound to nothing: its name; null for Escape, and what has no name. */
+  /** The key after the prefix is unbound: its name; null for Escape and keys without a name. */
   | { readonly type: "unbound"; readonly key: string | null };
 
 export interface PrefixContext {
   /** A caller holds the keyboard now. */
   readonly captured: boolean;
-  /** Null: there is no prefix key. */
+  /** Null: without a prefix key. */
   readonly prefix: Prefix | null;
   readonly bindings: Bindings;
   /** Time in ms, on a clock that never goes back. */
@@ -94,7 +94,7 @@ function readSetting(setting: string) {
   }
 }
 
-/** Ctrl with some keys is the byte of another: a terminal says Ctrl+I as Tab, Ctrl+M as Enter, Ctrl+[ as Escape. */
+/** Ctrl with some keys is another key's byte: a terminal sends Ctrl+I as Tab, Ctrl+M as Enter, Ctrl+[ as Escape. */
 function refuseTwin(key: ParsedKey): void {
   if (key.modifiers.length !== 1 || key.modifiers[0] !== "ctrl") return;
   const twin = { i: "Tab", m: "Enter", "[": "Escape" }[key.key];
@@ -137,7 +137,7 @@ export function prefixKey(
     return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
   if (binding !== undefined && name !== null)
     return { state: binding.repeat === true ? repeating : initialPrefixState, action: { type: "bound", key: name } };
-  // What was pasted is text, whatever was pressed before.
+  // Pasted text is text, whatever was pressed before.
   if (event.kind === "paste") return { state: initialPrefixState, action: forward };
   return { state: initialPrefixState, action: { type: "unbound", key: name === "Escape" ? null : name } };
 }

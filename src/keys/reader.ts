@@ -1,7 +1,7 @@
 /**
- * What the person types, on its way to the session process, without the prefix key and the terminal's answers to our
- * own questions; everything else passes unchanged and in order, one piece per read. Runs once per read; text without
- * control characters, such as a large paste, is passed on unread.
+ * A person's input on its way to the session process, without the prefix key and the terminal's answers to our own
+ * queries; everything else passes unchanged and in order, one piece per read. Runs once per read; text without control
+ * characters, such as a large paste, is not decoded.
  */
 import type { Bindings } from "./bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
@@ -17,12 +17,12 @@ const MAP_MS = 400;
 
 export interface KeyActions {
   forward(bytes: Uint8Array): void;
-  /** A report of the terminal's own; the session process answers programs' questions, so this answers ours. */
+  /** A report of the terminal. It answers our own queries; the session process answers those of programs. */
   reply(bytes: Uint8Array): void;
   detach(): void;
-  /** Show what may follow the prefix key; `false`: a key did. */
+  /** Show the keys that may follow the prefix key; `false`: one was pressed. */
   help(shown: boolean): void;
-  /** A key was pressed after the prefix: one of the table of bindings, or one that is bound to nothing. */
+  /** A key was pressed after the prefix, bound or unbound. */
   bound(key: string): void;
   /** Take the keyboard back from the caller that captured it. */
   release(): void;
@@ -43,7 +43,7 @@ export class KeyReader {
     private readonly actions: KeyActions,
   ) {}
 
-  /** Whether no key press waits for more bytes, so that another reader can take over. */
+  /** Whether no key press waits for more bytes: another reader can take over then. */
   get isAtRest(): boolean {
     return !isWaiting(this.keys) && this.pressed.pending === null;
   }
@@ -82,7 +82,7 @@ export class KeyReader {
     this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
   }
 
-  /** Whether text is passed on as it is. */
+  /** Whether text is passed on without decoding. */
   get passesText(): boolean {
     if (!this.isAtRest) return false;
     const { key: prefix } = this.person;
@@ -122,7 +122,7 @@ export class KeyReader {
         if (action.type === "bound" || action.type === "unbound") {
           if (action.key !== null) this.actions.bound(action.key);
         } else {
-          // At once, not when the session process reports it: the next press is already meant for what follows.
+          // At once, not on the session process's report: the next press is already meant for the program.
           this.captured = false;
           this.actions.release();
         }

@@ -33,7 +33,7 @@ export interface CallContext extends Acting {
    * value is then empty.
    */
   readonly json?: (text: string) => void;
-  /** Receives the session of the call as soon as it is known: by the end its name may be another's. */
+  /** Receives the session of the call as soon as it is known: at the end its name may belong to another session. */
   readonly reached?: (ids: Reached) => void;
 }
 

@@ -103,7 +103,7 @@ export interface PaneEvents {
   cleared: undefined;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing: undefined;
-  /** The program has ended, and not to make room for its successor; its last output was parsed. */
+  /** The program has ended, and its last output was parsed; not for a program that its successor replaces. */
   exited: PtyExit;
   /** A caller that waited for the program's end was notified: the result need not be kept for it any more. */
   endTold: undefined;

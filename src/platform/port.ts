@@ -43,7 +43,7 @@ export interface ProcessImage {
  */
 export type ProcessActivity = "reading_tty" | "working" | "child" | "waiting" | "stopped" | "hidden";
 
-/** A process that was given a terminal; decides who may read there. */
+/** A process that was given a terminal and decides which process may read there. */
 export interface TerminalHolder {
   /** Whether it runs, and still is in the foreground if it was at first. Called per key. */
   readonly holdsTerminal: boolean;

@@ -49,7 +49,7 @@ export function agentMessage(text: string): string {
   return line.length <= MAX_AGENT_MESSAGE ? line : `${line.slice(0, MAX_AGENT_MESSAGE - 1).toWellFormed()}…`;
 }
 
-/** Whether a person should be alerted: not for an agent that merely rests, without a reported reason. */
+/** Whether a person should be alerted; false for an agent that rests without a reported reason. */
 export function isAlerting({ state, source }: AgentInfo): boolean {
   return (state === "needs_input" || state === "done") && source !== "program";
 }

@@ -13,7 +13,7 @@ export function isNewsKind(name: string): name is NewsKind {
   return (newsKinds as readonly string[]).includes(name);
 }
 
-/** What to write to a terminal. @param text may be of programs: it is cleaned and cut */
+/** The bytes to write to a terminal. @param text may come from programs: it is cleaned and cut */
 export function attentionFor(way: AlertWay, session: string, text: string): string {
   switch (way) {
     case "off":

@@ -17,8 +17,8 @@ export interface Admission {
 
 /**
  * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It travels
- * with every call and stream, so that later actions in its name have its rights: `only` and `via` come from its
- * admission, never from its messages.
+ * with every call and stream, so that later actions in the caller's name have its rights: `only` and `via` come from
+ * its admission, never from its messages.
  */
 export interface Caller {
   readonly kind: "http" | "ws" | "mcp" | "cli";

@@ -13,7 +13,7 @@ import { SessionStateSchema } from "./session.ts";
 
 /** Longest wait or silence; larger values are capped without notice (docs/protocol.md, Conventions). */
 export const MAX_WAIT_MS = 300_000;
-/** Callers time out at 60 s; half of it leaves room to answer. */
+/** Callers time out at 60 s; half of it leaves time to answer. */
 export const DEFAULT_WAIT_MS = 30_000;
 /** Silence that counts as idle unless the caller says otherwise (docs/protocol.md, Silence). */
 export const DEFAULT_IDLE_MS = 2_000;
@@ -77,7 +77,7 @@ const AnswerConditionSchema = v.object({
   ask_id: v.pipe(v.string(), v.description("id of a pending question")),
 });
 const WaitConditionSchema = v.union([...options, AnswerConditionSchema], faults);
-/** What a wait may name besides the conditions on a program. */
+/** Input of a wait for other things than a program's conditions. */
 export type WaitConditionInput = v.InferOutput<typeof WaitConditionSchema>;
 
 /** A condition as the domain uses it: always an object. */
@@ -152,7 +152,7 @@ export const WaitSchema = v.object({
   ),
 });
 
-/** Who listens on a port; pid and name are null where the kernel does not tell. */
+/** The listener on a port; pid and name are null where the kernel does not reveal them. */
 const ListenerSchema = v.object({
   port: v.number(),
   pid: v.nullable(v.number()),
@@ -160,7 +160,7 @@ const ListenerSchema = v.object({
   addresses: v.array(v.string()),
 });
 
-/** What ended a wait, besides what the wait was for. */
+/** The event that ended a wait, and its details. */
 export const decisionFields = {
   decided_by: DecidedBySchema,
   /** The text that matched, for text and regex. */
@@ -171,9 +171,9 @@ export const decisionFields = {
   agent: v.optional(AgentInfoSchema),
   /** Logical line of the match. */
   line_id: v.optional(v.number()),
-  /** With port and port_in_use: who listens. */
+  /** With port and port_in_use: the listener. */
   port: v.optional(ListenerSchema),
-  /** Why a condition can never hold or be known (unsupported, port_in_use), and the way out. */
+  /** Why a condition can never hold or be known (unsupported, port_in_use), and the remedy. */
   reason: v.optional(v.string()),
 };
 
@@ -189,7 +189,7 @@ export const WaitResultSchema = v.object({
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
   ask: v.optional(v.pipe(AskResultSchema, v.description("the closed question, if that ended the wait"))),
-  /** What the wait could not see. */
+  /** Parts of the output that the wait could not see. */
   warnings: v.optional(v.array(v.string())),
 });
 export type WaitResult = v.InferOutput<typeof WaitResultSchema>;

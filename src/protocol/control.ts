@@ -14,7 +14,7 @@ export const HelloSchema = v.object({
   /** Product version of the speaker. */
   version: v.string(),
   role: v.picklist(["host", "layout", "server", "cli", "attach"]),
-  /** It has no session any more, only panes of another; in earlier versions one pane. */
+  /** The process no longer has a session, only panes of another one (in earlier versions: one pane). */
   member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
@@ -67,7 +67,7 @@ export const RequestSchema = v.object({
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   caller: CallerSchema,
   access: AccessSchema,
-  /** It is executed once, however often it is repeated. */
+  /** Executed once, however often it is repeated. */
   once: v.optional(OnceSchema),
   /** Unix time in ms after which it is not begun. */
   deadline: v.optional(v.number()),

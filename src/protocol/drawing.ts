@@ -151,7 +151,7 @@ const TtlSchema = v.pipe(
 const PositionSchema = v.picklist(["top", "bottom"]);
 export type PanelPosition = v.InferOutput<typeof PositionSchema>;
 
-/** Drops null and undefined keys. The cast states just that, which no type can express. */
+/** Drops null and undefined keys. The cast states this; no type can express it. */
 function given<T extends object>(input: T): Given<T> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
 }
@@ -272,7 +272,7 @@ export interface Overlay extends Element {
 export interface Panel extends Element {
   readonly position: PanelPosition;
   readonly height: number;
-  /** False while there is no room for it. */
+  /** False without room for it. */
   readonly visible: boolean;
 }
 

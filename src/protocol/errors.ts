@@ -8,7 +8,7 @@ import { type Door, inWordsOf } from "./doors.ts";
 interface ErrorKind {
   /** HTTP status of a reply that carries the code. */
   readonly status: number;
-  /** What the caller can do about it, in one sentence; names in braces are each door's own (`doors.ts`). */
+  /** The caller's remedy in one sentence; names in braces differ by transport (`doors.ts`). */
   readonly hint: string;
 }
 
@@ -155,7 +155,7 @@ export function statusOf(code: ErrorCode): number {
   return kinds[code].status;
 }
 
-/** Whether a status says that the caller is not admitted, or may not do what it asked: it was answered. */
+/** Whether a status means that the caller is not admitted or lacks the right: the call had an answer. */
 export function isRefusal(status: number): boolean {
   return status === 401 || status === 403;
 }
@@ -198,17 +198,17 @@ export class WshError extends Error {
     return this.hintAt("http");
   }
 
-  /** The hint in the words of a door. */
+  /** The hint with one transport's names. */
   hintAt(door: Door): string {
     return inWordsOf(door, this.ownHint);
   }
 
-  /** The error for a caller at a door. */
+  /** The error for a caller of one transport. */
   bodyAt(door: Door): ErrorBody {
     return { ...this.toBody(), hint: this.hintAt(door) };
   }
 
-  /** The error for another process of wsh, which tells it in the words of its own door. */
+  /** The error for another process of wsh, which inserts the names of its own transport. */
   toBody(): ErrorBody {
     return { ...this.details, code: this.code, message: this.message, hint: this.ownHint };
   }

@@ -1,5 +1,5 @@
 /**
- * What a WebSocket receives without further requests (docs/protocol.md, Events): the events of sessions that a client
+ * Events that a WebSocket receives without further requests (docs/protocol.md, Events): those of sessions that a client
  * subscribed to, and the server's own events about created and ended sessions. `seq` counts a subscription's events
  * from 1, without gaps; an event that describes a state rather than a change (`sync`, `idle`, `running`) has 0.
  */
@@ -70,7 +70,7 @@ export const SubscribeSchema = v.pipe(
   ),
 );
 
-/** What a server's WebSocket subscribes to of other machines. */
+/** A server's WebSocket subscription to other machines. */
 export const MachinesSubscriptionSchema = v.object({
   machines: v.optional(
     v.pipe(

@@ -66,7 +66,7 @@ export const PanePlaceSchema = v.object({
 export type PanePlace = v.InferOutput<typeof PanePlaceSchema>;
 
 export const FramePlacesSchema = v.object({
-  /** Id of the shown window; null while the person looks at something else. */
+  /** Id of the shown window; null while the terminal shows no window. */
   window: v.nullable(v.string()),
   panes: v.array(PanePlaceSchema),
 });

@@ -39,7 +39,7 @@ export function checkSessionName(text: string): string {
   return text;
 }
 
-/** Whether a text can be the label of a checkpoint: as a session's name, and no option of a command line. */
+/** Whether a text can be the label of a checkpoint: valid as a session's name, and no option of a command line. */
 export function isLabel(text: string): boolean {
   return isSessionName(text) && !text.startsWith("-");
 }
@@ -68,7 +68,7 @@ export function checkInstanceName(text: string): string {
 /** Name of another machine; it is also part of the names of the engine's subjects. */
 const machinePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A target with the machine that has it; null: this one, which a bare name always means. */
+/** A target and its machine; null: this one, which a bare name always means. */
 export interface Place {
   readonly machine: string | null;
   readonly target: string;

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { lineTest } from "./pattern.ts";
 
-/** Lines around a match: more is a range. */
+/** Lines around a match; for more, use a range. */
 const MAX_CONTEXT = 1_000;
 
 const CountSchema = v.pipe(v.number(), v.integer(), v.minValue(1));

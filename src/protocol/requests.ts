@@ -59,7 +59,7 @@ export interface Asked {
 /**
  * Parses the headers of a request.
  * @param header reads one of them
- * @param owner of the id: another caller's same id is another request
+ * @param owner of the id: the same id of another caller is another request
  * @param asks the request, for the digest
  * @throws WshError invalid_request
  */
@@ -79,7 +79,7 @@ export function askedBy(
   }
   const age = numberIn(header, REQUEST_AGE_HEADER, MAX_AGE_MS);
   const first = numberIn(header, REQUEST_FIRST_HEADER, Number.MAX_SAFE_INTEGER);
-  // The earlier one: it may have travelled long, and clocks differ.
+  // The earlier of both: the request may have travelled long, and clocks differ.
   const times = [...(age === undefined ? [] : [Date.now() - age]), ...(first === undefined ? [] : [first])];
   return { ...until, once: onceOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
 }

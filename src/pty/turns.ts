@@ -97,7 +97,7 @@ export class TurnReader {
     return !this.isClosed;
   }
 
-  /** Whether it has something that was not read yet: its turn is still to come. */
+  /** Whether it has unread output: its turn is still to come. */
   get hasOutput(): boolean {
     return !this.isClosed && polled([this]).has(this);
   }

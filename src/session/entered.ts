@@ -1,4 +1,4 @@
-/** Whose key started the running command: per pane, the terminal of the last Enter, and when. Pure bookkeeping. */
+/** Which terminal's Enter started the running command of a pane, and when. Pure bookkeeping. */
 
 /** Maximum remembered panes; past that, the least recently used one is forgotten. */
 const MAX_PANES = 256;

@@ -39,7 +39,7 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Texts copied in the session. */
   readonly buffers = new PasteBuffers();
   readonly taken = new TakenInput();
-  /** Whose key started the running command of a pane. */
+  /** Which terminal's Enter started the running command of a pane. */
   readonly entered = new EnteredLines();
   /** Which caller types here. */
   readonly typist: Typist;
@@ -154,7 +154,7 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  /** Shows a line at the edge, beyond all panels; null: none. */
+  /** Shows a line at the edge, outside all panels; null removes it. */
   setStatus(status: StatusLine | null): void {
     const before = this.line;
     this.line = status;
@@ -188,7 +188,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return [...this.tagSet].sort();
   }
 
-  /** Whether nothing of the session may be kept on disk. */
+  /** Whether the session may store nothing on disk. */
   get isPrivate(): boolean {
     return this.keptPrivate;
   }
@@ -197,7 +197,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.window.size;
   }
 
-  /** Places of panels on the outer screen, and the rest for the program. */
+  /** The panels' places on the outer screen, and the rest for the program. */
   get layout(): Layout {
     return this.window.layout;
   }

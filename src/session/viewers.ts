@@ -1,10 +1,10 @@
 /**
- * The attached terminals, those in pages among them, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
- * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
- * Read-only terminals never decide; one that observes (a view pane of another session, `--follow`) decides only while
- * nobody else does. One with an active window of its own shares the size of those who look at the same window as everybody,
- * the smallest of them; while it looks at another window it decides nothing here: that window has its size. A size set
- * through an API holds until a terminal that decides acts. Pure bookkeeping: the session applies the size.
+ * The attached terminals, including those in pages, and the size that the session takes from them (docs/protocol.md,
+ * Sessions). `latest`: the terminal that last attached, typed or changed its size decides; `smallest`: the session fits
+ * into each of them. Read-only terminals never decide. An observing one (a view pane of another session, `--follow`)
+ * decides only while no other terminal does. A terminal with a separate active window shares the smallest size of all
+ * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
+ * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
 import type { Size } from "../protocol/size.ts";
 
@@ -21,13 +21,13 @@ export interface SessionPlace {
 
 /** Indications of the person's presence at a terminal. */
 export interface Presence {
-  /** Whether somebody is at it: of a view in another session, whether somebody there has it before them. */
+  /** Whether a person is at it; for a view in another session, whether a person there has it on the screen. */
   readonly isWatched: boolean;
-  /** Whether they look at a pane there. */
+  /** Whether the person there looks at this pane. */
   looksAt(pane: string): boolean;
-  /** When they were last there while it shows a pane, in ms as performance.now counts; before all time: never. */
+  /** When the person was last there while it showed a pane, in ms of performance.now; -Infinity: never. */
   seen(pane: string): number;
-  /** Whether a pane's bell rings there by itself. */
+  /** Whether the terminal itself rings for a pane's bell. */
   rings(pane: string): boolean;
 }
 
@@ -36,18 +36,18 @@ export interface Viewer {
   readonly size: Size;
   /** Takes no part in the session's size. */
   readonly follows: boolean;
-  /** Takes part in it only while all others that would observe, too. */
+  /** Decides the size only while all others are observers as well. */
   readonly observes: boolean;
-  /** Its contents: with a separate active window; a window that the session does not show now. */
+  /** Contents of a terminal with a separate active window; the session does not show that window now. */
   readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
-  /** Its name for people, if it is a terminal in a page; null: a terminal. */
+  /** Name for people of a terminal in a page; null for any other terminal. */
   readonly page: string | null;
   /** When it came, in ms since 1970. */
   readonly since: number;
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
-  /** Told when the settings have changed: its client reads its own anew. */
+  /** The settings have changed: the client reads its own again. */
   settingsChanged(): void;
   readonly presence: Presence;
   /** Rings or notifies there. @param text bytes for the terminal */
@@ -56,11 +56,11 @@ export interface Viewer {
   end(reason: ViewerEnd): void;
   /** Switches to another session. @throws WshError nested_session when it would show itself */
   go(place: SessionPlace): Promise<void>;
-  /** Tells the person something for a moment. */
+  /** Shows the person a temporary message. */
   say(text: string): void;
   /** A session that has this one as a view, and composes its pictures. */
   readonly composed: boolean;
-  /** Where the person's agents and screens are, for programs that are started for them. */
+  /** Locates the person's agents and screens for programs that are started for them. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -113,7 +113,7 @@ export class Viewers {
     });
   }
 
-  /** Somebody has come to a viewer, or nobody is at it any more. */
+  /** A person has come to a viewer or left it. */
   watchedChanged(): void {
     this.changed();
   }

@@ -76,8 +76,8 @@ export function capsFor(
 const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
 
 /**
- * COLORTERM announces true colour, else the names do. NO_COLOR is not checked: it concerns a program's own output, and
- * the painted output comes from other programs.
+ * True colour by COLORTERM, otherwise the depth by terminal names. NO_COLOR is not checked: it concerns a program's own
+ * output, and the painted output comes from other programs.
  */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
@@ -205,8 +205,8 @@ export function enterRelay(
 
 export interface RestoreOptions {
   /**
-   * What switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the shell's
-   * cursor; the program inside; false: nothing; `maybe`: unknown.
+   * The cause of the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the shell's
+   * cursor; the program inside; false: none; `maybe`: unknown.
    */
   readonly alternate: false | "own" | "program" | "maybe";
   /** `saveOwnModes` was written to it earlier. */
@@ -216,8 +216,9 @@ export interface RestoreOptions {
 }
 
 /**
- * Bytes that restore the outer terminal, leaving the cursor at the start of the last row of the normal screen, or at
- * its earlier place when wsh had its own screen. For every way to end, and for `wsh reset-terminal` (`maybe`).
+ * Bytes that restore the outer terminal. The cursor ends at the start of the last row of the normal screen, or at its
+ * earlier place when wsh used the alternate screen. For every end of an attachment, and for `wsh reset-terminal`
+ * (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
   const { alternate, ownModes = false, keyboardFlags } = options;

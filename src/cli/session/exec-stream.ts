@@ -71,7 +71,7 @@ export class ExecStream implements Disposable {
       message: (message) => this.receive(message),
       close: () => this.closed(),
     });
-    // What was lost while it was made counts no more.
+    // A connection lost while this one was made no longer counts.
     this.over = Promise.withResolvers<void>();
     this.lost = client.connection.isClosed;
     this.client = client;

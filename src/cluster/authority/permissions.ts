@@ -3,10 +3,10 @@
  * nats-server replaces `{{name()}}` with the user's own name, so no user can act as another, whatever a message
  * contains.
  *
- * No role answers by nats-server's `allow_responses`: the subject for the answer is the caller's choice and is not
- * checked, so a user with his own machine could have it "answer" to the subject of an administrator's request. Instead,
- * an inbox contains the answering machine's name, and a machine may write only to inboxes with its name. For the same
- * reason no role creates consumers, which deliver wherever their creator says. Pure.
+ * No role answers by nats-server's `allow_responses`: the caller chooses the subject of the answer, and nats-server
+ * does not check it. A user with a machine could have it "answer" to the subject of an administrator's request.
+ * Instead, an inbox contains the answering machine's name, and a machine may write only to inboxes with its name. For
+ * the same reason no role creates consumers, which deliver to any subject that their creator names. Pure.
  */
 import { type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Requests of this process over the fleet's NATS servers, and their answers, which may arrive in pieces. A request ends
- * with its answer, without a receiver (nothing was done), when its machine or the connection is lost (it may have been
- * done), or when its caller cancels, which the machine is told. An answer counts only because the NATS servers let only
+ * with its answer; without a receiver (nothing was done); when its machine or the connection is lost (it may have been
+ * done); or when its caller cancels, which the machine learns. An answer is authentic because the NATS servers let only
  * the asked machine write it.
  */
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";

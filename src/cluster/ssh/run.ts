@@ -14,9 +14,9 @@ export interface SshResult {
 }
 
 /**
- * @param timeoutMs longest run, in ms; a person who is asked for a passphrase takes longer than a program
+ * @param timeoutMs longest run, in ms; a person who enters a passphrase takes longer than a program
  * @param asks false: it has no terminal, nor have the ssh of a jump host and its other children
- * @throws WshError machine_unreachable when there is no ssh
+ * @throws WshError machine_unreachable without an ssh
  */
 export async function runSsh(
   args: readonly string[],

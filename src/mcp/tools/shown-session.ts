@@ -4,7 +4,7 @@
  */
 import type { PaneInfo, SessionInfo, WindowInfo } from "../../protocol/session.ts";
 
-/** Characters of a command in a list: nobody finds a session by a script in an argument. */
+/** Characters of a command in a list: a script in an argument does not help to find a session. */
 const COMMAND_LENGTH = 120;
 
 /** A session in a list: fields to find and judge it by. `wsh_list_sessions` of one session returns everything else. */

@@ -10,7 +10,7 @@ import type { LineRange } from "./stored-output.ts";
 
 export interface AnswerText {
   readonly text: string;
-  /** Requested lines or matches that are left out, and their bytes as far as they were read. */
+  /** Requested lines or matches that are omitted, and their bytes as far as they were read. */
   readonly omittedLines: number;
   readonly omittedBytes: number;
   /** Number of lines that match; null without a pattern. */

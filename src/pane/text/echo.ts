@@ -71,7 +71,7 @@ export function typedLines(input: string): TypedLine[] {
   return lines;
 }
 
-/** Those that show anything. */
+/** Lines that show anything. */
 export function echoLines(input: string): string[] {
   return typedLines(input).flatMap(({ text }) => (text === "" ? [] : [text]));
 }

@@ -1,7 +1,7 @@
 /**
- * What a running command has printed so far: from the place where it began, lines are taken as history drops them,
- * and the rest is read from screen and history on request. Bounded by bytes; what falls
- * out between head and tail goes to the overflow, but for lines that were printed while a password was asked for.
+ * A running command's output so far. Lines are taken as history drops them; the rest is read from screen and history on
+ * request. Memory is limited in bytes: lines between head and tail go to the overflow, except those printed while a
+ * password was requested.
  */
 
 import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./kept-lines.ts";
@@ -17,9 +17,9 @@ interface Line {
   readonly isWithheld: boolean;
 }
 
-/** What is kept nowhere; also for readers, once the command has ended. */
+/** Output stored nowhere; also for readers, once the command has ended. */
 export interface OutputGaps {
-  /** Lines that were too long to be kept whole. */
+  /** Number of lines too long to be stored completely. */
   cutLines: number;
   /** Lines were printed while a password was asked for. */
   isPrivate: boolean;
@@ -40,10 +40,10 @@ export class RunningOutput {
   private parsed: number;
   private cutLine = -1;
   private readonly overprints: Overprints;
-  /** What had not been taken at the place where the output ends, as it was then; null while no end was told. */
+  /** Lines not taken when the end was reported, up to that end; null without a reported end. */
   private frozen: { readonly end: TextPosition; readonly rest: readonly Line[] } | null = null;
 
-  /** @param budget bytes kept, half from the start and half from the end */
+  /** @param budget bytes to retain, half from the start and half from the end */
   constructor(
     private readonly text: TerminalText,
     private start: TextPosition,
@@ -61,7 +61,7 @@ export class RunningOutput {
     if (lines.count === 0) return;
     const last = lines.count - 1;
     if (lines.id(last) < this.next) return;
-    // Past the head whole lines are kept as they are, except the last, of which a piece may follow.
+    // Past the head, complete lines are stored unchanged, except the last, of which a piece may follow.
     const isPlain = lines.whole && this.frozen === null && !this.isWithheld(lines.id(0), lines.id(last));
     if (isPlain && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
       this.closeLine();
@@ -73,7 +73,7 @@ export class RunningOutput {
     for (let index = 0; index <= last; index++) this.take(lines.id(index), lines.begins(index), lines.text(index));
   }
 
-  /** The output begins anew at line `top`: what was taken stays. */
+  /** The output begins again at line `top`: lines already taken stay. */
   beginAt(top: number): void {
     if (this.open !== null && this.open.id < top) this.closeLine();
     this.open = null;
@@ -86,7 +86,7 @@ export class RunningOutput {
     if (this.frozen === null) this.overprints.displacing();
   }
 
-  /** Whether lines that it had printed, or that stood above it, were changed since. */
+  /** Whether lines that it had printed, or lines above it, have changed since. */
   isPrintedOver(): boolean {
     return this.overprints.look();
   }
@@ -96,7 +96,7 @@ export class RunningOutput {
     return this.start;
   }
 
-  /** A chunk was parsed. @param isSecret the terminal hides what is typed */
+  /** A chunk was parsed. @param isSecret the terminal hides input */
   chunk(isSecret: boolean): void {
     const { text, parsed, withheld } = this;
     this.parsed = text.offset;
@@ -110,24 +110,24 @@ export class RunningOutput {
     this.gaps.isPrivate = true;
   }
 
-  /** All output up to `end` that is not in the overflow: what was taken, and what is still on the screen. */
+  /** All output up to `end` that is not in the overflow: lines taken, and lines still on the screen. */
   collect(end: TextPosition): KeptLines {
     const { head, tail, omitted } = this.taken.all();
     return { head, tail: [...tail, ...this.left(end).map(({ text }) => text)], omitted };
   }
 
-  /** The command ends at `end`, unless it goes on to another: a prompt may be drawn over what stands now. */
+  /** The command ends at `end`, unless a later end is reported: a prompt may be drawn over the present text. */
   freeze(end: TextPosition): void {
     this.frozen = null;
     this.frozen = { end, rest: this.rest(end) };
   }
 
-  /** Where it ends, unless it goes on. */
+  /** The reported end, which is not final. */
   get frozenAt(): TextPosition | null {
     return this.frozen?.end ?? null;
   }
 
-  /** The complete lines above the cursor, or above the end that was told, and the place after them. */
+  /** The complete lines above the cursor, or above the reported end, and the position after them. */
   completeLines(cursor: TextPosition): { readonly kept: KeptLines; readonly end: TextPosition } {
     const { begin } = this;
     const { line } = this.frozenAt ?? cursor;
@@ -136,7 +136,7 @@ export class RunningOutput {
     return { kept: this.collect(end), end };
   }
 
-  /** The command has ended at `end`: what is kept of it in memory. The rest is in the overflow. */
+  /** The command has ended at `end`; returns the part retained in memory. The rest is in the overflow. */
   finish(end: TextPosition): KeptLines {
     for (const { text, isWithheld } of this.left(end)) this.taken.push(text, isWithheld);
     return this.taken.close();
@@ -147,12 +147,12 @@ export class RunningOutput {
     return frozen === null ? this.rest(end) : frozen.rest.filter(({ id }) => id >= next);
   }
 
-  /** What was not taken. */
+  /** Lines not taken so far. */
   private rest(end: TextPosition): Line[] {
     const rest: Line[] = [];
     const add = (id: number, text: string): void => void rest.push({ id, text, isWithheld: this.isWithheld(id, id) });
     const { start, open } = this;
-    // A line of which only pieces are left in history is longer than what is read here.
+    // A line of which history has only pieces is longer than the lines read here.
     const standing = this.text.lines(open?.id ?? this.next, end.line);
     if (open !== null && standing[0]?.id !== open.id && open.id < end.line) add(open.id, open.text);
     for (const { id, text } of standing) {
@@ -168,7 +168,7 @@ export class RunningOutput {
   }
 
   private take(id: number, begins: boolean, text: string): void {
-    // What follows the end is a prompt's.
+    // Text after the end belongs to a prompt.
     if (id < this.next || (this.frozen !== null && id > this.frozen.end.line)) return;
     const { open } = this;
     if (open !== null && open.id === id && !begins) {
@@ -194,7 +194,7 @@ export class RunningOutput {
   }
 }
 
-/** A line much longer than a record keeps: its beginning and its end. Not at every piece: each copies all. */
+/** Cuts a line much longer than a record to its beginning and end; not at every piece, since each cut copies it. */
 function bounded(text: string, budget: number): string {
   return text.length <= 2 * budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
 }

@@ -1,6 +1,6 @@
 /**
- * Operations on any session, over several machines: silence in one of those with a tag, and a question to the person
- * who is there. Each machine decides for its own sessions; a machine without an answer decides nothing.
+ * Operations on any session, over several machines: silence in one of the sessions with a tag, and a question to a
+ * person. Each machine decides for its own sessions; a machine without an answer decides nothing.
  */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";

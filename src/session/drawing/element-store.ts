@@ -2,10 +2,10 @@
  * The overlays and panels of one session, their focus, and the screen mode that scopes them (docs/protocol.md, Drawing
  * and Screen mode).
  *
- * Owns the elements and their timers; only this class changes them, and each change is whole or not at all: every
- * check comes before the first effect. What must stay true: a focused id always names a focusable element that
- * exists; z counters never decrease; counts, and the bytes of all texts, stay within the limits; every real change is
- * reported once, and says whether the panels' layout or the focus changed with it. Nothing is reported after `dispose`.
+ * Owns the elements and their timers; only this class changes them, and each change is complete or not made: every
+ * check comes before the first effect. Invariants: a focused id always names a focusable element that exists; z
+ * counters never decrease; counts, and the bytes of all texts, stay within the limits; every real change is reported
+ * once, together with whether it changed the panels' layout or the focus. Nothing is reported after `dispose`.
  */
 
 import { type Layout, layoutPanels } from "../../compositor/panel-layout.ts";
@@ -80,7 +80,7 @@ export class ElementStore {
     });
   }
 
-  /** Leaves alt mode and removes what was made in it, except elements shown on either screen. */
+  /** Leaves alt mode and removes its elements, except those shown on either screen. */
   exitAlt(): void {
     if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "the session is not in alt screen mode");
     this.#switchMode(() => {
@@ -265,13 +265,13 @@ export class ElementStore {
     this.#panels.clear();
   }
 
-  /** Everything of it as a value. */
+  /** The complete state as a value. */
   state(): ElementState {
     const elements = this.#all().map(({ cancelExpiry: _, ...element }) => element);
     return { elements, nextZ: this.#nextZ, created: this.#created, focused: this.#focused, agentAlt: this.#agentAlt };
   }
 
-  /** Has these elements from now on, and no other. */
+  /** Replaces all elements. */
   takeOver({ elements, nextZ, created, focused, agentAlt }: ElementState): void {
     for (const element of this.#all()) this.#drop(element);
     Object.assign(this.#nextZ, nextZ);

@@ -1,8 +1,8 @@
 /**
  * The spans and region writes of one element: how they are updated, merged, counted and limited.
  *
- * Pure. What must stay true: the inputs are not changed; a limit exceeded while creating is
- * `resource_limit_reached`, while changing `invalid_overlay` (overlays and panels alike), as clients expect.
+ * Pure. Invariants: the inputs are not changed; a limit exceeded while creating is `resource_limit_reached`, while
+ * changing `invalid_overlay` (overlays and panels alike), as clients expect.
  */
 import {
   type ElementLimits,

@@ -226,7 +226,7 @@ export class Questions implements Answers {
     this.keys.dispose();
   }
 
-  /** No person is left who could answer: the question waits, and typed text is discarded. */
+  /** Nobody is left to answer: the question waits, and typed text is discarded. */
   private withdraw(): void {
     this.opening?.[Symbol.dispose]();
     this.opening = null;

@@ -40,7 +40,9 @@ const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
 const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
-/** What a terminal does besides showing: directory, notifications and progress, pointer, what iTerm2 knows of the work. */
+/**
+ * Sequences for effects besides the screen: directory, notifications and progress, pointer, iTerm2's state of the work.
+ */
 const EFFECT_OSCS: ReadonlySet<number> = new Set([7, 9, 22, 99, 777, 1337]);
 const NOTIFICATION_OSCS: ReadonlySet<number> = new Set([9, 99, 777]);
 /** Pointer shapes: asks by a "?" before a list of names. */

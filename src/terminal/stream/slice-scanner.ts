@@ -44,7 +44,7 @@ const NONE: readonly Edit[] = [];
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
-  /** Where it ends; where it began when no part of it is at rest yet. */
+  /** Its end; equal to its beginning while it contains nothing complete. */
   end: number;
   /** Replacements for clients. */
   edits: Edit[];

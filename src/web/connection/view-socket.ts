@@ -3,8 +3,8 @@
  *
  * Invariants: each piece of input has a number and is sent again until the session acknowledges it, so nothing is typed
  * twice and no sent input is lost. If the session has lost its record of numbers, unacknowledged input is dropped, and
- * the person is told. Input typed while the server does not answer waits, visible to the person, who may drop it; after
- * a long absence it is refused rather than typed later into something unseen.
+ * the person is told. While the server does not answer, input waits; the person sees it and may drop it. After a long
+ * absence, input is refused rather than typed later into unseen contents.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { encodeInput } from "../../protocol/numbered-input.ts";
