@@ -57,6 +57,9 @@ export async function runHost(): Promise<void> {
       restoring = false;
     });
   });
+  // What no pane's own guard holds: one fault would end every pane.
+  for (const event of ["uncaughtException", "unhandledRejection"] as const)
+    process.on(event, (error) => logger.error("a fault in the session, which goes on", { error }));
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   // The machine or the login ends, as a rule: the session can come back.
   process.on("SIGTERM", () => {

@@ -23,6 +23,7 @@ import { agentOf } from "./agent/pane-agent.ts";
 import { lastExit } from "./commands/command-records.ts";
 import { Commands, type CommandsPort } from "./commands/commands.ts";
 import { execTargetOf } from "./exec-target.ts";
+import { guarded } from "./guarded-sink.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
 import { type OutputHold, Program } from "./program.ts";
@@ -71,7 +72,7 @@ export class Pane {
     this.silence = new Silence(this.clock, this.activity);
     this.program = new Program(
       { ...options, childNonces: this.childNonces, firstOffset: first.cursor },
-      {
+      guarded({
         chunk: (chunk) => this.chunkParsed(chunk),
         mark: (mark) => this.markSeen(mark),
         bell: () => this.bellRang(),
@@ -97,7 +98,7 @@ export class Pane {
           this.agent.exited();
           this.lifetime.programEnded(exit);
         },
-      },
+      }),
     );
     this.terminal = this.program.terminal;
     const { restored } = options;

@@ -1,0 +1,39 @@
+/**
+ * Keeps an error in what a program's output is reported to from everything else: it costs that report alone, and is told
+ * as `crashed`. Most reports come while the emulator parses, which throws such an error again where nobody can catch it,
+ * and it would end the process with all of its panes.
+ */
+import type { ProgramSink } from "./program.ts";
+
+export function guarded(sink: Required<ProgramSink>): ProgramSink {
+  const guard =
+    <Given extends unknown[]>(report: (...given: Given) => void) =>
+    (...given: Given): void => {
+      try {
+        report(...given);
+      } catch (error) {
+        sink.crashed(error);
+      }
+    };
+  return {
+    crashed: sink.crashed,
+    chunk: guard(sink.chunk),
+    mark: guard(sink.mark),
+    bell: guard(sink.bell),
+    title: guard(sink.title),
+    cwd: guard(sink.cwd),
+    alternate: guard(sink.alternate),
+    clipboard: guard(sink.clipboard),
+    attention: guard(sink.attention),
+    effect: guard(sink.effect),
+    reset: guard(sink.reset),
+    resizing: guard(sink.resizing),
+    ahead: guard(sink.ahead),
+    input: guard(sink.input),
+    reply: guard(sink.reply),
+    retired: guard(sink.retired),
+    displacing: guard(sink.displacing),
+    erasedBelow: guard(sink.erasedBelow),
+    exit: guard(sink.exit),
+  };
+}
