@@ -225,7 +225,7 @@ describe("by calls", () => {
     expect(await http.send("DELETE", `/sessions/${pane}`)).toMatchObject({
       body: { error: { code: "invalid_request" } },
     });
-    expect((await http.send("DELETE", `/sessions/${pane}/pane`)).body).toEqual({ closed: pane });
+    expect((await http.send("DELETE", `/sessions/${pane}/pane`)).body).toMatchObject({ closed: pane });
     expect(await panes("dev")).toHaveLength(1);
     await http.send("DELETE", "/sessions/dev/pane");
     await until("the session to be gone", async () => (await wsh.list()).length === 0);

@@ -189,14 +189,21 @@ export class Arrangement {
     return done;
   }
 
-  /** Replaces the value. Call within `change`. */
+  /** Replaces the value, or throws and leaves everything as it was. Call within `change`. */
   commit(next: Windows): void {
-    const before = this.current;
+    const { current: before, isSplit } = this;
     if (next === before) return;
     this.current = next;
     this.isSplit ||= !isSimple(next);
-    this.place();
-    this.events.emit("changed", { before, after: next });
+    try {
+      this.place();
+      this.events.emit("changed", { before, after: next });
+    } catch (error) {
+      this.current = before;
+      this.isSplit = isSplit;
+      this.place();
+      throw error;
+    }
     this.events.emit("listed", undefined);
   }
 
@@ -272,9 +279,24 @@ export class Arrangement {
       this.over(exit);
       return;
     }
+    this.commit(rest);
     this.forget(pane);
     this.events.emit("paneEnded", { pane, exit, kept: false });
+  }
+
+  /** Takes panes, of which some are left, out of the layout together, and ends their programs. Call within `change`. */
+  close(panes: readonly string[]): void {
+    const rest = panes.reduce<Windows | null>(
+      (state, pane) => state && takePane(state, pane, this.sizeOf(windowWith(state, pane))),
+      this.current,
+    );
+    if (rest === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
     this.commit(rest);
+    for (const pane of panes) {
+      void this.placed.get(pane)?.endProgram();
+      this.forget(pane);
+      this.events.emit("paneEnded", { pane, exit: { code: null, signal: null }, kept: false });
+    }
   }
 
   /**

@@ -92,18 +92,27 @@ export async function adopt(
     const change = { pane: beside, side, whole, focus, ...(size === undefined ? {} : { size }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
     const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
+    const id = Number(pane.slice(1));
     const local = locals.get(pane);
-    if (local !== undefined) {
-      keeper.lend(local, null);
-      arrangement.put(local);
-    } else {
-      const linked = { id: pane, socket, shows: pane, isGuest: true };
-      const link = await ViewLink.open(linked, area, hostSocket(instance, host), arrangement.eventsOf(pane));
-      await link.refresh();
-      arrangement.placed.set(pane, link);
+    const home = local?.home ?? null;
+    try {
+      if (local !== undefined) {
+        keeper.lend(local, null);
+        arrangement.put(local);
+      } else {
+        const linked = { id: pane, socket, shows: pane, isGuest: true };
+        const link = await ViewLink.open(linked, area, hostSocket(instance, host), arrangement.eventsOf(pane));
+        arrangement.placed.set(pane, link);
+        await link.refresh();
+      }
+      if (id !== host) await linkPane(instance, host, number, id);
+      arrangement.commit(next);
+    } catch (error) {
+      arrangement.forget(pane);
+      if (local !== undefined) keeper.lend(local, home);
+      if (id !== host && local === undefined) await releasePane(instance, host, number, id).catch(() => {});
+      throw error;
     }
-    if (Number(pane.slice(1)) !== host) await linkPane(instance, host, number, Number(pane.slice(1)));
-    arrangement.commit(next);
     return { name: session.name };
   });
 }

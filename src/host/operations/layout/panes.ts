@@ -32,8 +32,6 @@ import {
 
 type PaneOperation = Extract<OperationNameOf<"layout">, `pane.${string}`>;
 
-const EXIT_UNKNOWN = { code: null, signal: null } as const;
-
 export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> = {
   "pane.list": async ({ parts: { content } }) => {
     await content.refresh();
@@ -61,10 +59,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       await session.lifetime.kill("killed");
       return { closed: pane, ended };
     }
-    await arrangement.change(() => {
-      void arrangement.paneOf(pane).endProgram();
-      arrangement.remove(pane, EXIT_UNKNOWN);
-    });
+    await arrangement.change(() => arrangement.close([pane]));
     return { closed: pane, ended };
   },
   "pane.select": (call, { to }) => {

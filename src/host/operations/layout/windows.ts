@@ -48,12 +48,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       await session.lifetime.kill("killed");
       return { closed: windowId(window.id), ended };
     }
-    await arrangement.change(() => {
-      for (const pane of panesIn(windowById(arrangement.state, window.id))) {
-        void arrangement.placed.get(pane)?.endProgram();
-        arrangement.remove(pane, { code: null, signal: null });
-      }
-    });
+    await arrangement.change(() => arrangement.close(panesIn(windowById(arrangement.state, window.id))));
     return { closed: windowId(window.id), ended };
   },
   "window.select": (call, { index, to }) => {

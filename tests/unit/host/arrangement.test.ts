@@ -1,0 +1,122 @@
+/** A change of windows and panes of which any step fails leaves everything as it was, and the next one happens. */
+import { expect, test } from "bun:test";
+import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
+import { Arrangement } from "../../../src/host/panes/arrangement.ts";
+import type { PlacedPane } from "../../../src/host/panes/placed-pane.ts";
+import type { Size } from "../../../src/protocol/size.ts";
+import { breakOut, join, preset, resize, show, split, swap, zoom } from "../../../src/session/windows/changes.ts";
+import { activeWindow, oneWindow, paneEntry, type Windows } from "../../../src/session/windows/state.ts";
+
+const AREA: Size = { rows: 40, cols: 120 };
+const PANES = ["@1", "@2", "@3", "@4"];
+
+/** Counts the steps of changes, and fails one of them. */
+class Steps {
+  private left = Number.POSITIVE_INFINITY;
+
+  failAfter(steps: number): void {
+    this.left = steps;
+  }
+
+  step(): void {
+    if (this.left-- === 0) throw new Error("made up");
+  }
+}
+
+class FakePane implements PlacedPane {
+  readonly isView = false;
+  readonly isOver = false;
+  readonly isCurrent = true;
+  readonly isSynchronized = false;
+  readonly frame = null;
+  readonly modes = null;
+  readonly title = "";
+  size: Size = AREA;
+  ended = 0;
+
+  constructor(
+    readonly id: string,
+    private readonly steps: Steps,
+  ) {}
+
+  resize(size: Size): void {
+    this.steps.step();
+    this.size = size;
+  }
+
+  type(): void {}
+  idleMs = (): number => 0;
+  paneInfo = () => ({
+    ...{ id: this.id, pid: 1, command: "sh", ...this.size, cwd: "/", title: "", state: "prompt" as const },
+  });
+  refresh = async (): Promise<void> => {};
+  look = async (): Promise<void> => {};
+  learnColors(): void {}
+  restart = async (): Promise<void> => {};
+  endProgram = async (): Promise<void> => void this.ended++;
+  close(): void {}
+}
+
+function made() {
+  const steps = new Steps();
+  const arrangement = new Arrangement(oneWindow(1, paneEntry("@1")), AREA, {
+    ...{ keepAfterExit: false, wasSplit: false, isRead: false },
+    layoutAt: (outer) => layoutPanels([], outer),
+  });
+  const panes = new Map(PANES.map((id) => [id, new FakePane(id, steps)]));
+  for (const [id, pane] of panes) arrangement.placed.set(id, pane);
+  const beside = { pane: "@1", side: "right", whole: false, focus: false } as const;
+  arrangement.commit(split(arrangement.state, paneEntry("@2"), beside, AREA));
+  arrangement.commit(split(arrangement.state, paneEntry("@3"), { ...beside, side: "down" }, AREA));
+  for (const event of ["placed", "changed"] as const) arrangement.events.on(event, () => steps.step());
+  const facts = () => ({
+    state: arrangement.state,
+    sizes: Object.keys(arrangement.state.panes).map((id) => panes.get(id)?.size),
+    placed: [...arrangement.placed.keys()],
+    ended: [...panes.values()].map(({ ended }) => ended),
+    isSplit: arrangement.isSplit,
+  });
+  return { arrangement, steps, facts };
+}
+
+const there = { pane: "@1", side: "down", whole: false, focus: true } as const;
+const changes: Readonly<Record<string, (arrangement: Arrangement) => void>> = {
+  split: committed((state) => split(state, paneEntry("@4"), there, AREA)),
+  "break out": committed((state) => breakOut(state, "@2", 9, AREA, { focus: true })),
+  join: committed((state) => join(state, "@2", there, AREA)),
+  swap: committed((state) => swap(state, "@1", "@3")),
+  resize: committed((state) => resize(state, "@1", { kind: "grow", side: "right", by: 7 }, AREA)),
+  zoom: committed((state) => zoom(state, activeWindow(state).active, true)),
+  select: committed((state) => show(state, "@2")),
+  preset: committed((state) => preset(state, 1, "even-vertical")),
+  close: (arrangement) => arrangement.close(["@2"]),
+  "close several": (arrangement) => arrangement.close(["@2", "@3"]),
+  "the end of a program": (arrangement) => arrangement.remove("@3", { code: 1, signal: null }),
+};
+
+function committed(make: (state: Windows) => Windows) {
+  return (arrangement: Arrangement): void => arrangement.commit(make(arrangement.state));
+}
+
+test.each(Object.entries(changes))("%s", (_, change) => {
+  let failures = 0;
+  for (let step = 0; ; step++) {
+    const { arrangement, steps, facts } = made();
+    const before = facts();
+    steps.failAfter(step);
+    let isFailed = false;
+    try {
+      change(arrangement);
+    } catch {
+      isFailed = true;
+    }
+    steps.failAfter(Number.POSITIVE_INFINITY);
+    if (!isFailed) break;
+    failures++;
+    expect(facts()).toEqual(before);
+    change(arrangement);
+    expect(facts()).not.toEqual(before);
+  }
+  // At least each pane that changes its size, the places, and the report.
+  expect(failures).toBeGreaterThan(2);
+});
