@@ -22,6 +22,9 @@ export const MAX_PIPED_BYTES = 1_073_741_824;
 /** Longest command in UTF-8 bytes (docs/protocol.md, Limits). */
 const MAX_COMMAND_BYTES = 1_048_576;
 
+/** What terminals that are made for a command have, unless the caller says otherwise: nobody turns a pager's pages. */
+export const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat", SYSTEMD_PAGER: "cat", MANPAGER: "cat" } as const;
+
 /** State of a command. `lost`: its end was not and will not be seen. `replaced`: another program replaced the shell. */
 const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
 export type CommandState = v.InferOutput<typeof CommandStateSchema>;

@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeTasks } from "../support/agent-tasks.ts";
 import { CountedCalls } from "../support/counted-calls.ts";
-import { McpInstance } from "../support/mcp-instance.ts";
+import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { doTasks } from "../support/task-script.ts";
 
@@ -57,4 +57,21 @@ test("what a model sees of a result is counted in UTF-8 bytes, errors too", asyn
   expect(isError).toBe(true);
   expect(Object.keys(JSON.parse(seen))).toContain("hint");
   expect(calls.bytes).toBe(Buffer.byteLength((good?.seen ?? "") + seen));
+});
+
+test("the history comes in pages of bounded size, and commands page nothing", async () => {
+  await using mcp = new McpInstance();
+  const client = await mcp.client();
+  await call(client, "wsh_exec", {
+    session: "m",
+    create: true,
+    command: `head -c 60000 /dev/zero | tr '\\0' x; echo; seq 20000`,
+  });
+  const { value } = await call(client, "wsh_get_scrollback", { session: "m", limit: 10_000 });
+  expect(Buffer.byteLength(JSON.stringify(value))).toBeLessThan(100_000);
+  expect(value.warnings.join()).toMatch(/lines are left out past 32768 bytes: go on with offset \d+/);
+  const { value: env } = await call(client, "wsh_exec", { command: "echo $PAGER $GIT_PAGER $MANPAGER $SYSTEMD_PAGER" });
+  expect(env.output).toBe("cat cat cat cat");
+  const own = await call(client, "wsh_exec", { command: "echo $PAGER", env: { PAGER: "more" } });
+  expect(own.value.output).toBe("more");
 });

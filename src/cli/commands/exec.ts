@@ -7,7 +7,7 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { ownDirectory } from "../../platform/directory.ts";
-import { MAX_OUTPUT_LIMIT, skippedStep } from "../../protocol/commands.ts";
+import { MAX_OUTPUT_LIMIT, NO_PAGERS, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
@@ -232,7 +232,7 @@ export async function execFresh(
     {
       name_prefix: "exec-",
       cwd: options.cwd ?? null,
-      env: options.env === undefined ? null : variables(options.env),
+      env: { ...NO_PAGERS, ...variables(options.env ?? []) },
       rows: 24,
       cols: 80,
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),

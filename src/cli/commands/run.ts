@@ -11,6 +11,7 @@ import { UNKNOWN } from "../session/exec-answers.ts";
 
 interface RunOptions {
   readonly keys?: readonly string[];
+  readonly enter: boolean;
   readonly idle?: number;
   readonly timeout?: number;
   readonly exitCode?: boolean;
@@ -37,6 +38,7 @@ export function register(program: Command): void {
         "and print the new output. At a shell's prompt, 'wsh exec' is more exact.",
     )
     .option("--keys <key...>", "press keys after the text, without Enter")
+    .option("--no-enter", "type the text alone")
     .option("--idle <seconds>", "silence that counts as the end if there is no better sign", seconds)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
     .option("--exit-code", "exit with the code of the shell command that ended; 125: none, or unknown")
@@ -45,7 +47,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const call = session.call("run", {
         input: words.join(" "),
-        submit: options.keys === undefined,
+        submit: options.keys === undefined && options.enter,
         format: "plain",
         ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
         ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),

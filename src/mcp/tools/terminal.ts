@@ -71,6 +71,36 @@ export const getScreen = tool({
     shownScreen(await ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session), format),
 });
 
+/** Bytes of lines in one answer. */
+const PAGE_BYTES = 32_768;
+/** Shown of the beginning and of the end of a line that is longer than a page, in characters. */
+const LONG_LINE_ENDS = 1_000;
+
+/** As many lines as fit; what is left out is said, with the way to it. */
+function boundedPage<P extends { readonly lines: readonly unknown[]; readonly offset: number }>(page: P): P | object {
+  const { lines, offset } = page;
+  const kept: unknown[] = [];
+  const warnings: string[] = [];
+  let left = PAGE_BYTES;
+  for (const line of lines) {
+    const text = typeof line === "string" ? line : JSON.stringify(line);
+    const size = Buffer.byteLength(text) + 1;
+    if (size > left && kept.length > 0) break;
+    const isLong = size > PAGE_BYTES;
+    kept.push(isLong ? `${text.slice(0, LONG_LINE_ENDS)}[…]${text.slice(-LONG_LINE_ENDS)}` : line);
+    if (isLong)
+      warnings.push(
+        `line ${offset + kept.length - 1} has ${size} bytes and is cut: wsh_get_output with grep finds in it`,
+      );
+    left -= Math.min(size, PAGE_BYTES);
+  }
+  const omitted = lines.length - kept.length;
+  if (omitted > 0)
+    warnings.push(`${omitted} lines are left out past ${PAGE_BYTES} bytes: go on with offset ${offset + kept.length}`);
+  if (warnings.length === 0) return page;
+  return { ...page, lines: kept, ...(omitted > 0 ? { omitted_lines: omitted } : {}), warnings };
+}
+
 export const getScrollback = tool({
   name: "wsh_get_scrollback",
   title: "Read the history",
@@ -87,7 +117,7 @@ export const getScrollback = tool({
   output: outputSchema("scrollback.get"),
   run: async ({ session, ...rest }, ask) => {
     const page = await ask("scrollback.get", rest, session);
-    return rest.format === "plain" ? { ...page, lines: withoutBlankEnd(page.lines) } : page;
+    return boundedPage(rest.format === "plain" ? { ...page, lines: withoutBlankEnd(page.lines) } : page);
   },
 });
 

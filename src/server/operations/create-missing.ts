@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../../operations/call.ts";
 import { inputSchema, type OperationName, type ParsedInput } from "../../operations/table.ts";
-import { stepsOf } from "../../protocol/commands.ts";
+import { NO_PAGERS, stepsOf } from "../../protocol/commands.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -49,7 +49,7 @@ export async function createMissing(
   } catch (thrown) {
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
-  const place = { cwd: cwd ?? null, env: env ?? null };
+  const place = { cwd: cwd ?? null, env: name === "exec" ? { ...NO_PAGERS, ...env } : (env ?? null) };
   const { once, ...asked } = context;
   const own = once === undefined ? asked : { ...asked, once: partOf(once, "create") };
   const { cwd: _cwd, env: _env, ...rest } = input;

@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
-import { MAX_PARALLEL, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
+import { MAX_PARALLEL, NO_PAGERS, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
@@ -161,7 +161,7 @@ async function runInOwnSession(
       rows: EXEC_ROWS,
       cols: EXEC_COLS,
       cwd: input.cwd ?? null,
-      env: input.env ?? null,
+      env: { ...NO_PAGERS, ...input.env },
       tags: ["exec"],
       shell: null,
       if_exists: "error",

@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput } from "../../../operations/table.ts";
-import type { Step } from "../../../protocol/commands.ts";
+import { NO_PAGERS, type Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Asked } from "../../../protocol/requests.ts";
 import type { Hosts } from "../../hosts/session-hosts.ts";
@@ -82,7 +82,7 @@ function programOf({ cwd, env, stdin }: Input, step: Step, context: CallContext)
     keep_after_exit: true,
     focus: false,
     ...(directory === undefined ? {} : { cwd: directory }),
-    ...(env === undefined ? {} : { env }),
+    env: { ...NO_PAGERS, ...env },
     ...(stdin === undefined ? {} : { stdin }),
   };
 }
