@@ -18,8 +18,10 @@ import type { FromSandbox, ToSandbox } from "../protocol/sandbox.ts";
 import { languageText } from "./bundles.ts";
 import { asJavaScript, type Source, sourceOf } from "./sandbox-source.ts";
 
-/** What a program may take: memory in bytes, and computing without a wait in ms. */
-const MEMORY_BYTES = 64 * 1024 * 1024;
+/** What the interpreter begins with, and what a program may take of memory, in pages of 64 KiB: 16 and 128 MiB. */
+const INITIAL_PAGES = 256;
+const MAX_PAGES = 2_048;
+/** Computing without a wait, in ms. */
 const STACK_BYTES = 512 * 1024;
 const COMPUTE_MS = 5_000;
 /** Calls that wait for their answers at the same time. */
@@ -27,7 +29,9 @@ const MAX_CALLS = 64;
 
 export async function runSandbox(): Promise<void> {
   const [text, wasmBinary] = await Promise.all([languageText(), Bun.file(wasm).arrayBuffer()]);
-  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmBinary }));
+  // The interpreter's own limit does not count what typed arrays and long strings take.
+  const wasmMemory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES });
+  const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmBinary, wasmMemory }));
   let sandbox: Sandbox | null = null;
   let rest = "";
   const decoder = new TextDecoder();
@@ -94,15 +98,19 @@ class Sandbox {
   private nextCall = 1;
   private until = Number.POSITIVE_INFINITY;
   private isOver = false;
+  /** It has computed for longer than it may: nothing that it says from then on is its answer. */
+  private isTooLong = false;
 
   constructor(
     private readonly runtime: QuickJSRuntime,
     { code, session = "" }: Extract<ToSandbox, { kind: "begin" }>,
     text: string,
   ) {
-    runtime.setMemoryLimit(MEMORY_BYTES);
     runtime.setMaxStackSize(STACK_BYTES);
-    runtime.setInterruptHandler(() => performance.now() > this.until);
+    runtime.setInterruptHandler(() => {
+      this.isTooLong ||= performance.now() > this.until;
+      return this.isTooLong;
+    });
     this.vm = runtime.newContext();
     this.define();
     this.evaluate(text, "wsh");
@@ -141,8 +149,8 @@ class Sandbox {
       }),
       __end: vm.newFunction("end", (...given) => {
         const [value = "", message = "", stack = ""] = given.map((each) => vm.getString(each));
-        if (value !== "") this.over({ kind: "end", ...JSON.parse(value) });
-        else this.fail(this.stopped(message), this.source.lineIn(stack));
+        if (value !== "" && !this.isTooLong) this.over({ kind: "end", ...JSON.parse(value) });
+        else this.fail(message, this.source.lineIn(stack));
       }),
     };
     for (const [name, handle] of Object.entries(functions)) {
@@ -192,11 +200,11 @@ class Sandbox {
       if (result.error !== undefined) {
         const { name = "Error", message = "", stack = "" } = this.vm.dump(result.error);
         result.error.dispose();
-        this.fail(this.stopped(`${name}: ${message}`), this.source.lineIn(String(stack)));
+        this.fail(`${name}: ${message}`, this.source.lineIn(String(stack)));
       }
     } catch (thrown) {
       const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
-      this.fail(this.stopped(message), this.source.lineIn(stack));
+      this.fail(message, this.source.lineIn(stack));
     } finally {
       this.until = Number.POSITIVE_INFINITY;
     }
@@ -204,14 +212,13 @@ class Sandbox {
       this.fail("the program waits for something that nothing will bring", null);
   }
 
-  private stopped(message: string): string {
-    return message.includes("interrupted")
-      ? `it computed for ${COMPUTE_MS / 1000} s without waiting for anything`
-      : message;
-  }
-
   private fail(message: string, line: number | null): void {
-    this.over({ kind: "failed", message, line });
+    const reason = this.isTooLong
+      ? `it computed for ${COMPUTE_MS / 1000} s without waiting for anything`
+      : message === "null"
+        ? "null was thrown, as when memory is exhausted"
+        : message;
+    this.over({ kind: "failed", message: reason, line });
   }
 
   private over(message: FromSandbox): void {

@@ -106,6 +106,8 @@ const made = (() => {}).constructor("return typeof process + typeof Bun")();
 return { there, imported, made };`,
   });
   expect(value).toEqual({ state: "finished", value: { there: [], imported: [], made: "undefinedundefined" } });
+  const greedy = await run({ code: "const a = [];\nfor (;;) a.push(new Uint8Array(4_000_000).fill(7));" });
+  expect(greedy.value).toEqual({ state: "failed", line: 2, error: "InternalError: out of memory" });
 });
 
 test("it has exactly its caller's access: a token of one session reaches nothing else", async () => {
