@@ -43,7 +43,7 @@ const STOP_MS = 20;
 
 export interface AttachOptions {
   readonly person: PersonHere;
-  /** Calls back when their settings have changed, where the session's process does not: it is on another machine. */
+  /** Calls back when the settings have changed, for a session on another machine, whose process cannot see that. */
   readonly watch?: ((changed: () => void) => void) | undefined;
   /** Socket of the session process; of another machine's, how it is reached. */
   readonly socket: string | Dial;
@@ -110,7 +110,7 @@ class Client {
   private relayed = 0;
   /** Pictures that the session process has sent. */
   private pictures = 0;
-  /** The session process was told to read the keys. */
+  /** The session process was asked to read the keys. */
   private keysLeft = false;
   /** The process is stopped, or about to be. */
   private away = false;

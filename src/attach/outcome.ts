@@ -9,7 +9,7 @@ export type EndSignal = (typeof endSignals)[number];
 export type Outcome =
   /** The person detached, or was detached; the session continues. */
   | { readonly kind: "detached" }
-  /** The terminal was closed (SIGHUP), or this process was told to end; the session continues. */
+  /** The terminal was closed (SIGHUP), or a signal ended this process; the session continues. */
   | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }

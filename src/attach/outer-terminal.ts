@@ -44,7 +44,7 @@ export interface TerminalInput {
 
 export class OuterTerminal {
   readonly output: TerminalOutput;
-  /** The terminal, when input and output are the same one and another process of ours could open it. */
+  /** The terminal, when input and output are the same one and another of our processes could open it. */
   readonly device: PersonDevice | null;
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
@@ -62,7 +62,7 @@ export class OuterTerminal {
   private readonly signal = Promise.withResolvers<void>();
   private readonly atExit = (): void => this.restoreNow();
 
-  /** Enters raw mode and makes room for the session's screen. */
+  /** Enters raw mode and clears space for the session's screen. */
   constructor(private readonly options: TerminalOptions) {
     const { O_RDONLY, O_WRONLY } = fs.constants;
     this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
@@ -189,8 +189,8 @@ export class OuterTerminal {
   }
 
   /**
-   * Switches to the alternate screen; or, on the normal one, pushes its content into the scrollback, exactly as far as
-   * the cursor's line, so that the session's screen overwrites nothing.
+   * Switches to the alternate screen. On the normal one, pushes its content up to the cursor's line into the scrollback
+   * instead, so that the session's screen overwrites nothing.
    */
   private opening(): string {
     const own = this.answers ? saveOwnModes + (this.options.titles ? saveTitle : "") : "";

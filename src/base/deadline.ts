@@ -23,7 +23,7 @@ export class Wait<T> implements Disposable {
   private owned: (Disposable | (() => void))[] = [];
   private ended = false;
 
-  /** @param otherwise makes the result when the deadline or an abort ends the wait; what it throws fails the wait */
+  /** @param otherwise makes the result when the deadline or an abort ends the wait; its error fails the wait */
   constructor(
     { clock = systemClock, ms, signal }: WaitLimits,
     private readonly otherwise: (by: "deadline" | "abort") => T,

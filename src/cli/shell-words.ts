@@ -6,7 +6,7 @@ export interface Words {
   readonly after: readonly string[] | null;
 }
 
-/** Commander drops the first `--`; the number of words after it on the command line shows where it was. */
+/** Commander drops the first `--`; the number of words after it on the command line shows its place. */
 export function splitAtDashes(words: readonly string[], argv: readonly string[]): Words {
   const dashes = argv.indexOf("--");
   if (dashes === -1) return { before: words, after: null };

@@ -34,7 +34,7 @@ export async function socketUrl(
   return `${stream}?ticket=${answer.ticket}`;
 }
 
-/** Why a WebSocket of a session was refused: the handshake does not say, so the session itself is requested. */
+/** Asks the session itself why it refused a WebSocket: the handshake does not show it. */
 export async function refusal(options: ConnectOptions, session: string): Promise<WshError> {
   const { url = "http://127.0.0.1:8080", token, socket } = options;
   const base = socket === undefined ? url.replace(/\/$/, "") : "http://localhost";

@@ -61,7 +61,7 @@ function takeRandom(from: Candidate[], random: () => number): Candidate[] {
   return from.splice(Math.floor(random() * from.length), 1);
 }
 
-/** The session count covers load that the average does not show yet. */
+/** The session count covers load that the average does not contain so far. */
 function byLoad(a: Candidate, b: Candidate): number {
   return a.load - b.load || a.sessions - b.sessions;
 }

@@ -1,4 +1,4 @@
-/** Converts a system's refusal of wsh's own files into an error with the cause and the way out. */
+/** Converts a system's refusal of wsh's own files into an error with the cause and the remedy. */
 import { WshError } from "../protocol/errors.ts";
 
 const MAKE_ROOM = "Free disk space and try again; nothing was changed.";

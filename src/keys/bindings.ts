@@ -178,7 +178,7 @@ export function keyLabel(name: string): string {
 }
 
 export interface BindingRow {
-  /** Labels of the keys, shortened where they are a series. */
+  /** Labels of the keys, with a series shortened. */
   readonly keys: readonly string[];
   readonly says: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Version of a bash, read from its file: every bash since 2.0 carries the line that what(1) looks for. Starting it to
- * ask would cost each session a process.
+ * Version of a bash, read from its file: every bash since 2.0 contains the line for what(1). Starting bash to ask would
+ * cost each session a process.
  */
 import fs from "node:fs";
 import type { BashVersion } from "../shell/plan.ts";

@@ -40,7 +40,7 @@ export class PaneLifetime {
 
   constructor(private readonly port: LifetimePort) {}
 
-  /** The program is being ended, for good or to be replaced: nothing may delay it. */
+  /** The program is being ended or replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.ending > 0;
   }
@@ -86,7 +86,7 @@ export class PaneLifetime {
     this.unfollowed = null;
   }
 
-  /** A waiting caller has its answer, which says whether the program has ended. */
+  /** A waiting caller has its answer, which contains the program's end if it has ended. */
   endTold(): void {
     if (this.port.program.exit === null || this.told) return;
     this.told = true;

@@ -33,7 +33,7 @@ export interface PaneOptions {
   readonly nonce: string | null;
   /** How the shell learns the nonce; absent without integration. */
   readonly keyFile?: { offer(): void; withdraw(): void };
-  /** A key for a shell inside the session's own one; absent where there are no files to give to shells. */
+  /** A key for a shell inside the session's own one; absent without files for shells. */
   readonly newKey?: () => ChildKey;
   readonly shell: PaneShell;
   readonly profile: TerminalProfile;
@@ -47,11 +47,11 @@ export interface PaneOptions {
   readonly historyBytes: number;
   /** A person's own entries of the table of agents: `NAME=PATTERN`. */
   readonly agents?: readonly string[];
-  /** Pending waits, and what command records keep. */
+  /** Limits of pending waits and of command records. */
   readonly commands: CommandLimits;
-  /** Storage for requested output beyond what memory keeps; null: none, as in a private session. */
+  /** Storage for requested output that exceeds memory; null: none, as in a private session. */
   readonly spool: SpoolLimits | null;
-  /** The pane's one command was asked for by exec. */
+  /** An exec requested the pane's single command. */
   readonly isAskedFor?: boolean;
   /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
@@ -94,7 +94,7 @@ export interface PaneEvents {
   title: string;
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
-  /** The next chunk has a sequence by which a terminal does something besides showing. */
+  /** The next chunk has a sequence whose effect is not on the screen. */
   effect: OuterEffect;
   /** An agent has come, has gone, or does something else now. */
   agent: AgentInfo | null;

@@ -1,12 +1,12 @@
-/** Paths that lead to directories of processes, also to one whose name is no UTF-8 and that no text names. */
+/** Paths to the directories of processes, even of a directory whose name is not UTF-8 and has no text form. */
 import fs from "node:fs";
 import { platform } from "./platform.ts";
 
-/** What stands in text for bytes that are no UTF-8. */
+/** In text, replaces bytes that are not UTF-8. */
 const REPLACED = "\ufffd";
 const LINK = /^\/proc\/\d+\/cwd$/;
 
-/** The present directory of a process, as long as that lives; null when it cannot be told. */
+/** The current directory of a process, valid while it lives; null when unknown. */
 export function directoryOf(pid: number): string | null {
   const path = platform().processes.cwd(pid);
   if (path?.includes(REPLACED) !== true || fs.existsSync(path)) return path;
@@ -14,7 +14,7 @@ export function directoryOf(pid: number): string | null {
   return fs.existsSync(link) ? link : path;
 }
 
-/** This process's. @throws ENOENT where it was deleted */
+/** This process's. @throws ENOENT when it was deleted */
 export function ownDirectory(): string {
   const path = process.cwd();
   return path.includes(REPLACED) ? (directoryOf(process.pid) ?? path) : path;

@@ -25,7 +25,7 @@ export class GiveBack {
   private rest = 0;
 
   /**
-   * The first pause always releases everything: start-up is over then, and its code runs no more.
+   * The first pause always releases everything: start-up is over then, and its code does not run again.
    * @param collect `all`: code too
    */
   constructor(

@@ -1,9 +1,9 @@
 /**
- * What a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions): one list
- * for every transport.
+ * Conditions that a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions):
+ * one list for every transport.
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are met if they hold already; edge conditions
- * (command_finished, text, regex, bell) consider only output after `since`.
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are met if they hold already;
+ * edge conditions (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
 import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
@@ -15,7 +15,7 @@ import { SessionStateSchema } from "./session.ts";
 export const MAX_WAIT_MS = 300_000;
 /** Callers time out at 60 s; half of it leaves time to answer. */
 export const DEFAULT_WAIT_MS = 30_000;
-/** Silence that counts as idle unless the caller says otherwise (docs/protocol.md, Silence). */
+/** Default of the silence that counts as idle (docs/protocol.md, Silence). */
 export const DEFAULT_IDLE_MS = 2_000;
 /** Most conditions in one wait; more is a mistake, not a need. */
 const MAX_CONDITIONS = 32;
@@ -167,7 +167,7 @@ export const decisionFields = {
   match: v.optional(v.string()),
   /** Groups of the pattern, null for a group that did not take part. */
   groups: v.optional(v.array(v.nullable(v.string()))),
-  /** With agent: the agent whose state it is, and what that rests on. */
+  /** With agent: the agent with this state, and the evidence for it. */
   agent: v.optional(AgentInfoSchema),
   /** Logical line of the match. */
   line_id: v.optional(v.number()),

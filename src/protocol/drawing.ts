@@ -7,13 +7,13 @@
  */
 import * as v from "valibot";
 
-/** Most overlays, and most panels, of a session, both screen modes together. */
+/** Maximum overlays, and maximum panels, of a session, for both screen modes together. */
 export const MAX_ELEMENTS = 256;
-/** Most spans, and most region writes, of one element. */
+/** Maximum spans, and maximum region writes, of one element. */
 export const MAX_PIECES = 4096;
 /** Longest text of one span or write, in UTF-8 bytes. */
 export const MAX_PIECE_BYTES = 65_536;
-/** Limits of a session's elements; the constants above unless settings say otherwise. */
+/** Limits of a session's elements; the constants above are the defaults. */
 export interface ElementLimits {
   readonly overlays: number;
   readonly panels: number;
@@ -32,7 +32,7 @@ export const defaultElementLimits: ElementLimits = {
 
 /** Longest text of all elements of a session, in bytes, so that 512 elements at their limits cannot fill the memory. */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
-/** Longest life of an element with a time limit: a day, well below what a 32-bit timer can count. */
+/** Longest lifetime of an element with a time limit: a day, far below the range of a 32-bit timer. */
 export const MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
 const U16_MAX = 65_535;
@@ -293,7 +293,7 @@ function shownText() {
   return { text: v.string(), fg: color, bg: color, bold: flag, italic: flag, underline: flag };
 }
 
-/** What GET answers. */
+/** The answer of GET. */
 export const OverlaySchema = v.object({
   x: v.number(),
   y: v.number(),

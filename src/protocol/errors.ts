@@ -176,7 +176,7 @@ export class WshError extends Error {
 
   /**
    * @param code one of the table above
-   * @param message what was wrong, with the offending value
+   * @param message the fault, with the offending value
    * @param details keys added to the error object on the wire; `hint` replaces the table's
    */
   constructor(

@@ -80,7 +80,7 @@ export const FrameUpdateSchema = v.object({
   clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
   /**
    * The session process has written to the terminal: the terminal shows this frame already (true), or its content is
-   * unknown (false) and it is painted whole. Absent when the terminal shows what the client painted last.
+   * unknown (false) and it is painted whole. Absent when the terminal shows the client's last picture.
    */
   shown: v.optional(v.boolean()),
 });

@@ -173,8 +173,8 @@ export const LinkNoteSchema = v.union([
 export type LinkNote = v.InferOutput<typeof LinkNoteSchema>;
 
 /**
- * Bytes that an end may send before the other has taken any: a session process paints a viewer that is further behind
- * than this, so more would only be stale.
+ * Bytes that an end may send before the other has taken any: a session process paints a viewer that lags by more, so
+ * more would only be stale.
  */
 export const LINK_CREDIT_BYTES = 256 * 1024;
 /** Largest binary message over a link, in bytes: keys do not wait behind a large one. */

@@ -27,7 +27,7 @@ const SLICE_MS = 1;
 const CALM_SLICE_MS = 2;
 /** Work of one turn of the event loop, in ms: a call waits for one or two (m: of 4 they took twice as long, floods no less). */
 const TURN_MS = 2;
-/** Least and most bytes of one read. The kernel gives at most 4 KB at a time where the program writes no faster. */
+/** Least and most bytes of one read. The kernel gives at most 4 KB at a time when the program writes no faster. */
 const LEAST_BYTES = 4 * 1024;
 const MOST_BYTES = 128 * 1024;
 /** Assumed bytes parsed per ms before a measurement: those of a screen full of colours. */
@@ -80,7 +80,7 @@ export class TurnReader {
     readonly port: TurnsPort,
   ) {}
 
-  /** Null where the kernel sends no signal. @param fd of the terminal's master; it stays its owner's */
+  /** Null when the kernel sends no signal. @param fd of the terminal's master; the caller still owns it */
   static begin(fd: number, port: TurnsPort): TurnReader | null {
     if (F_SETSIG === null || !platform().terminals.signalsInput) return null;
     const { fcntl } = libc();

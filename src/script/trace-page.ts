@@ -1,4 +1,4 @@
-/** A trace as one HTML file that needs nothing else: each step with its screens, and what went wrong. Pure. */
+/** A trace as one HTML file without external parts: each step with its screens, and the failure. Pure. */
 import type { Screen } from "../client/terminal/language.ts";
 import { asHtml, escaped } from "./picture.ts";
 

@@ -11,9 +11,9 @@ import type { WshClient } from "../client/client.ts";
 import type { Screen, StepWatcher, Terminal } from "../client/terminal/language.ts";
 import { type TracedStep, tracePage } from "./trace-page.ts";
 
-/** Most steps of a trace. */
+/** Maximum steps of a trace. */
 const MAX_STEPS = 500;
-/** Most output that a recording keeps, in bytes. */
+/** Maximum output of a recording, in bytes. */
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 
 interface Recording {

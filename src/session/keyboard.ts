@@ -174,8 +174,8 @@ export class Keyboard {
   }
 
   /**
-   * Like `read`, but continues by default where the caller last read, and waits for a key. A read by the owner renews
-   * its lease; a cancelled read moves nothing.
+   * Like `read`, but continues by default at the end of the caller's last read, and waits for a key. A read by the
+   * owner renews its lease; a cancelled read moves nothing.
    */
   async await(
     since: number | undefined,

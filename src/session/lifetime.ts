@@ -49,7 +49,7 @@ export class Lifetime {
     return this.killing !== null;
   }
 
-  /** The program is being ended, for good or to be replaced: nothing may delay it. */
+  /** The program is being ended or replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.killing !== null || this.port.pane.lifetime.isHangingUp;
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 
-/** Time after a caller's input until it types no more, in ms: long enough to be read. */
+/** How long a caller counts as typing after its input, in ms: long enough to be read. */
 const TYPING_MS = 3_000;
 
 export class Typist {

@@ -1,6 +1,6 @@
 /**
- * Splits what people type at several terminals into keys: one unfinished key for each terminal, which waits for its end,
- * but not forever. Ends with `dispose`, or for one terminal with `forget`.
+ * Splits the input of several terminals into keys: one unfinished key per terminal, which waits for its end for a
+ * limited time. Ends with `dispose`, or for one terminal with `forget`.
  */
 import type { Clock } from "../base/clock.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../keys/decode.ts";

@@ -28,7 +28,7 @@ export interface AnnouncementSink {
   clipboard(selection: string, base64: string): void;
   /** A notification, or progress. */
   attention?(attention: Attention): void;
-  /** The next chunk has a sequence by which a terminal does something besides showing. */
+  /** The next chunk has a sequence whose effect is not on the screen. */
   effect?(effect: OuterEffect): void;
 }
 

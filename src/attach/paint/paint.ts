@@ -42,7 +42,7 @@ export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps
   for (let row = 0; row < next.rows; row++) paintRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
   const painted = pen.finish();
   const drawn = before + painted;
-  // Usually the typed text: it is written at the cursor, which ends up behind it.
+  // Usually typed text: written at the cursor, which ends after it.
   const inPlace =
     before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
   const whole = drawn !== "" && !inPlace;

@@ -13,7 +13,7 @@ export interface PictureOptions {
   readonly home: string | undefined;
 }
 
-/** Widest cells of session, agent and directory, in columns, where the terminal is wide enough for all. */
+/** Maximum widths of session, agent and directory, in columns. */
 const SESSION_CELLS = 20;
 const AGENT_CELLS = 14;
 const DIRECTORY_CELLS = 30;
@@ -68,7 +68,7 @@ function lineOf(cells: readonly string[], widths: readonly number[], cols: numbe
   return shorten((left < MESSAGE_CELLS ? line : `${line}  ${shorten(rest, left)}`).trimEnd(), cols);
 }
 
-/** The end of a path says which project it is. */
+/** The end of a path names the project. */
 function fromEnd(text: string, cells: number): string {
   return Bun.stringWidth(text) <= cells ? text : `…${text.slice(1 - cells)}`;
 }

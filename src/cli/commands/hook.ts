@@ -51,7 +51,7 @@ export function register(program: Command): void {
         ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
         pid: process.ppid,
       });
-      // One that another agent started says nothing of how this one is set up.
+      // A nested agent's setup reveals nothing about this agent's.
       if (reason !== "nested") noteFired(around.instance, agent, !accepted);
       if (!accepted) await say(`ignored: ${reason}\n`);
     });

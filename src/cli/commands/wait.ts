@@ -1,4 +1,4 @@
-/** `wsh wait`: waits for a condition and says which one held. */
+/** `wsh wait`: waits for a condition and reports the one that held. */
 import type { Command } from "commander";
 import { type AgentState, agentStates } from "../../protocol/agent.ts";
 import { simpleConditions, type WaitConditionInput } from "../../protocol/conditions.ts";

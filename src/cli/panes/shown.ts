@@ -1,4 +1,4 @@
-/** Windows and panes as the command line prints them. */
+/** Windows and panes in the output of the command line. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
 import {
@@ -18,12 +18,14 @@ export function printChange(made: Arrangement, what: "pane" | "window", json: bo
   return json === true ? printJson(made) : print(`${what === "pane" ? changedPane(made) : made.window}\n`);
 }
 
-/** The answer to a change that says nothing new. */
+/** The answer to a change without new facts. */
 export function done(made: object, json: boolean | undefined): Promise<void> {
   return json === true ? printJson(made) : Promise.resolve();
 }
 
-/** What a call has ended, behind what it says. An older wsh on another machine does not say. */
+/**
+ * The programs that a call has ended, as the end of its message. An older wsh on another machine does not report them.
+ */
 export function endedText(ended: readonly RunningProgram[] | undefined): string {
   const programs = programsText(ended ?? []);
   return programs === "" ? "" : `; ended ${programs}`;
@@ -62,7 +64,7 @@ interface Branch {
   readonly pane?: string;
 }
 
-/** The layouts of windows as indented lines: what lies beside and below what. */
+/** The layouts of windows as indented lines: rows and columns of panes. */
 export function sayLayout(layout: OperationOutput<"layout.get">, windows: readonly WindowInfo[]): Promise<void> {
   const lines = layout.windows.flatMap(({ id, index, name, tree }) => {
     const window = windows.find((each) => each.id === id);

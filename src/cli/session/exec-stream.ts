@@ -1,5 +1,5 @@
 /**
- * A command's complete output as it arrives, over a separate connection: while our reader does not read, neither do we,
+ * A command's complete output as it arrives, over a separate connection. While our reader does not read, neither do we,
  * and the session process decides what to do. The stream is opened before the command starts, so that nothing is
  * missed, and then follows the command's id.
  */
@@ -13,7 +13,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
-/** Bytes that wait to be printed before we read no more. */
+/** Bytes not printed yet at which we stop reading. */
 const ENOUGH_BYTES = 256 * 1024;
 
 const EndedSchema = v.object({ record: CommandRecordSchema, omitted_lines: v.number() });
@@ -99,7 +99,7 @@ export class ExecStream implements Disposable {
     return this.session.call("commands.get", { id });
   }
 
-  /** Goes on behind what was printed, over another connection. @throws as `open` and `follow` */
+  /** Continues after the printed output, over another connection. @throws as `open` and `follow` */
   async followAgain(instance: Instance, id: number, signal: AbortSignal): Promise<CommandRecord> {
     this.isOurs = false;
     this.record = null;

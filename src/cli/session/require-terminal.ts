@@ -1,4 +1,4 @@
-/** What shows a session needs a person's terminal, at one end at least. */
+/** Refuses commands that show a session without a person's terminal at one end. */
 import tty from "node:tty";
 import { WshError } from "../../protocol/errors.ts";
 

@@ -8,8 +8,8 @@ import { cliCaller } from "./client.ts";
 import { linkOf } from "./machines.ts";
 
 /**
- * @param request the id for repeating it; without one it gets a new id
- * @returns the session as it is named here
+ * @param request id under which it can be repeated; without one it gets a new id
+ * @returns the session by its name here
  * @throws WshError of the operation sessions.create, machine_not_found, machine_unreachable, outcome_unknown
  */
 export async function startThere(

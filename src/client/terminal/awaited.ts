@@ -51,7 +51,7 @@ export function conditionsOf(wanted: Awaited): ConditionInput[] {
 
 const states = new Set(["prompt", "exit", "finished", "input", "password", "fullscreen"]);
 
-/** A word is a state where one has that name, else a text. */
+/** A word that names a state means that state; any other is a text. */
 export function named(what: string): Awaited {
   return states.has(what) ? { [what]: true } : { text: what };
 }

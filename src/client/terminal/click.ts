@@ -1,6 +1,9 @@
-/** A click of the left button as programs read it that asked for the mouse. Pure. */
+/** A click of the left button, encoded for programs that requested the mouse. Pure. */
 
-/** @param row @param col from 0 @param sgr the program asked for mode 1006, else cells beyond 222 cannot be said */
+/**
+ * @param row @param col from 0 @param sgr the program requested mode 1006; without it, cells beyond 222 cannot be
+ * encoded
+ */
 export function clickSequence(row: number, col: number, sgr: boolean): { data: string; encoding: "utf8" | "base64" } {
   if (sgr) {
     const at = `${col + 1};${row + 1}`;

@@ -4,7 +4,7 @@
 import type { Screen } from "./screen.ts";
 
 export interface FailureFacts {
-  /** The error's code where an operation refused, else `not_met`. */
+  /** The error's code when an operation failed, else `not_met`. */
   readonly code: string;
   readonly session: string;
   /** State of the program, and the fact that it rests on. */
@@ -18,7 +18,7 @@ export class TerminalFailure extends Error {
   override readonly name = "TerminalFailure";
   #facts: FailureFacts | null = null;
 
-  /** @param reason what was wrong, in one sentence */
+  /** @param reason one sentence */
   fill(reason: string, facts: FailureFacts): this {
     this.#facts = facts;
     this.message = described(reason, facts);
@@ -40,7 +40,7 @@ function described(reason: string, { session, state, why, screen }: FailureFacts
   return `${reason}${known}${screen === undefined ? "" : `\n${pictured(session, screen)}`}`;
 }
 
-/** The screen as a person reads it in a message: size, cursor and what is selected, then its rows. */
+/** The screen in a message: size, cursor and selection, then its rows. */
 export function pictured(session: string, screen: Screen): string {
   const { cols, rows } = screen.size;
   const { row, col, visible } = screen.cursor;

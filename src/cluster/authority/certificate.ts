@@ -9,7 +9,7 @@ import { isIP } from "node:net";
 const AUTHORITY_DAYS = 20 * 365;
 const SERVER_DAYS = 10 * 365;
 const DAY_MS = 86_400_000;
-/** Clocks of other machines may be behind by this much, in ms. */
+/** Clocks of other machines may be late by this much, in ms. */
 const BACKDATED_MS = DAY_MS;
 
 /** A key and its certificate, as PEM. */

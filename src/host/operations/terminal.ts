@@ -1,7 +1,6 @@
 /**
- * Operations on what the terminal shows and keeps, and on its input: screen, history, input, clear. Answers are made
- * between two chunks, so that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for
- * everything else.
+ * Operations on a terminal's contents and input: screen, history, input, clear. Answers are made between two chunks, so
+ * that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for everything else.
  */
 import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
@@ -11,7 +10,7 @@ import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
 const LONG_PAGE = 1_000;
-/** Settled when the last long page that was asked for has been read, and others had their turn. */
+/** Settled when the last requested long page has been read and other work has had its turn. */
 let longPages: Promise<unknown> = Promise.resolve();
 
 /** Reads long pages one at a time; keys, output and short answers run between two of them. */

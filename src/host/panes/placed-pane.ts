@@ -37,9 +37,9 @@ export interface PlacedPane {
   learnColors(colors: TerminalColors): void;
   /** Starts its program again; not of a view. @throws WshError session_create_failed */
   restart(): Promise<void>;
-  /** Ends its program, a view is only shown no more. Resolves when it has ended. */
+  /** Ends its program; a view only closes. Resolves when it has ended. */
   endProgram(): Promise<void>;
-  /** It is shown no more. */
+  /** Removes it from display. */
   close(): void;
 }
 

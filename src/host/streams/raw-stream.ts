@@ -10,7 +10,7 @@ import { type Message, messageTypes } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
 
-/** Bytes pending for a reader before it is behind: a few screens. */
+/** Bytes pending for a reader above which it is too slow: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
 /** Soft reset, normal screen, home and clear: the start of a repaint. */
 const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");

@@ -85,7 +85,7 @@ export class SessionSubscription {
     if (this.dirty) this.schedule();
   }
 
-  /** The program has ended: reports its last screen, and how it ended, even if the reader is behind. */
+  /** The program has ended: reports its last screen and its exit, even to a reader that is too slow. */
   finish(exit: { readonly code: number | null; readonly signal: string | null }): void {
     if (this.over) return;
     this.report();

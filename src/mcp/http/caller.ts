@@ -11,7 +11,7 @@ export interface McpHttpOptions extends McpSettings {
   readonly idleMs?: number;
   /** Limit of sessions; past it the one idle longest ends. Default 256. */
   readonly maxSessions?: number;
-  /** A session has ended, and with it what its caller owns. */
+  /** A session has ended, and with it everything that its caller owns. */
   readonly callerGone?: (id: string) => void;
 }
 

@@ -1,8 +1,7 @@
 /**
  * JSON Schemas for tools/list, made from valibot schemas. They only describe: the operation parses, so that its
- * failures carry code and hint. Every model pays for the list in tokens, so inputs are reduced to what helps in
- * calling, and outputs to names; outputs that are always present have a type. Pure; called once per tool, when the
- * module loads.
+ * failures carry code and hint. Every model pays for the list in tokens, so inputs contain only help for calling, and
+ * outputs only names, with a type for those that are always present. Pure; called once per tool, when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
  * Progress of a waiting call: elapsed milliseconds, the session's state and its newest line, once a second after the
- * first. Only for requests that asked for it; it stops before the reply is sent, and a failed reading does not fail the
+ * first. Only for requests that want it. It stops before the reply is sent, and a failed reading does not fail the
  * call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";

@@ -10,10 +10,10 @@ import type { StateObserver } from "../state/observer.ts";
 /** Delay of the first check, in ms: most commands have ended by then and are never checked. */
 const FIRST_LOOK_MS = 1_000;
 
-/** What a running command waits for; `prompt`: it is a shell that shows its own prompt. */
+/** The input that a running command waits for; `prompt`: it is a shell that shows its own prompt. */
 export type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
 
-/** What the program waits for, if it waits for its user; else null. */
+/** The input that the program waits for; null when it does not wait for its user. */
 export function awaitedInput({ state, settled }: ProgramState): AwaitedInput | null {
   if (!settled) return null;
   return state === "waiting_for_input" || state === "password" || state === "fullscreen" || state === "prompt"

@@ -71,7 +71,7 @@ export function typedLines(input: string): TypedLine[] {
   return lines;
 }
 
-/** Lines that show anything. */
+/** Lines with visible text. */
 export function echoLines(input: string): string[] {
   return typedLines(input).flatMap(({ text }) => (text === "" ? [] : [text]));
 }

@@ -21,7 +21,7 @@ interface Line {
 export interface OutputGaps {
   /** Number of lines too long to be stored completely. */
   cutLines: number;
-  /** Lines were printed while a password was asked for. */
+  /** Lines were printed while a password was requested. */
   isPrivate: boolean;
 }
 

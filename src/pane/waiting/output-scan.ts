@@ -135,7 +135,7 @@ export class OutputScan {
   }
 
   private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
-    // In the line where the output began only the rest is new, unless all of it was rewritten.
+    // In the first line of the output only the rest is new, unless all of it was rewritten.
     const { index } = this.since;
     const first = id === this.since.line;
     if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;

@@ -12,7 +12,7 @@ import {
 import { type ElementState, noElements } from "./element.ts";
 import { textBytes } from "./element-text.ts";
 
-/** More than any session may have, so that a damaged file costs no more than a full one. */
+/** More than any session may have: a damaged file costs no more than a full one. */
 const MAX_KEPT = 10_000;
 
 const number = v.pipe(v.number(), v.safeInteger());

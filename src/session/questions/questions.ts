@@ -87,7 +87,7 @@ export class Questions implements Answers {
 
   /**
    * A call answers in place of the person at a terminal; the result says so, and names the caller.
-   * @throws WshError question_not_found, access_denied for the asking party, invalid_request when it does not fit
+   * @throws WshError question_not_found, access_denied for the asking party, invalid_request for an unsuitable answer
    */
   answerBy(id: string, given: unknown, by: Party): QuestionResult {
     const entry = this.pending.find(id);

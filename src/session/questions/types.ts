@@ -1,4 +1,4 @@
-/** What questions need of their session, types of their parts, and their form between two processes. Types only. */
+/** Ports of questions to their session, types of their parts, and their form between two processes. Types only. */
 import type { Clock } from "../../base/clock.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";

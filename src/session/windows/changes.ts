@@ -63,7 +63,7 @@ export function split(state: Windows, made: PaneEntry, change: SplitChange, area
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
   const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);
-  // A pane added beside a zoomed one stays hidden behind it: views change only on request.
+  // A pane added beside a zoomed one stays hidden: views change only on request.
   return change.focus ? focusWindow(focusPane(next, made.id), window.id) : next;
 }
 

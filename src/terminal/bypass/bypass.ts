@@ -68,7 +68,7 @@ export class PassingLines {
     return { line: this.firstId + this.taken, col: this.partCells };
   }
 
-  /** Takes plain lines that begin between `from` and `limit`; returns where they end, or `from` without any. */
+  /** Takes plain lines that begin between `from` and `limit`; returns their end, or `from` without any. */
   take(bytes: Uint8Array, from: number, limit: number): number {
     const fresh = this.isEmpty;
     if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
@@ -172,7 +172,7 @@ export class PassingLines {
     return !row.isWrapped && usedCells(row) === 0;
   }
 
-  /** Continues the unfinished line; returns where it, or the available part of it, ends. */
+  /** Continues the unfinished line; returns its end, or the end of its available part. */
   private continued(bytes: Uint8Array, from: number): number {
     const { part, reader } = this;
     const feed = bytes.indexOf(0x0a, from);

@@ -262,7 +262,7 @@ export class LineReader {
     }
   }
 
-  /** Applies the sequence at `at`; returns where it ends. */
+  /** Applies the sequence at `at`; returns its end. */
   private escape(bytes: Uint8Array, at: number): number {
     const params: number[] = [];
     let value = 0;

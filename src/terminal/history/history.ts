@@ -273,7 +273,7 @@ function cutSegment(segment: Segment, cells: number): Segment {
     length = 0;
     for (let x = 0; x < cells; x++) length += segment.units[x] ?? 0;
   }
-  // Readers stop at `cells`, whatever the last run says.
+  // Readers stop at `cells`, whatever the last run's length.
   const units = segment.units === null ? null : segment.units.slice(0, cells);
   return { ...segment, cells, text: segment.text.slice(0, length), units };
 }

@@ -1,8 +1,8 @@
 /**
- * The hot window: the rows that the emulator still holds, joined to the history behind them.
+ * The hot window: the rows that the emulator still holds, joined to the history above them.
  *
- * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the
- * oldest rows of the buffer, up to `boundary`, are already in history, and a slice never scrolls more rows than that
+ * xterm drops its oldest row silently when its buffer is full. So rows are packed into history before that: the oldest
+ * rows of the buffer, up to `boundary`, are already in history, and a slice never scrolls more rows than that
  * (`MAX_SCROLL`). To every reader, rows are either in history or at `boundary` and below, never in both. A marker just
  * above the screen shows how many rows xterm has dropped. Only rows above the screen are packed, and they no longer
  * change; a resize, which reflows them, first takes them back out of history. Logical ids: a row that is not wrapped
@@ -18,7 +18,10 @@ import type { RawLines } from "./raw-lines.ts";
 import type { Segment } from "./segment.ts";
 import { SegmentBuilder } from "./segment-builder.ts";
 
-/** Rows that xterm keeps above the screen: what one slice can scroll, and ~700 that a resize may reflow or restore. */
+/**
+ * Rows that xterm keeps above the screen: the maximum that one slice can scroll, and ~700 that a resize may reflow or
+ * restore.
+ */
 export const HOT_ROWS = 1_216;
 /** Extra rows per packing, so that packing happens in batches. */
 const BATCH_ROWS = 64;
@@ -50,7 +53,7 @@ export class HotWindow {
     this.lastId = lastLine;
   }
 
-  /** Nothing has been printed yet: the first line is to have this number. */
+  /** Before any output: sets the number of the first line. */
   beginAt(line: number): void {
     this.lastId = line - 1;
   }
@@ -121,7 +124,7 @@ export class HotWindow {
     this.watch();
   }
 
-  /** Where column `col` of row `y` of the normal screen is. Runs per chunk, so it starts where it last stopped. */
+  /** Position of column `col` of row `y` of the normal screen. Runs per chunk, so it starts at its last result. */
   position(y: number, col: number): Position {
     this.sync();
     const { buffer, seen } = this;
@@ -220,7 +223,7 @@ export class HotWindow {
   /**
    * Resizes and reflows.
    * @param redraws the program redraws the cursor's line, like the line editors of shells: that line is cut instead of
-   * rewrapped, since they would leave parts of a rewrapped one behind
+   * rewrapped, since they would leave parts of a rewrapped one on the screen
    */
   resize(cols: number, rows: number, redraws: boolean): void {
     this.sync();

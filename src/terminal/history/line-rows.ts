@@ -52,7 +52,7 @@ export function rowsFrom(
   for (const row of placedRows(source, Math.max(first, from.line), last, cols)) {
     if (rows.length === limit) return { rows, moreAbove: passed, next: placeOf(row) };
     const { segment, to } = row;
-    // The last row of a line also holds every position behind it.
+    // The last row of a line also contains every position after its text.
     if (segment.id === from.line && row.wrapped && segment.offset + to <= from.col) passed = true;
     else rows.push(row);
   }

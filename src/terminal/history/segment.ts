@@ -3,7 +3,7 @@
  *
  * `SegmentBuilder` makes segments, `packed-block.ts` stores them, and this file reads them: as text, spans, cells to
  * paint, and rows of a given width. A segment never changes. The last run reaches to its last cell; readers stop at
- * `cells`, whatever a run says.
+ * `cells`, whatever a run's length.
  */
 import type { Cell } from "../../protocol/grid.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";

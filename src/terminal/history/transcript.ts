@@ -1,7 +1,7 @@
 /**
  * History and hot window read as one text of logical lines. Owns nothing: every call reads both again, so a result
- * describes the moment between two chunks at which it was requested. Lines are read as output: cells that were there
- * before the newest command and were not rewritten are blanks, except for `search`, which sees what is visible.
+ * describes the moment between two chunks at which it was requested. Lines are read as output: cells that are older
+ * than the newest command and not rewritten are blanks, except for `search`, which sees the visible text.
  */
 import type { Cell } from "../../protocol/grid.ts";
 import type { Format, Line } from "../../protocol/screen.ts";

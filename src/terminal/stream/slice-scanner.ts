@@ -3,9 +3,9 @@
  *
  * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
  * UTF-8 character is unfinished, and the parts that clients get in another form (without queries, our own marks, and
- * bytes that mean nothing: see `client-filter.ts` and `edits.ts`). Invariants: a slice ends at rest unless it was
- * forced; it scrolls at most `MAX_SCROLL` rows, even when crafted to scroll more; a mark is the last thing in its
- * slice, so that the slice's end is the mark's offset. Runs once per byte: plain text takes one comparison.
+ * bytes without meaning: see `client-filter.ts` and `edits.ts`). Invariants: a slice ends at rest unless it was forced;
+ * it scrolls at most `MAX_SCROLL` rows, even when crafted to scroll more; a mark is the last thing in its slice, so
+ * that the slice's end is the mark's offset. Runs once per byte: plain text takes one comparison.
  */
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
@@ -288,7 +288,7 @@ export class RestScanner {
     }
   }
 
-  /** Handles what `ESC c`, or the equivalent C1 control, begins. */
+  /** Handles the sequence that `ESC c`, or the equivalent C1 control, begins. */
   private introduced(bytes: Uint8Array, start: number, body: number, c: number): number {
     const kind = kindOf(c);
     if (kind === "esc") {
@@ -319,8 +319,8 @@ export class RestScanner {
   }
 
   /**
-   * Something inside a sequence that ends it without effect: returns where it ends, -1 when the end is missing. The
-   * emulator ignores an invalid byte: it becomes NUL, and the sequence continues.
+   * A byte inside a sequence that ends it without effect: returns that end, -1 when it is missing. The emulator ignores
+   * an invalid byte: it becomes NUL, and the sequence continues.
    */
   private interrupted(bytes: Uint8Array, at: number): number {
     const c = bytes[at] ?? 0;

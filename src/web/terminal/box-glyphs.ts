@@ -98,7 +98,7 @@ function rect(x: number, y: number, width: number, height: number): string {
 }
 
 /**
- * Lines from the edges to the middle. An arm ends behind the widest crossing line, so that corners are filled; a double
+ * Lines from the edges to the middle. An arm ends after the widest crossing line, so that corners are filled; a double
  * line's inner half, and a single line beside a continuing double one, end before it.
  */
 function lineArms(own: string, width: number, height: number, light: number): string {

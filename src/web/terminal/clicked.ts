@@ -1,7 +1,7 @@
 /**
- * The selection of two and three clicks: a word as in terminals, with whole paths and addresses, and a logical line;
- * both over rows that wrap. The browser's own selection ends at punctuation and at rows, and only shows where the click
- * was.
+ * The selection of two and three clicks: a word by a terminal's rules, with whole paths and addresses, and a logical
+ * line; both span rows that wrap. The browser's own selection ends at punctuation and at rows, and only shows the place
+ * of the click.
  */
 import { offsetIn, placeIn, rowText } from "./copy.ts";
 import type { ShownRow } from "./types.ts";
