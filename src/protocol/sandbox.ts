@@ -1,4 +1,4 @@
-/** What a server and the process of a program that an agent has sent say to each other: JSON, a message a line. */
+/** Messages between a server and the process of an agent's program: JSON, one message per line. */
 
 export type ToSandbox =
   | { readonly kind: "begin"; readonly code: string; readonly session?: string }
@@ -18,7 +18,7 @@ export type FromSandbox =
       readonly session?: string;
     }
   | { readonly kind: "print"; readonly text: string }
-  /** What it does now. */
+  /** Its current step. */
   | { readonly kind: "step"; readonly text: string; readonly line: number | null }
   | { readonly kind: "end"; readonly value?: unknown }
   | { readonly kind: "failed"; readonly message: string; readonly line: number | null };

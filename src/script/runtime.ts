@@ -1,7 +1,7 @@
 /**
- * What a script or a test imports from `wsh` and `wsh/test`, and what runs a script. Bundled into one file
- * (bundles.ts) that the Bun in the executable reads from the state directory: it may import nothing but what is bundled,
- * and what Bun has. Its orders come in one variable, which the script's own programs do not inherit.
+ * The modules `wsh` and `wsh/test` of scripts and tests, and the runner of scripts. Bundled into one file (bundles.ts)
+ * that the Bun in the executable reads from the state directory: it may import only bundled code and Bun's own modules.
+ * Its orders come in one variable, which the script's own programs do not inherit.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -14,7 +14,7 @@ import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 
 const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");
-// Workers of the test runner are started with what its first process has.
+// Workers of the test runner start with the environment of its first process.
 if (process.env.BUN_TEST_WORKER_ID !== undefined || orders.kind === "script") delete process.env[ORDERS_VARIABLE];
 if (orders.kind === "script") delete process.env.BUN_BE_BUN;
 
@@ -25,7 +25,7 @@ function connected(): Promise<WshClient> {
 }
 const call: Call = async (name, input, session) => {
   const server = await connected();
-  // Those of the server take no session.
+  // The server's own operations take no session.
   return session === undefined
     ? server.call(name as "sessions.list", input as never)
     : server.call(name, input, session);
@@ -57,11 +57,11 @@ Bun.plugin({
 
 if (orders.kind === "script") await runScript(orders);
 
-/** Runs it to its end; a failure is told with its line, and the process ends with 1. */
+/** Runs it to its end; a failure is printed with its line, and the process ends with 1. */
 async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {
   Object.assign(globalThis, { wsh });
   process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
-  // Code that has no file gets one while it runs: failures name its lines.
+  // Code without a file gets one while it runs: failures name its lines.
   const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));
   const path = directory === null ? (file ?? "") : join(directory, "script.ts");
   if (code !== undefined) fs.writeFileSync(path, code);
@@ -69,7 +69,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   const failed = (thrown: unknown): void => {
     failure ??= thrown ?? new Error("the script threw nothing");
   };
-  // A step that nobody waits for fails by itself.
+  // Failures of steps that the script does not await.
   process.on("unhandledRejection", failed);
   try {
     await import(path);
@@ -85,7 +85,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   process.exit(failure === null ? (process.exitCode ?? 0) : 1);
 }
 
-/** The line of the script, then what was wrong. */
+/** The line of the script, then the failure. */
 function told(thrown: unknown, path: string, isUnnamed: boolean): string {
   if (!(thrown instanceof TerminalFailure || thrown instanceof WshError))
     return Bun.inspect(thrown, { colors: process.stderr.isTTY });

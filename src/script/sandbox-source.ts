@@ -1,18 +1,18 @@
 /** The program that an agent has sent: as the interpreter takes it, and its lines as the agent counts them. Pure. */
 
 export interface Source {
-  /** What was sent, as JavaScript if it is. */
+  /** The agent's program as JavaScript, if it is JavaScript. */
   readonly javaScript: string;
-  /** The line of the program that a stack leads to, from 1; null where it leads to none. */
+  /** The line of the program that a stack names, from 1; null without one. */
   lineIn(stack: string): number | null;
 }
 
 interface Mapped extends Source {
-  /** Lines of what runs, where that is not what was sent. */
+  /** Lines of the transpiled code; null when the program runs unchanged. */
   transpiled: readonly string[] | null;
 }
 
-/** `import … from "wsh"` becomes what the sandbox has: every line keeps its number. */
+/** Turns `import … from "wsh"` into the sandbox's global; every line keeps its number. */
 export function sourceOf(code: string): Source {
   const javaScript = code
     .replace(/^([ \t]*)import\s+\{([^}]*)\}\s+from\s+["']wsh["'];?/gm, (_, indent: string, names: string) => {
@@ -45,7 +45,7 @@ export function asJavaScript(source: Source): string {
   return `\n${body.join("\n")}`;
 }
 
-/** The line whose words are most like those of another, near its place: types and layout differ. */
+/** The line near the same place whose words are most similar: types and layout differ. */
 function lineLike(lines: readonly string[], at: number, originals: readonly string[]): number | null {
   const wanted = words(lines[at] ?? "");
   let best: { readonly line: number; readonly score: number } | null = null;

@@ -1,4 +1,4 @@
-/** The language in which a program drives terminals: what `wsh script`, `wsh test` and `wsh_script` give it. */
+/** The language in which programs drive terminals, for `wsh script`, `wsh test` and `wsh_script`. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { framesOf, type StepWatcher } from "./steps.ts";
@@ -14,7 +14,7 @@ export { Terminal } from "./terminal.ts";
 export interface OpenOptions {
   /** Make the session, with a shell, if none has that name. */
   readonly create?: boolean;
-  /** Of one that is made: what it runs instead of a shell, where, and how large. */
+  /** For a new session: its command instead of a shell, its directory, and its size. */
   readonly command?: string;
   readonly shell?: string;
   readonly cwd?: string;
@@ -28,21 +28,21 @@ export interface OpenOptions {
 
 export interface Language {
   /**
-   * A terminal of a session that exists, or with `create` is made. Without a name: of a session of its own, which
-   * `close` ends, and the end of the program.
+   * Opens a terminal of an existing session, or of a new one with `create`. Without a name it is in a separate session,
+   * which ends with `close` or with the program.
    */
   open(name?: string | OpenOptions, options?: OpenOptions): Promise<Terminal>;
-  /** Sessions that run. */
+  /** Running sessions. */
   sessions(): Promise<OperationOutput<"sessions.list">>;
-  /** Ends what was opened without a name. */
+  /** Ends all sessions that were opened without a name. */
   closeAll(): Promise<void>;
 }
 
 export interface LanguageOptions {
   readonly watch?: StepWatcher<Terminal>;
-  /** Hears of every terminal before its first step. */
+  /** Called for every terminal before its first step. */
   readonly opened?: (terminal: Terminal) => Promise<void>;
-  /** For sessions that are made. */
+  /** For new sessions. */
   readonly made?: Pick<OpenOptions, "cwd" | "env" | "cols" | "rows">;
 }
 

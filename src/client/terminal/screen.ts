@@ -1,4 +1,4 @@
-/** What a terminal shows, for programs that look at it: text, styles, the cursor, and the part that is selected. Pure. */
+/** A terminal's screen for programs: text, styles, the cursor, and the selected part. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 
@@ -47,7 +47,7 @@ export class Screen {
     return this.text;
   }
 
-  /** In what a program prints or returns: the text. */
+  /** A printed or returned screen is its text. */
   toJSON(): string {
     return this.text;
   }
@@ -68,7 +68,7 @@ export class Screen {
     });
   }
 
-  /** What a program shows as selected or focused: in inverse video, else what has a background of its own. */
+  /** The part that a program shows as selected or focused: in inverse video, else with the rarest background. */
   get selected(): Found | null {
     const runs = this.runs();
     const inverse = runs.filter(({ style }) => style.inverse === true);
@@ -83,7 +83,7 @@ export class Screen {
     return rarest === undefined ? null : this.nearest(rarest);
   }
 
-  /** The run in the cursor's row, else the shortest: a bar at the edge is longer than what is selected. */
+  /** The run in the cursor's row, else the shortest: a bar at the edge is longer than a selected item. */
   private nearest(runs: readonly Found[]): Found | null {
     const here = this.cursor.visible ? runs.find(({ row }) => row === this.cursor.row) : undefined;
     return here ?? [...runs].sort((a, b) => a.width - b.width)[0] ?? null;

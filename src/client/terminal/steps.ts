@@ -1,18 +1,18 @@
 /**
- * Every step of a program on a terminal, as a trace or a failure tells it: what was asked, from which line of the program,
- * and how it ended. The place is taken when the step begins, since what runs behind an `await` has no line of its own.
+ * A program's steps on a terminal, for traces and failures: the action, the program's line, and the end. The place is
+ * taken when the step begins, since code after an `await` has no line in the stack.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { type FailureFacts, TerminalFailure } from "./failure.ts";
 
 export interface Step {
-  /** As it stands in the program, such as `expect(/ready/)`. */
+  /** As the program writes it, such as `expect(/ready/)`. */
   readonly text: string;
   /** The call stack at its beginning. */
   readonly stack: string;
 }
 
-/** Hears of every step; what it returns hears of its end. */
+/** Called for every step; its result is called at the step's end. */
 export type StepWatcher<T> = (terminal: T, step: Step) => Promise<(failure: Error | null) => Promise<void>>;
 
 export interface StepOrigin<T> {
@@ -21,11 +21,11 @@ export interface StepOrigin<T> {
   readonly method: (...given: never[]) => unknown;
   readonly text: string;
   readonly watch: StepWatcher<T> | undefined;
-  /** Adds what is known of the terminal to what went wrong there. */
+  /** Adds known facts about the terminal to a failure there. */
   readonly explain: (code: string) => Promise<FailureFacts>;
 }
 
-/** What the step waited for did not come. */
+/** The awaited event did not happen. */
 export class NotMet extends Error {}
 
 /** Runs a step. @throws TerminalFailure whose stack begins at the line of the program */

@@ -1,10 +1,10 @@
 /**
- * A terminal as a program drives it: commands, typing, and waits that end by themselves. Everything is a call of an
- * operation; nothing here judges what a program does.
+ * A terminal as a program drives it: commands, typing, and waits that end without help. Everything is a call of an
+ * operation; no code here judges a program's state.
  *
- * What must stay true: every wait has a limit, and what does not come within it is thrown with the state, its reason and
- * the screen (failure.ts). `expect` looks at what came since the program last typed or ran something here, so an answer
- * that comes early is not missed and an older one is not taken for it.
+ * Invariants: every wait has a limit, and past it throws an error with the state, its reason and the screen
+ * (failure.ts). `expect` searches the output since the program last typed or ran something here, so an early answer is
+ * not missed, and an older one is not mistaken for it.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -15,7 +15,7 @@ import type { FailureFacts } from "./failure.ts";
 import { Screen } from "./screen.ts";
 import { NotMet, type StepWatcher, stepped, written } from "./steps.ts";
 
-/** Calls an operation; those of a session name it last. */
+/** Calls an operation; operations of a session name it last. */
 export type Call = <N extends OperationName>(
   name: N,
   input: OperationInput<N>,
@@ -45,7 +45,7 @@ export interface ExecOptions extends StepOptions {
   readonly context?: number;
   readonly head?: number;
   readonly tail?: number;
-  /** Bytes of output; past it head and tail are kept. */
+  /** Limit of the output in bytes; past it head and tail are retained. */
   readonly output_limit?: number;
 }
 
@@ -65,7 +65,8 @@ export interface OutputOptions {
 }
 
 export class Terminal implements AsyncDisposable {
-  // Steps are async functions, of which stacks keep the frame: one that only returns a call is left out (tail calls).
+  // Steps are async functions, since only those stay in stacks: a function that only returns a call does not (tail
+  // calls).
   /** Where `expect` begins to look. */
   private since: number;
   private command: number | undefined;
@@ -108,7 +109,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Starts a command at the shell's prompt and does not wait for it. */
+  /** Starts a command at the shell's prompt and does not wait for its end. */
   async run(command: string, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
     return this.step(this.run, `run(${written(command)})`, async () => {
       try {
@@ -123,7 +124,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Types a text as it is; `\n` is Enter. Waits until the program reads, or is silent. */
+  /** Types a text; `\n` is Enter. Waits until the program reads, or is silent. */
   async type(text: string): Promise<void> {
     return this.step(this.type, `type(${written(text)})`, async () => {
       await this.ready();
@@ -139,7 +140,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Pastes a text, marked as pasted where the program asked for it. */
+  /** Pastes a text, marked as pasted if the program requested that. */
   async paste(text: string): Promise<void> {
     return this.step(this.paste, `paste(${written(text)})`, async () => {
       await this.ready();
@@ -182,7 +183,7 @@ export class Terminal implements AsyncDisposable {
         });
         if (found.decided_by === condition.type) return matched(found);
         if (found.decided_by === "timeout" && left > MAX_WAIT_MS) continue;
-        // What a program prints last comes with its end.
+        // A program's last output arrives with its end.
         const last = await this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 });
         if (last.decided_by === condition.type) return matched(last);
         if (options.orEnd === true && found.decided_by !== "timeout") return null;
@@ -191,7 +192,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Waits for a state, a text on the screen, silence, a port, the end, or what a function says of the screen. */
+  /** Waits for a state, a text on the screen, silence, a port, the end, or a function's verdict on the screen. */
   async waitFor(what: Awaited | string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<Screen> {
     return this.step(this.waitFor, `waitFor(${written(what)})`, async () => {
       const wanted: Awaited = typeof what === "string" ? named(what) : what instanceof RegExp ? { regex: what } : what;
@@ -217,7 +218,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** A step of others: waits until the screen is as it should be. @param method what the program has called */
+  /** A step of callers: waits until the screen passes a test. @param method the method that the program has called */
   holding(
     method: (...given: never[]) => unknown,
     text: string,
@@ -249,7 +250,7 @@ export class Terminal implements AsyncDisposable {
     return new Screen(await this.ask("screen.get", { format: "styled" }));
   }
 
-  /** Output as text: since something was last typed or run here, unless it is said what. */
+  /** Output as text: by default since the program last typed or ran something here. */
   async output({ since, command, lines, grep, max_bytes }: OutputOptions = {}): Promise<string> {
     const place =
       command !== undefined
@@ -271,7 +272,7 @@ export class Terminal implements AsyncDisposable {
     return this.ask("commands.list", {});
   }
 
-  /** What the program does, and how that is known. */
+  /** The program's state, and the evidence for it. */
   status(): Promise<OperationOutput<"status.get">> {
     return this.ask("status.get", {});
   }
@@ -289,7 +290,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** In what a program prints or returns: its name. */
+  /** A printed or returned terminal is its name. */
   toJSON(): string {
     return this.name;
   }
@@ -298,7 +299,7 @@ export class Terminal implements AsyncDisposable {
     return this.close();
   }
 
-  /** Waits until a look at the screen finds something: at every change. @throws NotMet */
+  /** Tests the screen at every change until the test succeeds. @throws NotMet */
   async until<R>(look: (screen: Screen) => R | null, timeout: number, otherwise: string): Promise<R> {
     const deadline = Date.now() + timeout;
     for (;;) {
@@ -308,12 +309,12 @@ export class Terminal implements AsyncDisposable {
       const left = deadline - Date.now();
       if (screen.state === "exited") throw new NotMet(`${otherwise}; the program has ended`);
       if (left <= 0) throw new NotMet(`${otherwise} within ${seconds(timeout)}`);
-      // Ends with the next output, also with what is drawn on the alternate screen.
+      // Ends with the next output, including drawing on the alternate screen.
       await this.ask("output.get", { since: screen.output_cursor, wait_ms: Math.min(left, MAX_WAIT_MS), max_bytes: 0 });
     }
   }
 
-  /** Whether one of the conditions comes in time. */
+  /** Whether one of the conditions is met in time. */
   private async holds(anyOf: readonly ConditionInput[], since: number, timeout: number): Promise<boolean> {
     const names = new Set(anyOf.map((each) => (typeof each === "string" ? each : each.type)));
     const deadline = Date.now() + timeout;
@@ -345,13 +346,13 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Waits until the program reads what is typed, as far as that can be known. */
+  /** Waits until the program reads its input, as far as that can be known. */
   private async ready(): Promise<void> {
     const { decided_by } = await this.ask("wait", {
       any_of: ["prompt", "waiting_for_input", "password", "fullscreen", { type: "idle", ms: READY_IDLE_MS }],
       max_wait_ms: READY_WAIT_MS,
     });
-    // What was run has ended: what is typed now is another command's.
+    // The command of `run` has ended: input now belongs to another one.
     if (decided_by === "prompt") this.command = undefined;
   }
 
@@ -385,7 +386,7 @@ export class Terminal implements AsyncDisposable {
     return stepped<Terminal, R>({ terminal: this, method, text, watch: this.watch, explain }, act);
   }
 
-  /** What is known of the terminal now; what cannot be asked any more is left out. */
+  /** Known facts about the terminal; unavailable ones are omitted. */
   private async explain(code: string): Promise<FailureFacts> {
     const [screen, status] = await Promise.all([
       this.screen().catch(() => undefined),
@@ -404,7 +405,7 @@ function seconds(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
 }
 
-/** Whether one of them comes true; the last that does not decides. */
+/** True as soon as one is true, false once all are false; a failure before that fails it. */
 async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
   const isTrue = Promise.withResolvers<boolean>();
   const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));

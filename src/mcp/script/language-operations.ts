@@ -1,4 +1,4 @@
-/** What a program of an agent may ask for: what the language needs. */
+/** Operations that an agent's program may call: those that the language needs. */
 import type { OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 

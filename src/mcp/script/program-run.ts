@@ -1,6 +1,6 @@
 /**
- * A program that an agent has sent, while it runs: its process (`wsh script-sandbox`), and what it has printed that
- * nobody has read. Every call of the program goes out in the agent's name, and only those of the language are known.
+ * An agent's running program: its process (`wsh script-sandbox`), and its unread output. Every call of the program is
+ * made in the agent's name, and only calls of the language are known.
  */
 import { selfCommand } from "../../instance/launch/launch.ts";
 import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
@@ -8,7 +8,7 @@ import { LineSplitter } from "../../wire/lines.ts";
 import type { Ask } from "../tools/tool.ts";
 import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
 
-/** Longest message of a sandbox, in bytes, and most text that is kept until it is read. */
+/** Longest message of a sandbox, in bytes, and maximum text stored until it is read. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MAX_PRINTED = 1024 * 1024;
 
@@ -18,7 +18,7 @@ export type Ended =
   | { readonly state: "stopped" };
 
 export class ProgramRun {
-  /** What it does now. */
+  /** Its current step. */
   at: { readonly step: string; readonly line: number | null } | null = null;
   private result: Ended | null = null;
   private printed: string[] = [];
@@ -57,7 +57,7 @@ export class ProgramRun {
     this.end({ state: "stopped" });
   }
 
-  /** What was printed since this was last asked. */
+  /** The output since the last call. */
   take(): { readonly text: string; readonly dropped: number } {
     const taken = { text: this.printed.join("\n"), dropped: this.dropped };
     this.printed = [];

@@ -1,6 +1,6 @@
 /**
- * The programs of all agents of this server that go on after their call: by an id that only the agent that sent it can
- * use. One that nobody asks about for long is stopped, and so are all of an agent whose token ends.
+ * Programs of all agents of this server that continue after their call. Each has an id that only its agent can use. A
+ * program is stopped when nobody asks about it for long, and when its agent's token ends.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { ProgramRun } from "./program-run.ts";
@@ -8,7 +8,7 @@ import { ProgramRun } from "./program-run.ts";
 /** Programs at the same time, of one agent and of all. */
 const MAX_OF_ONE = 8;
 const MAX_RUNS = 32;
-/** Time after which one that nobody asks about is stopped, in ms. */
+/** Time without a question after which a program is stopped, in ms. */
 const FORGOTTEN_MS = 600_000;
 
 interface Kept {
@@ -54,7 +54,7 @@ export class Runs {
     return found.run;
   }
 
-  /** What it ended with has been told. */
+  /** The result was delivered. */
   forget(id: string): void {
     const found = this.kept.get(id);
     if (found === undefined) return;

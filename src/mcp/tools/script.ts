@@ -6,7 +6,7 @@ import type { ProgramRun } from "../script/program-run.ts";
 import { Runs } from "../script/runs.ts";
 import { type Ask, parseParameters, SessionField, tool } from "./tool.ts";
 
-/** Bytes of what a program prints, in one answer. */
+/** Bytes of a program's output in one answer. */
 const OUTPUT_BYTES = 8_192;
 const MAX_OUTPUT_BYTES = 262_144;
 /** Longest program, in characters. */
@@ -44,19 +44,19 @@ export const script = tool({
   parameters: Parameters,
   output: v.looseObject({ state: v.string() }),
   waits: true,
-  // It is called by callScript: its calls go on after this one.
+  // callScript calls it, since its calls continue after this one.
   run: () => Promise.reject(new WshError("internal_error", "wsh_script is called by its caller's server")),
 });
 
 const runs = new Runs();
 
 export interface ScriptCaller {
-  /** Names the agent, with what it may do: only the same one can go on with its programs. */
+  /** Identifies the agent and its rights: only the same one can continue with its programs. */
   readonly owner: string;
-  /** Calls operations for it until the signal. */
+  /** Calls operations for it until the signal aborts. */
   readonly asker: (signal: AbortSignal) => Ask;
   readonly ended: AbortSignal | undefined;
-  /** The call is no longer wanted: its program stops. */
+  /** The call was cancelled: its program stops. */
   readonly signal: AbortSignal;
 }
 
