@@ -37,13 +37,20 @@ describe.each([
   });
 });
 
-test("bash: no record is another's where its prompts go to a file, and all is exact when they are back", async () => {
+test("bash: records are exact where its prompts go to a file, which gets no secret", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
-  expect(await exec(wsh, "exec 2>errors")).toMatchObject({ verified: false });
+  expect(await exec(wsh, "exec 2>errors")).toMatchObject({ exit_code: 0, output: "" });
   await wsh.ok("send", "s", "echo one''more; (exit 3)", "--enter");
   await wsh.shows("s", "onemore");
-  expect(JSON.parse(await wsh.ok("commands", "s", "--json"))).toHaveLength(1);
+  expect(await exec(wsh, "echo two; (exit 4)")).toMatchObject({ exit_code: 4, output: "two" });
+  expect(JSON.parse(await wsh.ok("commands", "s", "--json")).slice(1)).toMatchObject([
+    { command: "echo one''more; (exit 3)", exit_code: 3, output_lines: 1 },
+    { command: "echo two; (exit 4)", exit_code: 4, output_lines: 1 },
+  ]);
   await wsh.ok("send", "s", "exec 2>/dev/tty", "--enter");
-  expect(await exec(wsh, "echo back; (exit 4)")).toMatchObject({ exit_code: 4, output: "back" });
+  const back = await exec(wsh, "echo back; (exit 4)");
+  expect(back).toMatchObject({ exit_code: 4, output: "back" });
+  expect(back).not.toHaveProperty("verified");
+  expect(fs.readFileSync(join(wsh.dir, "errors"), "utf8")).not.toContain("wsh=");
 });

@@ -48,6 +48,7 @@ __wsh_pre() {
       builtin printf '\e]133;D;%s%s;id=%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
     fi
   fi
+  __wsh_marks 8
   if [[ ${__wsh_text[array]} == 1 ]]; then
     if [[ ${__wsh[last]} == 0 ]]; then
       # Our prompt was changed at the prompt, or PROMPT_COMMAND builds it: check again.
@@ -135,6 +136,25 @@ __wsh_prepare() {
     __wsh_arrange
   fi
   __wsh_keys
+}
+
+# What PS1 and PS0 expand: marks, written by the line editor with the prompt, or, where its output ($1: an open
+# descriptor that is like it) is no terminal (`exec 2>FILE`), by a process to the terminal itself.
+__wsh_marks() {
+  builtin local wsh_to='' wsh_end='' || builtin return 0
+  if [[ -n ${1-} && ! -t $1 ]]; then
+    wsh_to='$(builtin printf %s "'
+    wsh_end='" >/dev/tty 2>/dev/null)'
+  fi
+  if [[ ${__wsh[to]-unset} == "$wsh_to" ]]; then
+    builtin return 0
+  fi
+  __wsh[to]=$wsh_to
+  __wsh_ps=(
+    '${__wsh[n$((__wsh[now]==__wsh[count]))]+'"$wsh_to"'${__wsh[d$((__wsh[open]==1))]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'"$wsh_end"'${0:0*(__wsh[open]=0):0}}'
+    '${__wsh[n$((__wsh[now]==__wsh[count]))]+'"$wsh_to"$'\e'"]133;B${__wsh_text[key]}"$'\a'"$wsh_end"'}'
+    '${__wsh[p${PS1%%*__wsh_ps*}]+${__wsh[n$((__wsh[now]==__wsh[count]))]+${0:0*(__wsh[count]=__wsh[now],__wsh[open]==1||(__wsh[id]+=1,__wsh[open]=1)):0}'"$wsh_to"$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a'"$wsh_end"'}}'
+  )
 }
 
 # Puts our marks around PS1 and after PS0, unless they are present or the variable is readonly.
@@ -407,14 +427,14 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     [nonce]=''
     [key]=''
     [number]='\#'
-    [pre]='{ __wsh_pre "$?" && :; } >/dev/null 2>&1'
+    [pre]='{ __wsh_pre "$?" && :; } 8>&2 >/dev/null 2>&1'
     [tail]=''
     [post]='{ __wsh_post; } >/dev/null 2>&1'
   )
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
     __wsh_text[array]=1
     __wsh_text[pre]=$'{ __wsh_pre "$?"; for __wsh_user in; do :\n'
-    __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
+    __wsh_text[tail]=$'\ndone; } 8>&2 >/dev/null 2>&1'
   fi
   if [[ -n ${WSH_SHELL_KEY-} ]]; then
     # The marks' secret is read once, and removed before anything else runs.
@@ -427,11 +447,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
   __wsh[n0]=1
   __wsh[d1]=1
   __wsh[p]=1
-  __wsh_ps=(
-    '${__wsh[n$((__wsh[now]==__wsh[count]))]+${__wsh[d$((__wsh[open]==1))]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a''}'
-    '${__wsh[n$((__wsh[now]==__wsh[count]))]+'$'\e'"]133;B${__wsh_text[key]}"$'\a''}'
-    '${__wsh[p${PS1%%*__wsh_ps*}]+${__wsh[n$((__wsh[now]==__wsh[count]))]+${0:0*(__wsh[count]=__wsh[now],__wsh[open]==1||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a''}}'
-  )
+  __wsh_marks
 else
   [[ -z ${WSH_SHELL_KEY-} ]] || { : >|"$WSH_SHELL_KEY"; } 2>/dev/null
   builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4\a' "${BASH_VERSION-}" >/dev/tty
