@@ -1,5 +1,5 @@
 /** The menu of a command: opened by its mark beside the prompt. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { OutputResult } from "../../protocol/commands.ts";
 import { duration } from "../terminal/command-marks.ts";
 import { type PaneView, rowsByElement } from "../terminal/pane-view.ts";
@@ -10,6 +10,9 @@ import type { Workspace } from "./workspace.ts";
 
 /** Maximum copied bytes of an output: the operation's limit. */
 const MAX_COPIED_BYTES = 1024 * 1024;
+
+/** Least distance of the menu from the window's edges, in px. */
+const EDGE = 4;
 
 interface Chosen {
   readonly pane: PaneView;
@@ -34,8 +37,23 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
     );
     return () => end.abort();
   }, [tile]);
+  const menu = useRef<HTMLDivElement>(null);
+  // Above everything, and whole within the window, wherever the mark is.
+  useLayoutEffect(() => {
+    const element = menu.current;
+    if (element === null || chosen === null) return;
+    const place = (): void => {
+      const { offsetWidth: width, offsetHeight: height, style } = element;
+      style.left = `${Math.max(EDGE, Math.min(chosen.x, innerWidth - width - EDGE))}px`;
+      style.top = `${Math.max(EDGE, Math.min(chosen.y, innerHeight - height - EDGE))}px`;
+    };
+    element.showPopover();
+    place();
+    addEventListener("resize", place);
+    return () => removeEventListener("resize", place);
+  }, [chosen]);
   if (chosen === null) return null;
-  const { pane, command, x, y } = chosen;
+  const { pane, command } = chosen;
   const done = (run: () => void) => () => {
     choose(null);
     run();
@@ -52,9 +70,10 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
   };
   return (
     <div
+      ref={menu}
+      popover="manual"
       class="menu-of-command"
       role="menu"
-      style={{ left: `${x}px`, top: `${y}px` }}
       onKeyDown={({ key }) => key === "Escape" && choose(null)}
     >
       <p>
@@ -101,6 +120,5 @@ function commandAt(tile: Tile, event: MouseEvent): Chosen | null {
   const { line } = row;
   const command = pane.marks.commands.findLast(({ firstLine }) => firstLine - 1 === line);
   if (command === undefined) return null;
-  const frame = tile.terminal.element.parentElement?.parentElement?.getBoundingClientRect();
-  return { pane, command, x: event.clientX - (frame?.left ?? 0), y: event.clientY - (frame?.top ?? 0) };
+  return { pane, command, x: event.clientX, y: event.clientY };
 }

@@ -12,7 +12,11 @@ import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;
-  if (open === null) return null;
+  // By its kind: one that follows another at once is a new element, which has to be shown.
+  return open === null ? null : <Dialog key={open.kind} open={open} workspace={workspace} />;
+}
+
+function Dialog({ open, workspace }: { readonly open: Open; readonly workspace: Workspace }) {
   switch (open.kind) {
     case "palette":
       return (

@@ -1,0 +1,108 @@
+/** Menus and dialogs are whole in windows of every size, from a desktop to a phone on its side. */
+import { expect } from "bun:test";
+import type { Page } from "puppeteer-core";
+import type { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import { browserTest, type TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
+import { open } from "./support/shown.ts";
+
+const SIZES = [
+  [1000, 600],
+  [390, 844],
+  [320, 260],
+] as const;
+
+let gateway: Gateway;
+let browser: TestBrowser;
+beforeTests((...both) => {
+  [gateway, browser] = both;
+});
+
+/** What of an element, and of the fields in it, is beyond its window or beyond itself. */
+function beyond(page: Page, selector: string): Promise<string[] | null> {
+  return page.evaluate((selector) => {
+    const element = document.querySelector(selector);
+    if (element === null) return null;
+    const out = (box: DOMRect, { left, top, right, bottom }: Pick<DOMRect, "left" | "top" | "right" | "bottom">) =>
+      box.left < left || box.top < top || box.right > right + 0.5 || box.bottom > bottom + 0.5;
+    const box = element.getBoundingClientRect();
+    const window = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+    const found = box.width === 0 || out(box, window) ? [`${selector} ${JSON.stringify(box)}`] : [];
+    if (element.scrollWidth > element.clientWidth) found.push(`${element.scrollWidth} in ${element.clientWidth}`);
+    for (const field of element.querySelectorAll("input, button, textarea, select, p, h2")) {
+      const own = field.getBoundingClientRect();
+      if (out(own, { ...window, left: box.left, right: box.right, top: -1e6, bottom: 1e6 }))
+        found.push(`${field.tagName} ${JSON.stringify(own)} in ${JSON.stringify(box)}`);
+    }
+    return found;
+  }, selector);
+}
+
+browserTest("the menu of a command, at its mark and at the words on the right", async () => {
+  await gateway.create({ name: "menu", shell: undefined });
+  const { page, faults } = await open(browser, gateway, "menu");
+  await gateway.unix("/sessions/menu/exec", { json: { command: "(exit 2)" } });
+  const row = ".row[data-state=failed][data-mark^='exit 2']";
+  for (const [width, height] of SIZES) {
+    await page.setViewport({ width, height });
+    for (const side of ["right", "left"] as const) {
+      // Behind a change of size rows are made anew, so it is clicked until the menu is there.
+      await until(`the menu on the ${side} at ${width}`, () =>
+        page.evaluate(
+          (row, side) => {
+            const element = document.querySelector<HTMLElement>(row);
+            const box = element?.getBoundingClientRect();
+            if (element === null || box === undefined || box.right > innerWidth + 20) return false;
+            const at = { clientX: side === "right" ? box.right - 4 : box.left, clientY: box.top + 5, bubbles: true };
+            element.dispatchEvent(new MouseEvent("click", at));
+            return new Promise<boolean>((done) =>
+              requestAnimationFrame(() => done(document.querySelector(".menu-of-command:popover-open") !== null)),
+            );
+          },
+          row,
+          side,
+        ),
+      );
+      expect([width, side, await beyond(page, ".menu-of-command")]).toEqual([width, side, []]);
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+browserTest("dialogs", async () => {
+  await gateway.create({ name: "dialogs", shell: undefined });
+  const { page, faults } = await open(browser, gateway, "dialogs");
+  // What a palette has depends on what is known of the session.
+  await page.waitForSelector("[data-session=dialogs]");
+  for (const [width, height] of SIZES.slice(1)) {
+    await page.setViewport({ width, height });
+    for (const [name, label] of [
+      [null, "Palette"],
+      ["Settings", "Settings"],
+      ["Keys", "Keys"],
+      ["New session", "New session"],
+      ["Rename the session", "Rename"],
+      ["Tags of the session", "Tags"],
+      ["Close the pane", "Confirm"],
+    ] as const) {
+      await page.$eval("button[aria-label=Palette]", (button) => (button as HTMLElement).click());
+      await page.waitForSelector("dialog[open] input:focus");
+      if (name !== null) {
+        await until(`'${name}' in the palette`, () =>
+          page.evaluate((name) => {
+            const options = Array.from(document.querySelectorAll<HTMLElement>("dialog[open] [role=option]"));
+            const option = options.find((each) => each.firstChild?.textContent === name);
+            option?.click();
+            return option !== undefined;
+          }, name),
+        );
+        await page.waitForSelector(`dialog[open][aria-label="${label}"]`);
+      }
+      expect([width, label, await beyond(page, "dialog[open]")]).toEqual([width, label, []]);
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("dialog", { hidden: true });
+    }
+  }
+  expect(faults).toEqual([]);
+});
