@@ -3,6 +3,7 @@
  * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
  */
 
+import os from "node:os";
 import { pageHost } from "../instance/secrets/own-secrets.ts";
 import { claimServer, releaseServer } from "../instance/single-server.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
@@ -104,8 +105,10 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
     published.publish();
   }
   // A certificate is for the name that it was made for.
-  const origin = tls === null ? `http://${host}:${url.port}` : url.origin;
-  return `${origin}${basePrefix}`;
+  const names = [options.publicUrl?.hostname, options.hostname, os.hostname(), "localhost"];
+  const name = names.find((each) => each !== undefined && listening.isFor(each)) ?? "localhost";
+  const secure = /^(0\.0\.0\.0|\[::\])$/.test(url.hostname) ? `https://${name}:${url.port}` : url.origin;
+  return `${tls === null ? `http://${host}:${url.port}` : secure}${basePrefix}`;
 }
 
 /** Passes on what happens to sessions: to the log, to clients, and to the rule of the ephemeral server. */

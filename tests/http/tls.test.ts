@@ -56,6 +56,18 @@ test.skipIf(!hasPrograms)("HTTPS with the certificate, checked", async () => {
   expect((await curl(...bearer, `${gateway.origin}/sessions`)).code).not.toBe(0);
 });
 
+test.skipIf(!hasPrograms)(
+  "wsh open prints an address of every interface by a name that the certificate has",
+  async () => {
+    const files = ["--tls-cert", join(dir, "cert.pem"), "--tls-key", join(dir, "key.pem")];
+    await using everywhere = await Gateway.start({ args: ["--bind", "0.0.0.0:0", ...files] });
+    const asked = await everywhere.unix("/auth/code", { method: "POST" });
+    const { page } = (await asked.json()) as { page: string };
+    expect(page).toMatch(/^https:\/\/localhost:\d+$/);
+    expect((await curl("--cacert", join(dir, "cert.pem"), "-o", "/dev/null", `${page}/`)).code).toBe(0);
+  },
+);
+
 test.skipIf(!hasPrograms)("nothing in the clear on that port", async () => {
   const { code } = await curl("--max-time", "5", ...bearer, `${gateway.origin.replace("https", "http")}/sessions`);
   expect(code).not.toBe(0);

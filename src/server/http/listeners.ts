@@ -3,6 +3,7 @@
  * families), and the Unix socket. New certificates take effect by listening again on the same port. Open connections
  * stay, except those between two requests: Bun closes those with the old listener, and clients reconnect.
  */
+import { X509Certificate } from "node:crypto";
 import type { Hono } from "hono";
 import { bindAside } from "../../instance/single-server.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
@@ -74,6 +75,11 @@ export class Listeners {
       }
     }
     return this.loopback([]);
+  }
+
+  /** Whether there is a certificate for a name. */
+  isFor(name: string): boolean {
+    return this.pem !== null && new X509Certificate(this.pem.certPem).checkHost(name) !== undefined;
   }
 
   /** Why clients will refuse the certificate; null when they will not or there is none. */
