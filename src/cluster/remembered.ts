@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { withLock } from "../instance/lock.ts";
 import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
+import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Most machines that are added by hand. */
@@ -76,6 +77,10 @@ async function change(instance: Instance, act: (machines: RememberedMachine[]) =
   const path = fileOf(instance);
   await withLock(`${path}.lock`, () => {
     const machines = act(readMachines(instance)).sort((a, b) => (a.name < b.name ? -1 : 1));
-    replaceOwnFile(path, `${JSON.stringify({ machines }, null, 2)}\n`);
+    try {
+      replaceOwnFile(path, `${JSON.stringify({ machines }, null, 2)}\n`);
+    } catch (thrown) {
+      throw refused(`${path} cannot be written`, thrown);
+    }
   });
 }

@@ -8,6 +8,7 @@
  */
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { refused } from "../../instance/refused.ts";
 import type { Settings } from "../../instance/settings/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
@@ -137,6 +138,8 @@ export class Checkpoints implements Disposable {
     const writer = new PartWriter(directory, panePart(start.pane));
     try {
       await writer.write(state.history, (history) => state.blocks(history));
+    } catch (thrown) {
+      throw refused(`the checkpoint of ${local.id} cannot be written`, thrown);
     } finally {
       writer.leave();
     }
@@ -163,8 +166,7 @@ export class Checkpoints implements Disposable {
   moved(session: number | null): void {
     if (this.isOver || session === this.movedTo) return;
     this.writer?.remove();
-    this.writer = null;
-    this.written = "";
+    this.forget();
     this.movedTo = session;
     this.touch();
   }
@@ -240,13 +242,21 @@ export class Checkpoints implements Disposable {
     await writer
       .write(state.history, (history) => state.blocks(history), isCleared)
       .catch((thrown) => {
-        this.isCleared ||= isCleared;
+        // Where nothing can be written, what was cleared goes from the disk all the same.
+        this.isCleared ||= isCleared && !writer.remove();
+        if (isCleared && !this.isCleared) this.forget();
         throw thrown;
       });
     if (this.written === "") pruneSometimes(instance, settings);
     this.written = state.digest;
     this.writtenAt.push(performance.now());
     if (this.writtenAt.length > BURST) this.writtenAt.shift();
+  }
+
+  /** Nothing is kept any more: the next write begins anew. */
+  private forget(): void {
+    this.writer = null;
+    this.written = "";
   }
 
   /** Why nothing of the pane may be written; null: it may be. */

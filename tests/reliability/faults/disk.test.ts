@@ -152,3 +152,28 @@ test.skipIf(!canMount)(
     expect(await found()).toEqual(["true after", "true meanwhile", "true before"]);
   },
 );
+
+test.skipIf(!canMount)(
+  "a full state directory: what is cleared goes from it all the same, and errors say the way out",
+  async () => {
+    const state = (wsh: Enclave["wsh"]): string => join(wsh.env.HOME ?? "", ".local/state");
+    await using enclave = await Enclave.open(state, "1m");
+    await enclave.ok("new", "s");
+    const kept = (): boolean => enclave.shell('grep -rl "kept-4[2]" "$0"/wsh/t.checkpoints || true') !== "";
+    await enclave.ok("exec", "s", "--", "echo kept-42");
+    await until("a checkpoint", kept);
+    enclave.fill();
+    for (const args of [
+      ["checkpoint", "save", "s"],
+      ["servers", "add", "ssh://m1", "--name", "m1"],
+    ]) {
+      const { code, stderr } = await enclave.run(...args);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot be written: ENOSPC(?:.|\n)*Make room there/)]);
+    }
+    await enclave.ok("clear", "s");
+    await until("it to be gone", () => !kept());
+    enclave.empty();
+    await enclave.ok("exec", "s", "--", "echo after-42");
+    await until("a checkpoint", () => enclave.shell('ls "$0"/wsh/t.checkpoints/s1') !== "");
+  },
+);
