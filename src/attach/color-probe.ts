@@ -9,8 +9,8 @@ import type { TerminalColors } from "../protocol/attach.ts";
 import type { ColorDepth } from "./paint/color-depth.ts";
 import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
 
-/** Foreground, background, cursor colour; kitty's keyboard flags. */
-const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u";
+/** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */
+const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
 /** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
 const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
 const DEVICE_ATTRIBUTES = "\x1b[c";
@@ -83,6 +83,8 @@ export class Probe {
     }
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
+    const cell = parseCell(text);
+    if (cell !== null) return { colors: { ...this.known.colors, cell } };
     const depth = parseDepth(text);
     // A terminal that reports true colour has it, whatever else it reports.
     if (depth !== null) return this.known.depth === "truecolor" ? {} : { depth };
@@ -102,6 +104,13 @@ export class Probe {
   }
 }
 
+/** Pixels of a cell (XTWINOPS 16), of a terminal that has them; null: no such answer, or none that can be. */
+function parseCell(text: string): TerminalColors["cell"] | null {
+  const [, height, width] = /^\x1b\[6;(\d{1,3});(\d{1,3})t$/.exec(text) ?? [];
+  const cell = { width: Number(width), height: Number(height) };
+  return cell.width > 0 && cell.height > 0 ? cell : null;
+}
+
 /** Number of colours that an answer to XTGETTCAP or DECRQSS reports; null when it reports none. */
 export function parseDepth(text: string): ColorDepth | null {
   const style = /^\x1bP1\$r([\d;:]*)m/.exec(text)?.[1];
@@ -118,7 +127,9 @@ export function parseDepth(text: string): ColorDepth | null {
 }
 
 /** `OSC 11 ; rgb:RRRR/GGGG/BBBB`, with one to four digits each (XParseColor), ended by ST or BEL. */
-export function parseColor(text: string): { readonly name: keyof TerminalColors; readonly rgb: Rgb } | null {
+export function parseColor(
+  text: string,
+): { readonly name: "foreground" | "background" | "cursor"; readonly rgb: Rgb } | null {
   const match = /^\x1b\](10|11|12);rgba?:([\da-f]{1,4})\/([\da-f]{1,4})\/([\da-f]{1,4})/i.exec(text);
   const [, code, r, g, b] = match ?? [];
   const name = code === "10" || code === "11" || code === "12" ? names.get(code) : undefined;

@@ -162,11 +162,15 @@ export const HelpSchema = v.object({ shown: v.boolean() });
 const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 export const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
 
+/** Pixels: more than any font has are a mistake, and would be multiplied. */
+const CellSideSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
 /** The terminal's answers about its colours and keyboard, passed on to programs that ask the session. */
 export const TerminalColorsSchema = v.object({
   ...{ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema },
   /** It has kitty's keyboard protocol. */
   kitty: v.optional(v.boolean()),
+  /** Pixels of one of its cells. */
+  cell: v.optional(v.object({ width: CellSideSchema, height: CellSideSchema })),
 });
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 

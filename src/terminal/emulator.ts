@@ -205,6 +205,7 @@ export class Emulator {
     if (redraws && cols < this.cols) this.parts.prompt.cut(cols);
     hot.resize(cols, rows, redraws);
     this.modes.resized();
+    this.queries.resized();
     this.parts.completions.resized();
   }
 

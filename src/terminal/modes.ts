@@ -73,6 +73,8 @@ const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
 const CLUSTERS = 2027;
 /** We report colour scheme changes while a terminal is attached that can report them. */
 const SCHEME_UPDATES = 2031;
+/** In-band reports of the size, which are ours too: no terminal outside is asked for them. */
+export const SIZE_REPORTS = 2048;
 const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 
 type Param = number | number[];
@@ -153,7 +155,13 @@ export class ModeTracker {
   reportedMode(mode: number): boolean | null {
     if (mode === CLUSTERS) return this.clusters;
     if (mode === SCHEME_UPDATES) return this.modes.schemeUpdates;
+    if (mode === SIZE_REPORTS) return this.sizeReports;
     return EXTRA_OFF.has(mode) || INERT_MODES.has(mode) ? this.extraMode(mode) : null;
+  }
+
+  /** Whether the program wants a report of each new size. */
+  get sizeReports(): boolean {
+    return this.extra.get(SIZE_REPORTS) ?? false;
   }
 
   /** Whether a mode that xterm does not have is set; null for an unknown one. */

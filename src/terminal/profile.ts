@@ -27,17 +27,19 @@ export const defaultProfile: TerminalProfile = {
   cell: { width: 8, height: 16 },
 };
 
-/** The profile with colours that a terminal reported; a light background makes the scheme light. */
+/** The profile with what a terminal reported of itself; a light background makes the scheme light. */
 export function withColors(
   profile: TerminalProfile,
   told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined } & {
     readonly kitty?: boolean | undefined;
+    readonly cell?: TerminalProfile["cell"] | undefined;
   },
 ): TerminalProfile {
   const background = told.background ?? profile.background;
   return {
     ...profile,
     kitty: told.kitty ?? false,
+    ...(told.cell === undefined ? {} : { cell: told.cell }),
     scheme: isLight(background) ? "light" : "dark",
     foreground: told.foreground ?? profile.foreground,
     background,

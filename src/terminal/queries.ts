@@ -7,7 +7,7 @@
  * keyboard query is answered where the person's terminal has that protocol; unknown capabilities are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
-import type { ModeTracker } from "./modes.ts";
+import { type ModeTracker, SIZE_REPORTS } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { ProgramColors } from "./program-colors.ts";
 import { sgrOf } from "./rows/styles.ts";
@@ -75,6 +75,17 @@ export class QueryResponder {
     return this.colors.sequences;
   }
 
+  /** The size has changed, for a program that wants to be told in band (mode 2048). */
+  resized(): void {
+    if (this.modes.sizeReports) this.reportSize();
+  }
+
+  private reportSize(): void {
+    const { rows, cols } = this.terminal;
+    const { width, height } = this.profile().cell ?? { width: 0, height: 0 };
+    this.reply(`\x1b[48;${rows};${cols};${rows * height};${cols * width}t`);
+  }
+
   /** RIS. */
   reset(): void {
     this.level = HIGHEST_LEVEL;
@@ -115,6 +126,11 @@ export class QueryResponder {
         if (NEVER_PRIVATE.has(mode)) return say(`\x1b[?${mode};${NEVER}$y`);
         const value = this.modes.reportedMode(mode);
         return value !== null && say(`\x1b[?${mode};${value ? SET : RESET}$y`);
+      }),
+      parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => {
+        // At once, so that a program knows where it begins; setting the mode is left to the next handler.
+        if (params.includes(SIZE_REPORTS)) this.reportSize();
+        return false;
       }),
       parser.registerCsiHandler({ final: "t" }, (params) => this.size(params[0])),
       parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.status(data)),

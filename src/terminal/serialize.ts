@@ -10,7 +10,7 @@ import { hasAgreedWidth } from "../protocol/agreed-width.ts";
 import type { History } from "./history/history.ts";
 import type { HotWindow } from "./history/hot-window.ts";
 import { RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./history/segment.ts";
-import { defaultTabs, type ModeTracker } from "./modes.ts";
+import { defaultTabs, type ModeTracker, SIZE_REPORTS } from "./modes.ts";
 import type { QueryResponder } from "./queries.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
 import { extraAt } from "./rows/row-text.ts";
@@ -249,7 +249,7 @@ function modeState({ modes }: SerializeSource, alternate: boolean): string {
   if (now.focusEvents) out += "\x1b[?1004h";
   if (now.mouseTracking !== "none")
     out += { x10: "\x1b[?9h", vt200: "\x1b[?1000h", drag: "\x1b[?1002h", any: "\x1b[?1003h" }[now.mouseTracking];
-  for (const [mode, on] of modes.extra) out += `\x1b[?${mode}${on ? "h" : "l"}`;
+  for (const [mode, on] of modes.extra) if (mode !== SIZE_REPORTS) out += `\x1b[?${mode}${on ? "h" : "l"}`;
   if (now.mouseEncoding === "sgr") out += "\x1b[?1006h";
   else if (now.mouseEncoding === "sgr-pixels") out += "\x1b[?1016h";
   if (now.modifyOtherKeys !== 0) out += `\x1b[>4;${now.modifyOtherKeys}m`;

@@ -142,8 +142,10 @@ describe("given back after detaching", () => {
     const learned: Answers[] = [];
     const probe = new Probe((answers) => learned.push(answers));
     expect(new TextDecoder().decode(probe.ask({ depth: false, widths: false }))).toContain("\x1b[?u");
-    for (const answer of ["\x1b[?5u", "\x1b[?62;22c"]) probe.reply(new TextEncoder().encode(answer));
-    expect(learned).toEqual([{ keyboardFlags: 5 }]);
+    for (const answer of ["\x1b[?5u", "\x1b[6;19;9t", "\x1b[6;0;0t", "\x1b[?62;22c"]) {
+      probe.reply(new TextEncoder().encode(answer));
+    }
+    expect(learned).toEqual([{ keyboardFlags: 5, colors: { cell: { width: 9, height: 19 } } }]);
     const caps = capsFromEnvironment({ TERM: "xterm-kitty" });
     const restored = restoreTerminal(caps, { alternate: "program", keyboardFlags: 5 });
     expect(keyboardFlags(`\x1b[>31u\x1b[?1049h\x1b[>31u${new TextDecoder().decode(restored)}`)).toBe(5);

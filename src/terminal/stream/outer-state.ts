@@ -41,7 +41,7 @@ const ANSI_MODES: ReadonlySet<number> = new Set([4, 20]);
 /** DEC modes of the emulator and of `modes.ts`. */
 const PRIVATE_MODES: ReadonlySet<number> = new Set([
   1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1034, 1035, 1036, 1039, 1047,
-  1048, 1049, 2004, 2026, 2031, 2048,
+  1048, 1049, 2004, 2026, 2031,
 ]);
 const SEMICOLON = 0x3b;
 const ZERO = 0x30;

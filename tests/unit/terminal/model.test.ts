@@ -100,14 +100,25 @@ describe("queries", () => {
     expect(seen.replies).toBe("\x1b[?5u\x1b[6;16;8t\x1b[?997;1n");
   });
 
-  test("DECRQM says what is true of synchronized output, clusters and colour schemes, and knows no size reports", async () => {
+  test("DECRQM says what is true of synchronized output, clusters, colour schemes and size reports", async () => {
     const { seen, print } = open(2, 20);
     const asked = "\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b[?2048$p";
     await print(asked);
     await print(`\x1b[?2026h\x1b[?2027h\x1b[?2031h\x1b[?2048h${asked}\x1b[?2026l`);
     const answer = (values: readonly number[]) =>
       [2026, 2027, 2031, 2048].map((mode, at) => `\x1b[?${mode};${values[at]}$y`).join("");
-    expect(seen.replies).toBe(answer([2, 2, 2, 0]) + answer([1, 1, 1, 0]));
+    expect(seen.replies).toBe(`${answer([2, 2, 2, 2])}\x1b[48;2;20;32;160t${answer([1, 1, 1, 1])}`);
+  });
+
+  test("a program that wants sizes in band gets each, in pixels of the person's terminal, and nobody else is asked", async () => {
+    const { terminal, seen, print } = open(2, 20);
+    await print("\x1b[?2048h\x1b[18t");
+    terminal.setProfile(withColors(terminal.profile, { cell: { width: 9, height: 19 } }));
+    await terminal.resize(3, 30);
+    await print("\x1b[16t\x1b[14t\x1b[?2048l");
+    await terminal.resize(2, 20);
+    expect(seen.replies).toBe("\x1b[48;2;20;32;160t\x1b[8;2;20t\x1b[48;3;30;57;270t\x1b[6;19;9t\x1b[4;57;270t");
+    expect(shown(seen)).not.toContain("2048");
   });
 
   test("are answered once, in order, and are not passed on", async () => {
