@@ -97,7 +97,7 @@ export class History implements Disposable {
   private requireWritable(): void {
     if (this.readOnly === null) return;
     throw new WshError("history_unavailable", `nothing was changed: ${this.readOnly}`, {
-      hint: "Make room on its disk, or make it writable.",
+      hint: "Free disk space on its disk, or make it writable.",
     });
   }
 

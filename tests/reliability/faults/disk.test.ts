@@ -168,7 +168,10 @@ test.skipIf(!canMount)(
       ["servers", "add", "ssh://m1", "--name", "m1"],
     ]) {
       const { code, stderr } = await enclave.run(...args);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot be written: ENOSPC(?:.|\n)*nothing was changed/)]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/cannot be written: ENOSPC(?:.|\n)*nothing was changed/),
+      ]);
     }
     await enclave.ok("clear", "s");
     await until("it to be gone", () => !kept());
