@@ -329,3 +329,21 @@ always("docs/machines.md says the roles' permissions as they are", () => {
     expect(subscribe.toSorted()).toEqual([...rolePermissions[role].subscribe].toSorted());
   }
 });
+
+test("the name of an invitation that nobody has joined by is free again, and no other's", async () => {
+  const invite = () => maker.run("fleet", "invite", "--dir", fleet.dir, "--role", "machine", "--name", "again");
+  await invite();
+  const second = await invite();
+  expect([second.code, second.stderr]).toEqual([0, expect.stringContaining("earlier invitation of 'again'")]);
+  await using again = new Wsh();
+  await again.ok("fleet", "join", second.stdout.trim().split(" ").at(-1) ?? "");
+  const log = join(again.instance.stateDir, "t.server.log");
+  await until("it to have joined", () => contentOf(log).includes("connected to the fleet"));
+  expect((await invite()).stderr).toContain("'again' has already been invited");
+  await again.killServer();
+  expect((await invite()).stderr).toContain("'again' has already been invited");
+  const members: { name: string; state: string }[] = JSON.parse(
+    await maker.ok("fleet", "list", "--dir", fleet.dir, "--json"),
+  );
+  expect(members.filter(({ name, state }) => name === "again" && state === "invited")).toHaveLength(1);
+});

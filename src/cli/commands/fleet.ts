@@ -152,7 +152,7 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   const tags = options.tag ?? [];
   normalizeTags(tags);
   if (tags.length > 0 && role !== "machine") throw new UsageError("only machines have tags");
-  const [{ invite, isIn }, { readFleet }, { packInvitation }] = await Promise.all([
+  const [{ invite, isIn, withdrawUnused }, { readFleet }, { packInvitation }] = await Promise.all([
     import("../../cluster/authority/invite.ts"),
     import("../../cluster/authority/directory.ts"),
     import("../../cluster/authority/invitation.ts"),
@@ -160,6 +160,9 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   const dir = directoryOf(instance, options.dir);
   const taken = readFleet(dir).members.filter((each) => isIn(each, Date.now()));
   const name = options.name ?? freeName(role, new Set(taken.map((each) => each.name)));
+  if (taken.some((each) => each.name === name) && (await withdrawUnused(dir, name))) {
+    complain(`nobody has joined by the earlier invitation of '${name}': it is revoked`);
+  }
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
   const wanted = { name, role, tags, expiresAt, wssOnly: options.wss === true };
   const credentials = await recorded(instance, "fleet.invite", wanted, () => invite(dir, wanted));

@@ -5,6 +5,7 @@ import { type FleetRole, type FleetSettings, formatCredentials } from "../../pro
 import { isMachineName } from "../../protocol/names.ts";
 import { writeSecret } from "../fleet/creds-file.ts";
 import { changeFleet, type Fleet, type Member, readFleet, readKey, serverDirectory, serversOf } from "./directory.ts";
+import type { PushOptions } from "./push.ts";
 import { serverFiles } from "./server-config.ts";
 import { keysFrom, signAccount, signSystemUser, signUser } from "./signing.ts";
 
@@ -12,6 +13,10 @@ import { keysFrom, signAccount, signSystemUser, signUser } from "./signing.ts";
 const MAX_MEMBERS = 100_000;
 /** Validity of the credentials that notify the servers of a revocation, in ms. */
 const PUSH_LIFE_MS = 5 * 60_000;
+/** Age of an invitation up to which its name is free again while nobody has joined by it, in ms. */
+const UNUSED_MS = 3_600_000;
+/** Difference between the clocks here and of a server, in ms. */
+const CLOCKS_MS = 60_000;
 
 export interface Invited {
   readonly name: string;
@@ -89,11 +94,31 @@ export function revoke(dir: string, name: string): Promise<Member> {
 export async function tellServers(dir: string): Promise<void> {
   const fleet = readFleet(dir);
   const { jwt } = await accountOf(dir, fleet);
-  const user = await signSystemUser(readKey(dir, "system"), Date.now() + PUSH_LIFE_MS);
   const { pushAccount } = await import("./push.ts");
-  const { ca } = fleet;
-  const servers = serversOf(fleet).filter((server) => server.startsWith("tls:"));
-  await pushAccount({ servers, ca, jwt: user.jwt, seed: user.seed }, jwt);
+  await pushAccount(await systemOf(dir, fleet), jwt);
+}
+
+/** Revokes an invitation that nobody has used: joining by it has failed, and its name is to be free. @returns whether it did */
+export async function withdrawUnused(dir: string, name: string): Promise<boolean> {
+  const fleet = readFleet(dir);
+  const now = Date.now();
+  const member = fleet.members.find((each) => each.name === name && isIn(each, now));
+  // Servers that were started anew meanwhile remember nobody: an older one may be of a machine that is switched off.
+  if (member === undefined || now - member.at > UNUSED_MS) return false;
+  try {
+    const { wasConnected } = await import("./push.ts");
+    if (await wasConnected(await systemOf(dir, fleet), `wsh ${name}`, member.at - CLOCKS_MS)) return false;
+    await revoke(dir, name);
+    await tellServers(dir);
+    return true;
+  } catch {
+    return false; // nobody knows whether it was used
+  }
+}
+
+async function systemOf(dir: string, fleet: Fleet): Promise<PushOptions> {
+  const { jwt, seed } = await signSystemUser(readKey(dir, "system"), Date.now() + PUSH_LIFE_MS);
+  return { servers: serversOf(fleet).filter((server) => server.startsWith("tls:")), ca: fleet.ca, jwt, seed };
 }
 
 /** The account's JWT with all revoked members. */
