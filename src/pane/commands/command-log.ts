@@ -331,6 +331,8 @@ export class CommandLog {
   private begin(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
     const { shell } = this;
+    // Other scripts' hooks (iTerm2's) take startup files, and what draws the first prompt, for commands.
+    if (!mark.verified && shell.phase === "none") return;
     const number = Number(mark.params?.id ?? Number.NaN);
     if (!this.ends.nextBegins(shell, Number.isNaN(number) ? null : number)) return;
     const prompt = shell.promptEnd;

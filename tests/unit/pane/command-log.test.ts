@@ -63,6 +63,17 @@ function retired(lines: readonly (readonly [id: number, text: string])[], begins
 }
 
 describe("a command record", () => {
+  test("what another script's hooks take for a command before the first prompt is none", () => {
+    const { log, mark, begin } = recording();
+    mark("C", forged);
+    mark("D", { ...forged, exitCode: 0 });
+    begin("make");
+    expect(log.list().map(({ command }) => command)).toEqual(["make"]);
+    const other = recording();
+    other.begin("ls", forged);
+    expect(other.log.list().map(({ command }) => command)).toEqual(["ls"]);
+  });
+
   test("who follows a command whose end was told, and not yet its prompt's, gets its output and not the prompt", () => {
     const { text, log, mark, begin } = recording();
     begin("make");
