@@ -28,6 +28,12 @@ import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField } from "./terminal.ts";
 
 const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the pane"));
+const RawField = v.optional(
+  v.pipe(
+    v.boolean(),
+    v.description("of a command that exec or run started, in place of text: what it wrote, as base64; at most 1 MiB"),
+  ),
+);
 const MaxBytesField = v.optional(
   v.pipe(OutputLimitSchema, v.description("longest output, at most 1048576; past it head and tail are kept")),
   DEFAULT_OUTPUT_LIMIT,
@@ -304,6 +310,7 @@ export const commandOperations = [
       ...filterFields,
       range: RangeField,
       line_numbers: LineNumbersField,
+      raw: RawField,
       max_bytes: MaxBytesField,
       format: v.optional(
         v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
@@ -365,6 +372,7 @@ export const commandOperations = [
       ...filterFields,
       range: RangeField,
       line_numbers: LineNumbersField,
+      raw: RawField,
       max_bytes: MaxBytesField,
     }),
     output: v.object({ ...OutputResultSchema.entries, lines: v.optional(v.array(LineSchema)) }),

@@ -74,6 +74,7 @@ export class Pane {
       { ...options, childNonces: this.childNonces, firstOffset: first.cursor },
       guarded({
         chunk: (chunk) => this.chunkParsed(chunk),
+        wantsRaw: () => this.commands.wantsRaw,
         mark: (mark) => this.markSeen(mark),
         bell: () => this.bellRang(),
         crashed: (error) => events.emit("crashed", error),
@@ -368,7 +369,7 @@ export class Pane {
     // Viewers come first: recorded output is for later queries.
     this.events.emit("chunk", chunk);
     this.text.chunk();
-    this.commands.chunk();
+    this.commands.chunk(chunk.raw ?? null);
     this.agent.output();
     this.answers.output();
   }

@@ -11,6 +11,8 @@ export const darwin: PlatformTable = {
     FIONREAD: 0x4004667f,
     ICANON: 0x100,
     ECHO: 0x8,
+    OPOST: 0x1,
+    ONLCR: 0x2,
     TCSANOW: 0,
     TCIFLUSH: 1,
     F_SETFD: 2,
@@ -50,7 +52,7 @@ export const darwin: PlatformTable = {
   },
   layouts: {
     // tcflag_t and speed_t are unsigned long.
-    termios: { bytes: 72, fields: { c_lflag: { offset: 24, bytes: 8 } } },
+    termios: { bytes: 72, fields: { c_oflag: { offset: 8, bytes: 8 }, c_lflag: { offset: 24, bytes: 8 } } },
     winsize: { bytes: 8, fields: { ws_row: { offset: 0, bytes: 2 }, ws_col: { offset: 2, bytes: 2 } } },
     // Behind a byte for the length.
     sockaddr_un: { bytes: 106, fields: { sun_family: { offset: 1, bytes: 1 }, sun_path: { offset: 2, bytes: 104 } } },

@@ -15,6 +15,8 @@ export const linux: PlatformTable = {
     FIONREAD: 0x541b,
     ICANON: 0x2,
     ECHO: 0x8,
+    OPOST: 0x1,
+    ONLCR: 0x4,
     TCSANOW: 0,
     TCIFLUSH: 0,
     F_SETFD: 2,
@@ -54,7 +56,7 @@ export const linux: PlatformTable = {
   },
   layouts: {
     // Of the C library; the kernel's own is shorter and begins the same.
-    termios: { bytes: 60, fields: { c_lflag: { offset: 12, bytes: 4 } } },
+    termios: { bytes: 60, fields: { c_oflag: { offset: 4, bytes: 4 }, c_lflag: { offset: 12, bytes: 4 } } },
     winsize: { bytes: 8, fields: { ws_row: { offset: 0, bytes: 2 }, ws_col: { offset: 2, bytes: 2 } } },
     sockaddr_un: { bytes: 110, fields: { sun_family: { offset: 0, bytes: 2 }, sun_path: { offset: 2, bytes: 108 } } },
     pollfd: {

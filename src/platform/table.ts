@@ -14,6 +14,8 @@ export interface Constants {
   // termios.h
   readonly ICANON: number;
   readonly ECHO: number;
+  readonly OPOST: number;
+  readonly ONLCR: number;
   readonly TCSANOW: number;
   readonly TCIFLUSH: number;
   // fcntl.h
@@ -76,7 +78,7 @@ export interface Layout<F extends string> {
 
 /** Structs by their names in C, with the fields that are used. */
 export interface Layouts {
-  readonly termios: Layout<"c_lflag">;
+  readonly termios: Layout<"c_oflag" | "c_lflag">;
   readonly winsize: Layout<"ws_row" | "ws_col">;
   readonly sockaddr_un: Layout<"sun_family" | "sun_path">;
   readonly pollfd: Layout<"fd" | "events" | "revents">;

@@ -191,6 +191,7 @@ export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;
 
 export const OutputResultSchema = v.object({
   ...IncompleteFields,
+  base64: v.optional(v.pipe(v.string(), v.description("with raw: exactly what the command wrote"))),
   text: v.optional(v.string()),
   /** Replaces the text when styled. */
   lines: v.optional(v.array(LineSchema)),

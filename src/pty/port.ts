@@ -51,6 +51,8 @@ export interface PtyEvents {
 export interface PtyFlags {
   readonly canonical: boolean;
   readonly echo: boolean;
+  /** Each LF that the program writes becomes CR LF. */
+  readonly addsCr?: boolean;
 }
 
 /** Whether typed text must stay hidden, usually a password: the program reads lines and echoes none. */

@@ -31,6 +31,8 @@ export type ResetReason =
   | "hard_reset";
 
 export interface EmulatorSink extends AnnouncementSink {
+  /** Whether chunks are to have what the program wrote, too. */
+  wantsRaw?(): boolean;
   /** Answers to queries, to be written to the PTY. */
   reply(bytes: Uint8Array): void;
   bell(): void;

@@ -85,8 +85,7 @@ export class TerminalModel {
     options: TerminalOptions,
     private readonly sink: TerminalSink,
   ) {
-    const rows = Math.max(MIN_ROWS, options.rows);
-    const cols = Math.max(MIN_COLS, options.cols);
+    const [rows, cols] = [Math.max(MIN_ROWS, options.rows), Math.max(MIN_COLS, options.cols)];
     this.emulator = new Emulator({ ...options, rows, cols }, sink);
     this.transcript = new Transcript(this.emulator);
     this.hideTitles = options.hideTitles === true;
@@ -99,6 +98,7 @@ export class TerminalModel {
     this.intake = new Intake(classify, begin, {
       pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),
+      wantsRaw: () => this.sink.wantsRaw?.() === true,
       shift: (set) => this.emulator.modes.shiftTo(set),
       chunk: (chunk) => {
         this.emulator.trim();

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, printJson, printRendered } from "../print.ts";
+import { complain, print, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { incompleteText } from "../session/filtered-output.ts";
 
@@ -22,6 +22,7 @@ interface OutputOptions {
   readonly lineNumber?: boolean;
   readonly maxBytes?: number;
   readonly follow?: boolean;
+  readonly raw?: boolean;
   readonly json?: boolean;
 }
 
@@ -41,11 +42,13 @@ export function register(program: Command): void {
     .option("--line-number", "number the lines")
     .option("--max-bytes <n>", "output limit in bytes; beyond it, print head and tail", wholeNumber(0))
     .option("-f, --follow", "keep printing new output until the session ends or Ctrl+C")
+    .option("--raw", "with --command, of one that exec or run started: exactly the bytes that it wrote")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, options: OutputOptions, command: Command) => {
       if (options.since !== undefined && options.command !== undefined) {
         throw new UsageError("--since and --command cannot be combined");
       }
+      if (options.raw === true && options.command === undefined) throw new UsageError("--raw is of a --command");
       using session = await SessionClient.open(instanceOf(command), name);
       const { lines, grep, context, head, tail, lineNumber } = options;
       const result = await session.call("output.get", {
@@ -57,10 +60,12 @@ export function register(program: Command): void {
         head,
         tail,
         line_numbers: lineNumber,
+        raw: options.raw,
         max_bytes: options.maxBytes ?? MOST_BYTES,
       });
       for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) return printJson(result);
+      if (options.raw === true) return print(Buffer.from(result.base64 ?? "", "base64"));
       if (result.incomplete === true) complain(incompleteText(result));
       await printRendered(ended(result.text ?? "", options.follow === true));
       if (options.follow === true) await follow(session, result.output_cursor, options.grep);

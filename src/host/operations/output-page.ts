@@ -20,7 +20,11 @@ const DEFAULT_LINES = 100;
 const SCROLLED_OUT = "older lines have left the history (scrollback_lines, scrollback_bytes)";
 
 type Output = OperationOutput<"output.get">;
-type Filter = OutputFilter & { readonly format: Format; readonly max_bytes: number };
+type Filter = OutputFilter & {
+  readonly format: Format;
+  readonly max_bytes: number;
+  readonly raw?: boolean | undefined;
+};
 
 /** @throws WshError invalid_cursor, command_not_found, invalid_request, regex_too_slow */
 export async function output(
@@ -32,6 +36,7 @@ export async function output(
     const { lines = 0, tail = lines > 0 ? lines : undefined } = input;
     return commandOutput(pane, input.command_id, { ...input, tail }, signal);
   }
+  if (input.raw === true) throw new WshError("invalid_request", "'raw' needs 'command_id'");
   if (input.range !== undefined) throw new WshError("invalid_request", "'range' needs 'command_id'");
   const query = await outputQuery(input, false);
   const { since } = input;
@@ -98,6 +103,7 @@ function newest(pane: Pane, format: Format, count: number, isSearch: boolean): R
 /** @throws WshError command_not_found, invalid_cursor, invalid_request, regex_too_slow */
 export async function commandOutput(pane: Pane, id: number, input: Filter, signal?: AbortSignal): Promise<Output> {
   const query = await outputQuery(input, true);
+  if (input.raw === true) return rawOutput(pane, id);
   const record = pane.commands.log.require(id);
   const { exit_code, first_line_id, warnings } = record;
   const base = { exit_code, first_line_id, ...(warnings === undefined ? {} : { warnings }) };
@@ -118,6 +124,13 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   const { output_cursor } = placeOf(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal);
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
+}
+
+/** @throws WshError invalid_request where what the command wrote is not known byte for byte */
+function rawOutput(pane: Pane, id: number): Output {
+  const { exit_code, first_line_id } = pane.commands.log.require(id);
+  const base64 = Buffer.from(pane.commands.raw.of(id)).toString("base64");
+  return { base64, output_cursor: placeOf(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
 }
 
 /** Lines with their styles, if they are still those that the command printed; else the stored text, without. */

@@ -71,7 +71,7 @@ interface Cursor {
 export class CommandLog {
   private readonly records: CommandRecords;
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
-  private expected: Sent | null = null;
+  expected: Sent | null = null;
   private readonly shells = new ShellLevels();
   private readonly ends: CommandEnds;
 
@@ -366,7 +366,7 @@ export class CommandLog {
     shell.inner = "none";
     shell.phase = "running";
     this.records.add(entry);
-    this.emit((listener) => listener.started?.(entry.record));
+    this.emit((listener) => listener.started?.(entry.record, spool !== null || isAskedFor === true));
   }
 
   /** The shell names the command that it runs, or ran. */

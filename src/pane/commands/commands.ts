@@ -17,6 +17,7 @@ import { inactiveReason, shellKind } from "../../shell/plan.ts";
 import type { Activity } from "../activity.ts";
 import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
+import { RawOutputs } from "../output/raw-outputs.ts";
 import { type SpoolLimits, Spools } from "../output/spool.ts";
 import type { ExecTarget, IntegratedShell, ProgramPort, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
@@ -103,6 +104,7 @@ export class Commands {
   private readonly shells: ChildShells;
   private readonly spools: Spools | null;
   readonly submits: Submits;
+  readonly raw: RawOutputs;
   private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
@@ -132,6 +134,7 @@ export class Commands {
       { text, clock, ...shell, spools: this.spools, isAskedFor, restored, lastCommandId },
       limits,
     );
+    this.raw = new RawOutputs(this.log);
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.cookedLine = new CookedLine(() => program.flags());
@@ -188,6 +191,11 @@ export class Commands {
     this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags, isLineEntered });
   }
 
+  /** A caller's command runs, or may begin: what it writes is kept byte for byte. */
+  get wantsRaw(): boolean {
+    return this.raw.isOpen || this.log.expected !== null || this.port.isAskedFor === true || this.runs.isPending;
+  }
+
   /** The shell's own editor has the terminal. */
   get isAtPrompt(): boolean {
     return this.log.phase === "prompt" && this.log.shellHoldsTerminal() !== false;
@@ -228,7 +236,8 @@ export class Commands {
   }
 
   /** A chunk has been parsed, including its marks, and counted as activity. */
-  chunk(): void {
+  chunk(raw: Uint8Array | null): void {
+    this.raw.chunk(raw, this.port.text.offset, () => this.port.program.flags());
     this.log.chunk(() => isSecret(this.port.program.flags()));
     for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();

@@ -3,8 +3,8 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import type { TextPosition } from "../text/text.ts";
 
 export interface CommandLogEvents {
-  /** C: a command started; then the shell names it. */
-  started(record: CommandRecord): void;
+  /** C: a command started, by a caller or not; then the shell names it. */
+  started(record: CommandRecord, isAskedFor: boolean): void;
   named(record: CommandRecord): void;
   /** The shell reports that the command has ended, with its output here; final if a prompt follows. */
   ending(id: number, outputEnd: TextPosition): void;

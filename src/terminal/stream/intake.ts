@@ -22,6 +22,8 @@ export interface Chunk {
   readonly offset: number;
   /** Bytes for clients: without queries and our marks. May share memory with the written bytes. */
   readonly bytes: Uint8Array;
+  /** As the program wrote them, where that was wanted. */
+  readonly raw?: Uint8Array | undefined;
 }
 
 interface IntakePort {
@@ -29,6 +31,8 @@ interface IntakePort {
   pass(bytes: Uint8Array, from: number, limit: number): number;
   /** Parses a slice; `end` is the offset at its end. Returns bytes that were parsed after it and no program sent. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
+  /** Whether chunks are to have what the program wrote. */
+  wantsRaw?(): boolean;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
@@ -160,6 +164,8 @@ export class Intake {
   /** Parses one chunk from `from` and reports it; returns where the next begins. */
   private chunk(bytes: Uint8Array, from: number): number {
     this.parsing = true;
+    // The scanner blanks out what no terminal is to get.
+    const written = this.port.wantsRaw?.() === true ? bytes.slice(from) : undefined;
     const edits: Edit[] = [];
     let at = from;
     while (at < bytes.length && at - from < MAX_CHUNK) {
@@ -184,7 +190,11 @@ export class Intake {
     this.parsing = false;
     if (at > from) {
       this.parsed += at - from;
-      this.port.chunk({ offset: this.parsed, bytes: edited(bytes, from, at, edits) });
+      this.port.chunk({
+        offset: this.parsed,
+        bytes: edited(bytes, from, at, edits),
+        raw: written?.subarray(0, at - from),
+      });
       if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
     }
     return this.tail.length > 0 ? bytes.length : at;

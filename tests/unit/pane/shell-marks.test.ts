@@ -18,7 +18,7 @@ function session(historyLines = 1_000) {
       reply: () => {},
       chunk: () => {
         text.chunk();
-        commands.chunk();
+        commands.chunk(null);
       },
       mark: (mark) => {
         text.note(mark.offset, mark.position);

@@ -1,0 +1,155 @@
+/**
+ * What commands that callers started have written, byte for byte: from the mark of their begin to that of their end. What
+ * the terminal adds, a CR before each LF, is taken away again.
+ *
+ * Bounded: of one command MOST_BYTES, of all ALL_BYTES, and the newest stay. What is not whole is not kept: the reason is.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import type { CommandLog } from "../commands/command-log.ts";
+
+/** Bytes of one command's output, and of all of a pane. */
+const MOST_BYTES = 1024 * 1024;
+const ALL_BYTES = 4 * MOST_BYTES;
+/** Commands of which it is known. */
+const MOST_COMMANDS = 64;
+/** Bytes of a mark that names a command, at most, with a title of fish. */
+const LONGEST_NAME = 600_000;
+const CR = 0x0d;
+const LF = 0x0a;
+/** Begin of our script's mark for a command's end. */
+const END_MARK = Buffer.from("\x1b]133;D");
+
+interface Capture {
+  readonly id: number;
+  /** Offsets in the pane's output; null while it runs. */
+  readonly from: number;
+  to: number | null;
+  parts: Uint8Array[];
+  bytes: number;
+  /** Why it is not known; null: it is whole so far. */
+  lost: string | null;
+  /** Whether the terminal has added CRs; null before anything was written. */
+  addsCr: boolean | null;
+  isNamed: boolean;
+}
+
+export class RawOutputs {
+  private readonly captures = new Map<number, Capture>();
+  /** Those whose end was not told, or not read. */
+  private open: Capture[] = [];
+  /** Offset up to which output was read. */
+  private read = 0;
+
+  constructor(log: Pick<CommandLog, "on">) {
+    log.on({
+      started: ({ id, output_start: from }, isAskedFor) => isAskedFor && this.began(id, from),
+      named: ({ id }) => this.named(id),
+      finished: ({ id, output_end: to, state, verified }) => this.ended(id, to ?? 0, state === "finished" && verified),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.open.length > 0;
+  }
+
+  /** The shell's script has named the command behind the mark of its begin: that is not the command's. */
+  private named(id: number): void {
+    const capture = this.captures.get(id);
+    if (capture !== undefined) capture.isNamed = true;
+  }
+
+  private began(id: number, from: number): void {
+    const capture: Capture = { id, from, to: null, parts: [], bytes: 0, lost: null, addsCr: null, isNamed: false };
+    this.captures.set(id, capture);
+    this.open.push(capture);
+    if (this.captures.size > MOST_COMMANDS) this.captures.delete(this.captures.keys().next().value ?? id);
+  }
+
+  /** It is known only behind the prompt that follows. @param isMarked the shell told the end, in time */
+  private ended(id: number, to: number, isMarked: boolean): void {
+    const capture = this.open.find((each) => each.id === id);
+    if (capture === undefined) return;
+    capture.to = to;
+    if (!isMarked) lose(capture, "its end is not known exactly");
+    this.close();
+  }
+
+  /**
+   * A chunk was read. Runs per chunk.
+   * @param end offset at its end
+   * @param flags of the terminal, asked only where a command runs that is captured
+   */
+  chunk(raw: Uint8Array | null, end: number, flags: () => PtyFlags | null): void {
+    this.read = end;
+    if (this.open.length === 0) return;
+    if (raw === null) {
+      for (const capture of this.open) lose(capture, "its begin was not foreseen");
+      return;
+    }
+    const begin = end - raw.length;
+    const now = flags();
+    const addsCr = now?.addsCr ?? true;
+    for (const capture of this.open) {
+      const part = raw.subarray(Math.max(0, capture.from - begin), Math.min(raw.length, (capture.to ?? end) - begin));
+      if (part.length === 0 || capture.lost !== null) continue;
+      if (isSecret(now)) lose(capture, "a password was asked for");
+      else if (capture.addsCr !== null && capture.addsCr !== addsCr)
+        lose(capture, "it changed how its terminal writes");
+      else if (capture.bytes + part.length > MOST_BYTES) lose(capture, `it printed more than ${MOST_BYTES} bytes`);
+      else {
+        capture.addsCr = addsCr;
+        // The memory of a chunk is used again.
+        capture.parts.push(new Uint8Array(part));
+        capture.bytes += part.length;
+      }
+    }
+    this.close();
+    let held = 0;
+    for (const capture of [...this.captures.values()].reverse()) {
+      held += capture.bytes;
+      if (held > ALL_BYTES) lose(capture, "newer commands' output took its place");
+    }
+  }
+
+  private close(): void {
+    this.open = this.open.filter(({ to }) => to === null || to > this.read);
+  }
+
+  /** @throws WshError invalid_request while it runs and where it is not known */
+  of(id: number): Uint8Array {
+    const capture = this.captures.get(id);
+    const lost =
+      capture === undefined
+        ? "only commands that exec or run started are kept so"
+        : capture.to === null || this.open.includes(capture)
+          ? "it has not ended"
+          : capture.lost;
+    if (capture === undefined || lost !== null)
+      throw new WshError("invalid_request", `the bytes that command ${id} wrote are not known: ${lost}`);
+    // What the prompt printed before the end was known is not the command's.
+    const all = Buffer.concat(capture.parts).subarray(0, (capture.to ?? 0) - capture.from);
+    const mark = all.lastIndexOf(END_MARK);
+    const written = (mark < 0 ? all : all.subarray(0, mark)).subarray(capture.isNamed ? beginOf(all) : 0);
+    return capture.addsCr === false ? written : withoutAddedCr(written);
+  }
+}
+
+/** Length of our script's mark that names the command, with its secret, and of what fish then sends before a command. */
+function beginOf(bytes: Buffer): number {
+  const head = bytes.toString("latin1", 0, LONGEST_NAME);
+  const name = /^\x1b\]633;E;[^\x07]*;[A-Za-z0-9+/=_-]{16,64}\x07/.exec(head)?.[0] ?? "";
+  const more = /^\x1b\[\?2004l\x1b\]0;[^\x07]*\x07\x1b\[30m\x1b\(B\x1b\[m\r/.exec(head.slice(name.length))?.[0] ?? "";
+  return name.length + more.length;
+}
+
+function lose(capture: Capture, why: string): void {
+  capture.lost ??= why;
+  capture.parts = [];
+  capture.bytes = 0;
+}
+
+/** Each LF had a CR put before it. */
+function withoutAddedCr(bytes: Uint8Array): Uint8Array {
+  return bytes.filter((byte, at) => byte !== CR || bytes[at + 1] !== LF);
+}
