@@ -11,6 +11,7 @@ import { layoutEventNames } from "../protocol/layout-events.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { WindowEvent, windowEventNames } from "../protocol/window-stream.ts";
 import { type ConnectOptions, socketUrl, unavailable } from "./socket-url.ts";
+import { type Language, type LanguageOptions, language } from "./terminal/language.ts";
 
 export type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 export { WshError } from "../protocol/errors.ts";
@@ -20,6 +21,7 @@ export { decodeRows } from "../protocol/frame-codec.ts";
 export type { SessionInfo } from "../protocol/session.ts";
 export type { WindowEvent } from "../protocol/window-stream.ts";
 export type { ConnectOptions } from "./socket-url.ts";
+export { type Language, Screen, Terminal, TerminalFailure } from "./terminal/language.ts";
 export { openView, type SessionView, type ViewListener, type ViewOptions } from "./view.ts";
 
 export interface SubscribeOptions {
@@ -223,6 +225,15 @@ export class WshClient implements Disposable {
       listeners.set(after, listener);
     }
   }
+}
+
+/** Terminals as `wsh script` drives them (skills/script), over a connection. */
+export function terminals(client: Pick<WshClient, "call">, options: LanguageOptions = {}): Language {
+  return language(
+    (name, input, session) =>
+      session === undefined ? client.call(name as "sessions.list", input as never) : client.call(name, input, session),
+    options,
+  );
 }
 
 /** Events of windows' streams; a notice that some were missed goes to both kinds. */

@@ -1,6 +1,14 @@
 /** The typed client: calls, errors, events, tickets, the Unix socket; types come from the operation table. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connect, type LifecycleEvent, type SessionInfo, type SubscribedEvent, WshError } from "wsh/client";
+import {
+  connect,
+  type LifecycleEvent,
+  type SessionInfo,
+  type SubscribedEvent,
+  TerminalFailure,
+  terminals,
+  WshError,
+} from "wsh/client";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -44,6 +52,21 @@ test("makes a session, runs in it, reads it, and hears what happens", async () =
   await client.call("session.kill", {}, "renamed");
   await until("the end", () => life.some((event) => event.event === "session_destroyed"));
   expect(life.map(({ event }) => event)).toContain("session_renamed");
+});
+
+test("drives a terminal as scripts do: commands, questions, failures with the screen", async () => {
+  using client = await connect({ url: gateway.origin, token: TOKEN });
+  const { open, closeAll } = terminals(client);
+  const terminal = await open({ shell: "bash" });
+  expect(await terminal.exec("echo $((40 + 2)); false")).toMatchObject({ output: "42", exit_code: 1, exitCode: 1 });
+  await terminal.run("read -p 'Sure? ' x; echo said $x");
+  await terminal.expect(/Sure\?/);
+  await terminal.type("yes\n");
+  expect((await terminal.expect(/said (\w+)/))[1]).toBe("yes");
+  const failure = await terminal.expect("never", { timeout: 20 }).catch((thrown: unknown) => thrown);
+  expect(failure).toBeInstanceOf(TerminalFailure);
+  expect(String(failure)).toMatch(/did not come.*\nState: .*\nScreen of /);
+  await closeAll();
 });
 
 test("what is refused is a WshError with its code", async () => {
