@@ -1,23 +1,23 @@
 /**
- * What a caller may do: the one place that decides, for calls, for streams, and for what a key, a click or a line of the
- * palette calls at an attached terminal.
+ * A caller's rights: the only place that decides, for calls, for streams, and for operations by a key, a click or a
+ * line of the palette at an attached terminal.
  *
- * What must stay true: access and the one session of a token come from what admitted the caller, and travel with it
- * (protocol/caller.ts); they are held against the session where a thing is now, in the process that has it, and again when
- * it goes to another (endpoint/limited-callers.ts). Pure, and without the schemas: a session that only a person uses loads
- * none of them.
+ * Invariant: access and the one session of a token come from the caller's admission, and travel with it
+ * (protocol/caller.ts). They are checked against the present session of the subject, in the process that has it, and
+ * again when the subject moves to another session (endpoint/limited-callers.ts). Pure, and without the schemas: a
+ * session that only a person uses loads none of them.
  */
 import { type Access, type Acting, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Operation } from "./define.ts";
 
-/** What is asked, as the table of operations has it. */
+/** The requested operation, as the table of operations describes it. */
 export type Asked = Pick<Operation, "name" | "access" | "scope">;
 
 /**
- * What may be asked of a session's process besides operations, by those who are no process of this account, and the access
- * that it takes. Everything else is for processes of this account. What changes something checks besides whether the
- * stream's terminal only looks.
+ * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.
+ * All other requests are for processes of this account. A request that changes something also checks whether the
+ * stream's terminal is read-only.
  */
 export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ...[
@@ -42,16 +42,16 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ...["host.command"].map((name) => [name, "operate"] as const),
 ]);
 
-/** What a caller of one session may ask of the server: the answers are about that session alone. */
+/** Operations of the server for callers of one session: the answers are about that session alone. */
 const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
 
-/** Whether it may do everything: then nothing has to be looked up. */
+/** Whether it has all rights: then nothing must be looked up. */
 export function isUnlimited({ access, caller }: Acting): boolean {
   return access === "admin" && caller.only === undefined;
 }
 
 /**
- * @param session id of the session that it is about, where that is now; null: the server, or no session that there is
+ * @param session id of the session that has the subject now; null: the server, or a missing session
  * @throws WshError access_denied, session_not_found for another session than its own
  */
 export function requireMay(by: Acting, asked: Asked, session: string | null, input?: unknown): void {
@@ -60,13 +60,13 @@ export function requireMay(by: Acting, asked: Asked, session: string | null, inp
   if (only === undefined) return;
   if (session !== null) requireOwnSession(by, session);
   else if (!openToOneSession.has(asked.name)) throw moreThanOne(asked.name, only);
-  // Whether a name is free would tell which other sessions exist.
+  // Whether a name is free would reveal other sessions.
   if (asked.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
     throw new WshError("access_denied", "a token for one session cannot rename it");
   }
 }
 
-/** Whether `requireMay` passes, for lists of what can be done. */
+/** Whether `requireMay` passes, for lists of possible actions. */
 export function may(by: Acting, asked: Asked, session: string | null): boolean {
   try {
     requireMay(by, asked, session);
@@ -84,7 +84,7 @@ export function requireMayStream(by: Acting, name: string, session: string): voi
   requireMay(by, { name, access, scope: "session" }, session);
 }
 
-/** What a subscription wants to hear, asked of a session here or on another machine. @throws WshError access_denied */
+/** Events of a subscription, to a session here or on another machine. @throws WshError access_denied */
 export function requireMayHear({ access }: Pick<Acting, "access">, events: readonly string[]): void {
   if (events.includes("input")) requireAccess({ name: "subscribe to keys of people", access: "operate" }, access);
 }
@@ -95,7 +95,7 @@ export function requireOwnSession({ caller: { only } }: Pick<Acting, "caller">, 
   throw new WshError("session_not_found", "the named object is outside the only session of this token");
 }
 
-/** What reaches other sessions or machines. @throws WshError access_denied */
+/** A call that reaches other sessions or machines. @throws WshError access_denied */
 export function requireAllSessions(
   { caller: { only } }: { readonly caller: Pick<Caller, "only"> },
   what: string,
@@ -104,8 +104,8 @@ export function requireAllSessions(
 }
 
 /**
- * What a call's input names besides its target that has to be in the caller's one session: a view would show it, a move
- * would change it. Nothing for a caller of all sessions.
+ * Subjects in a call's input, besides its target, that must be in the caller's one session: a view would show them, a
+ * move would change them. Empty for a caller of all sessions.
  */
 export function targetsIn(
   { caller: { only } }: Pick<Acting, "caller">,

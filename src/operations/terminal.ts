@@ -50,7 +50,7 @@ const SendInputSchema = v.object({
 
 const SentSchema = v.object({
   bytes: v.number(),
-  /** The cursor before it was typed: what came after is what it brought, its echo too. */
+  /** The cursor before the input was typed: all output after it, including the echo, results from the input. */
   since: v.optional(v.number()),
   output_cursor: v.number(),
 });

@@ -1,7 +1,7 @@
 /**
- * Keeps an error in what a program's output is reported to from everything else: it costs that report alone, and is told
- * as `crashed`. Most reports come while the emulator parses, which throws such an error again where nobody can catch it,
- * and it would end the process with all of its panes.
+ * Contains errors of the receivers of a program's output: an error costs one report and is emitted as `crashed`. Most
+ * reports come while the emulator parses; it would throw such an error again outside any handler, which would end the
+ * process with all of its panes.
  */
 import type { ProgramSink } from "./program.ts";
 

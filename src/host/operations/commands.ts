@@ -117,7 +117,7 @@ async function waitForProgram(
   };
 }
 
-/** What ended a wait, in the form of every answer. */
+/** The end of a wait, in the form of every answer. */
 function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
   const { decidedBy, match, groups, lineId, port, reason, agent } = outcome;
   return {
@@ -188,8 +188,8 @@ function runOnce(
 }
 
 /**
- * The shell's directory now: the caller knows the one that a command was started in. How long the command took is said
- * only where it began after `since`: of an earlier one it would be the age of the program that was quit.
+ * The shell's present directory: the caller knows the one where a command started. The duration is included only if the
+ * command began after `since`: for an earlier one it would be the age of the program that was quit.
  */
 function endOf(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
   const { exit_code, signal, duration_ms, id, output_start } = command;
@@ -258,7 +258,7 @@ async function processWait(
   const isLeft = waited.decidedBy === "cancelled" && asked.signal.aborted && !signal.aborted;
   const outcome = isLeft ? { ...waited, decidedBy: "timeout" as const } : waited;
   const over = pane.exit !== null;
-  // In the background no caller waits, however soon it ends.
+  // A background call has no waiting caller, however soon it ends.
   if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled")
@@ -293,7 +293,7 @@ async function processWait(
   };
 }
 
-/** The result of one command as exec gives it, for a caller that has followed it by itself. */
+/** The result of one command in exec's form, for a caller that has followed it on its own. */
 async function result(
   pane: Pane,
   input: ParsedInput<"commands.result">,
@@ -308,7 +308,7 @@ async function result(
   return { ...readable(pane, await chosen(pane, whole, input, signal), true), session };
 }
 
-/** With what its caller wants to see of the output. */
+/** With the requested part of the output. */
 async function chosen(
   pane: Pane,
   step: StepResult,
@@ -320,7 +320,7 @@ async function chosen(
   return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, signal);
 }
 
-/** Says until when an ended program's own session can be read: what is not in the result can be asked for longer. */
+/** Says until when an ended program's separate session can be read, and extends that time if the result is partial. */
 function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
   if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.abandoned();
   const { readableUntil } = pane.lifetime;
