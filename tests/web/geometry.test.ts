@@ -1,7 +1,7 @@
 /** Menus and dialogs are whole in windows of every size, from a desktop to a phone on its side. */
 import { expect } from "bun:test";
 import type { Page } from "puppeteer-core";
-import type { Gateway } from "../support/server.ts";
+import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
@@ -68,6 +68,44 @@ browserTest("the menu of a command, at its mark and at the words on the right", 
     }
   }
   expect(faults).toEqual([]);
+});
+
+browserTest("the lines of a box on a phone whose pixels are emulated", async () => {
+  await gateway.create({ name: "box", command: "/bin/sh -c \"printf '┌────┐\\n│    │\\n└────┘\\n'; exec cat\"" });
+  const { page } = await browser.page();
+  await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=box`);
+  await page.waitForFunction(() => document.querySelectorAll(".screen .row")[2]?.textContent?.includes("┘"));
+  const box = await page.$eval(".screen .row", (row) => {
+    const { left, top, height, width } = row.getBoundingClientRect();
+    return { x: left, y: top, width: (width / 80) * 6, height: height * 3 };
+  });
+  const other = (await browser.page()).page;
+  const sides = async (): Promise<boolean[]> => {
+    const picture = await page.screenshot({ encoding: "base64", clip: box });
+    return other.evaluate(async (base64) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${base64}`;
+      await image.decode();
+      const { width, height } = image;
+      const context = new OffscreenCanvas(width, height).getContext("2d");
+      context?.drawImage(image, 0, 0);
+      /** Whether something is drawn in a part of the picture, in shares of its sides. */
+      const isDrawn = (x: number, y: number, wide: number, tall: number): boolean => {
+        const at = [x * width, y * height, Math.max(1, wide * width), Math.max(1, tall * height)] as const;
+        const data = context?.getImageData(...at).data ?? [];
+        const ground = context?.getImageData(width / 2, height / 2, 1, 1).data[0] ?? 0;
+        return data.some((value, index) => index % 4 === 0 && Math.abs(value - ground) > 60);
+      };
+      return [
+        isDrawn(0, 0.5, 0.16, 0.1),
+        isDrawn(0.84, 0.5, 0.16, 0.1),
+        isDrawn(0.5, 0, 0.1, 0.3),
+        isDrawn(0.5, 0.7, 0.1, 0.3),
+      ];
+    }, picture);
+  };
+  await until("all four sides", async () => (await sides()).every(Boolean));
 });
 
 browserTest("dialogs", async () => {

@@ -74,7 +74,8 @@ export class BoxGlyphs {
     this.made.add(selector);
     const { width, height } = inDevicePixels(size);
     const shape = shapeOf(text.charCodeAt(0), width, height);
-    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" shape-rendering="crispEdges">${shape}</svg>`;
+    // With crisp edges a line of one device pixel may vanish where a browser draws in whole CSS pixels.
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${shape}</svg>`;
     const url = `url("data:image/svg+xml,${encodeURIComponent(svg)}")`;
     this.sheet.insertRule(`${selector}{mask-image:${url}}`);
   }
@@ -178,14 +179,14 @@ function arc(code: number, width: number, height: number, light: number): string
   const edgeX = side === 1 ? width : 0;
   const edgeY = way === 1 ? height : 0;
   const path = `M${x} ${edgeY}V${y + way * radius}Q${x} ${y} ${x + side * radius} ${y}H${edgeX}`;
-  return `<path d="${path}" fill="none" stroke="#000" stroke-width="${light}" shape-rendering="geometricPrecision"/>`;
+  return `<path d="${path}" fill="none" stroke="#000" stroke-width="${light}"/>`;
 }
 
 function diagonal(code: number, width: number, height: number, light: number): string {
   const rising = code === 0x2571 || code === 0x2573;
   const falling = code === 0x2572 || code === 0x2573;
   const path = `${rising ? `M0 ${height}L${width} 0` : ""}${falling ? `M0 0L${width} ${height}` : ""}`;
-  return `<path d="${path}" fill="none" stroke="#000" stroke-width="${light}" shape-rendering="geometricPrecision"/>`;
+  return `<path d="${path}" fill="none" stroke="#000" stroke-width="${light}"/>`;
 }
 
 /** Light, medium and dark shade: opacity of the ground. */
@@ -215,6 +216,6 @@ function powerline(code: number, width: number, height: number): string {
   const right = code < 0xe0b2;
   const [from, to] = right ? [0, width] : [width, 0];
   const path = `M${from} 0L${to} ${height / 2}L${from} ${height}`;
-  if (code % 2 === 0) return `<path d="${path}Z" shape-rendering="geometricPrecision"/>`;
-  return `<path d="${path}" fill="none" stroke="#000" stroke-width="1" shape-rendering="geometricPrecision"/>`;
+  if (code % 2 === 0) return `<path d="${path}Z"/>`;
+  return `<path d="${path}" fill="none" stroke="#000" stroke-width="1"/>`;
 }
