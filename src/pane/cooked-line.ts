@@ -29,8 +29,8 @@ export class CookedLine {
     const most = platform().limits.cookedLine - SPARE_BYTES;
     const length = this.longestOf(bytes);
     if (length <= most) return;
-    const message = `a line of the input has ${length} bytes; a program that reads lines, as this one does now, gets ${most} at most`;
-    const hint = "Nothing was sent. Send shorter lines, give the text as stdin of a command, or put it into a file.";
+    const message = `a line of the input has ${length} bytes; a program that reads lines, like this one, gets at most ${most}`;
+    const hint = "Nothing was sent. Send shorter lines, pass the text as stdin of a command, or put it into a file.";
     throw new WshError("payload_too_large", message, { hint });
   }
 

@@ -45,7 +45,7 @@ export class InputGate {
   send(bytes: Uint8Array): Promise<void> {
     if (this.holder === null) return this.pass(bytes);
     if (this.keptBytes + bytes.length > INPUT_LIMIT_BYTES) {
-      const message = `input was not sent: ${this.keptBytes} bytes wait already, the limit is ${INPUT_LIMIT_BYTES}`;
+      const message = `input was not sent: ${this.keptBytes} bytes are already queued; the limit is ${INPUT_LIMIT_BYTES}`;
       return Promise.reject(new WshError("input_send_failed", message));
     }
     const done = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ export class InputGate {
 
   /** Keeps all other input back until disposed. One at a time. */
   hold(): InputHold {
-    if (this.holder !== null) throw new Error("the input is held already");
+    if (this.holder !== null) throw new Error("the input is already held");
     const hold: InputHold = {
       write: (bytes) => this.deliver(bytes),
       endPaste: () => {

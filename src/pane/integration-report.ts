@@ -21,5 +21,5 @@ export function integrationReport({ kind, integration }: PaneShell, commands: Co
     return { active: log.active, shell: present, reason: `the shell has become '${replacedBy}'` };
   }
   if (log.active || log.verified) return { active: true, shell };
-  return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
+  return { active: false, shell, reason: "the shell has not shown its prompt yet" };
 }

@@ -81,24 +81,24 @@ function directoryFault(path: string): string | null {
 /** @throws WshError invalid_request, payload_too_large */
 function checkTexts({ command, env, stdin }: SpawnRequest): void {
   if (typeof command === "string") {
-    if (command.includes("\0")) throw new WshError("invalid_request", "'command' holds a NUL character");
+    if (command.includes("\0")) throw new WshError("invalid_request", "'command' contains a NUL character");
     if (command.trim() === "")
       throw new WshError("invalid_request", "'command' is empty", {
-        hint: "Leave it out for a shell.",
+        hint: "Omit it to start a shell.",
       });
   }
-  requirePassed("'command'", command ?? "", "Give a longer script as stdin of 'sh'.");
+  requirePassed("'command'", command ?? "", "Pass a longer script as stdin of 'sh'.");
   for (const [name, value] of Object.entries(env ?? {})) {
-    requirePassed(`'env.${name.slice(0, SHOWN_NAME)}'`, `${name}=${value}`, "Give the value in a file, or as stdin.");
+    requirePassed(`'env.${name.slice(0, SHOWN_NAME)}'`, `${name}=${value}`, "Pass the value in a file, or as stdin.");
   }
   if (stdin !== undefined && typeof command !== "string") {
-    throw new WshError("invalid_request", "'stdin' needs a command that reads it");
+    throw new WshError("invalid_request", "'stdin' needs a command");
   }
   for (const [name, text] of Object.entries({ command, stdin })) {
     if (typeof text !== "string" || Buffer.byteLength(text) <= MAX_TEXT_BYTES) continue;
     throw new WshError(
       "payload_too_large",
-      `'${name}' has ${Buffer.byteLength(text)} bytes; ${MAX_TEXT_BYTES} are allowed`,
+      `'${name}' has ${Buffer.byteLength(text)} bytes; the limit is ${MAX_TEXT_BYTES}`,
     );
   }
 }
@@ -108,7 +108,7 @@ function requirePassed(what: string, text: string, hint: string): void {
   const bytes = Buffer.byteLength(text);
   const { argument } = platform().limits;
   if (argument === null || bytes <= argument) return;
-  const message = `${what} has ${bytes} bytes; the system passes ${argument} to a program in one piece`;
+  const message = `${what} has ${bytes} bytes; the system's limit for one argument is ${argument}`;
   throw new WshError("payload_too_large", message, { hint });
 }
 
@@ -159,8 +159,8 @@ function requireTotal(args: readonly string[], env: Readonly<Record<string, stri
   for (const text of args) bytes += Buffer.byteLength(text) + STRING_BYTES;
   for (const [name, value] of Object.entries(env)) bytes += Buffer.byteLength(`${name}=${value}`) + STRING_BYTES;
   if (bytes <= argumentsTotal) return;
-  const message = `arguments and environment have ${bytes} bytes together; the system passes ${argumentsTotal} to a program`;
-  const hint = "Give a longer script as stdin of 'sh', long values in a file, or start from a smaller environment.";
+  const message = `arguments and environment have ${bytes} bytes together; the system's limit is ${argumentsTotal}`;
+  const hint = "Pass a longer script as stdin of 'sh', long values in a file, or start from a smaller environment.";
   throw new WshError("payload_too_large", message, { hint });
 }
 

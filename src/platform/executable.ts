@@ -34,7 +34,7 @@ export function startFault(path: string, formats = system.starts.formats): strin
 /** Describes the system's error on a start; its code when no better text exists. */
 export function startError(error: unknown): string {
   const code = errorCode(error);
-  if (code === "ENOEXEC") return "is no program of this system, and has no '#!' line";
+  if (code === "ENOEXEC") return "is not an executable of this system and has no '#!' line";
   return `cannot be started: ${code ?? (error instanceof Error ? error.message : String(error))}`;
 }
 
@@ -78,5 +78,5 @@ function interpreterOf(head: Buffer): string | null {
 
 function formatFault(head: Buffer, formats: readonly number[]): string | null {
   if (head.length >= 4 && formats.includes(head.readUInt32BE(0))) return null;
-  return "is no program of this system, and has no '#!' line";
+  return "is not an executable of this system and has no '#!' line";
 }

@@ -56,7 +56,7 @@ export class PortScan {
 
   look(known: KnownProcesses, port: number, anyOwner: boolean): PortLook {
     const tree = this.treeOf(known);
-    if (tree === null) return { kind: "unsupported", reason: "the system does not show who listens on a port" };
+    if (tree === null) return { kind: "unsupported", reason: "the system does not show the listeners of a port" };
     if (tree.members.length >= MAX_PROCESSES) {
       return { kind: "unsupported", reason: `the program has more than ${MAX_PROCESSES} processes` };
     }
@@ -105,7 +105,7 @@ function ownerOf(known: KnownProcesses, tree: Tree, sockets: readonly ListeningS
   if (anyOwner) return { kind: "own", owner };
   const [hidden] = tree.unseen;
   if (hidden === undefined) return { kind: "other", owner };
-  const reason = `'${hidden.name}' (${hidden.pid}) may not be looked into, so who listens is not known`;
+  const reason = `'${hidden.name}' (${hidden.pid}) cannot be inspected, so the listener is unknown`;
   return { kind: "hidden", owner, reason };
 }
 

@@ -32,7 +32,7 @@ export interface RawMode {
 export function rawMode(fd: number): RawMode {
   const { tcgetattr, tcsetattr, cfmakeraw } = open();
   const saved = new Uint8Array(TERMIOS_BYTES);
-  if (tcgetattr(fd, ptr(saved)) !== 0) throw new WshError("invalid_request", `descriptor ${fd} is no terminal`);
+  if (tcgetattr(fd, ptr(saved)) !== 0) throw new WshError("invalid_request", `descriptor ${fd} is not a terminal`);
   const raw = saved.slice();
   cfmakeraw(ptr(raw));
   return {

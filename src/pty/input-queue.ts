@@ -64,7 +64,9 @@ export class InputQueue {
       this.#pause = RETRY_FIRST_MS;
     }
     if (this.#queued + rest.length > this.#limitBytes) {
-      return Promise.reject(failed(`${this.#queued} bytes of input wait already, the limit is ${this.#limitBytes}`));
+      return Promise.reject(
+        failed(`${this.#queued} bytes of input are already queued; the limit is ${this.#limitBytes}`),
+      );
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // A copy: the caller may reuse its buffer.

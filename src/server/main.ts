@@ -43,7 +43,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   announcements.begin(hosts.all.map(({ info }) => info));
   if (hosts.all.length > 0) lifecycle.used();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => ended.resolve(`${signal}; sessions go on, \`wsh stop\` ends them`));
+    process.on(signal, () => ended.resolve(`${signal}; sessions keep running, \`wsh stop\` ends them`));
   }
   process.on("SIGHUP", () => reloadTls(listening, options));
   sayWhere(options, listening);
@@ -58,7 +58,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
       published.publish();
       logger.warn("listens again after its socket or lock was deleted", { socket: instance.httpSocket });
     },
-    replaced: () => ended.resolve("another server has taken its place"),
+    replaced: () => ended.resolve("another server has replaced it"),
     failed: (error) => logger.error("cannot listen again", { error: error.message }),
   });
 
@@ -139,7 +139,7 @@ function sayWhere(options: GatewayOptions, listening: Listeners): void {
   const { addresses } = listening;
   logger.info("server listens", { socket: instance.httpSocket, addresses, pid: process.pid });
   if (isExposed(bind) && tls === null) {
-    logger.warn("other machines can reach this address and TLS is off: tokens and sessions can be read on the way", {
+    logger.warn("other machines can reach this address without TLS: tokens and sessions can be read on the network", {
       addresses,
     });
   }

@@ -68,7 +68,7 @@ export function childEnvironment(
   for (const [name, value] of Object.entries(identity.overrides)) {
     if (!isVariable(name, value)) {
       throw new WshError("invalid_request", `${JSON.stringify(name)} cannot be set in an environment`, {
-        hint: "A variable's name is not empty and holds no '='; neither name nor value holds a NUL byte.",
+        hint: "A variable's name must not be empty or contain '='; name and value must not contain NUL bytes.",
       });
     }
     env[name] = value;

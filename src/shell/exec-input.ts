@@ -40,7 +40,7 @@ export interface PromptModes {
  */
 export function execInput(command: string, shell: ShellKind, options: PromptModes): ExecInput {
   if (command.includes("\0")) {
-    throw new WshError("invalid_request", "the command holds a NUL character, which no shell can run");
+    throw new WshError("invalid_request", "the command contains a NUL character, which shells cannot run");
   }
   const text = command.replace(/(?<!\\)\n+$/, "");
   const line = shell === "other" || isPlain(text, shell) ? text : evalLine(text, shell, options);

@@ -95,7 +95,7 @@ export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan |
       integration: {
         active: false,
         reason:
-          "it was created with a command, which wsh starts as it is; created with shell instead, a shell is integrated",
+          "it was created with a command, which wsh does not integrate; create it with 'shell' to get an integrated shell",
       },
       displayCommand: request.command,
     };
@@ -135,7 +135,7 @@ function resolveShell(wanted: string, facts: ShellFacts, isOwn: boolean): string
   const isPath = wanted.includes("/");
   const name = isPath ? wanted : wanted.toLowerCase();
   if (!isPath && wanted !== facts.env.SHELL && !isSupportedName(name.replace(/-?[\d.]+$/, ""))) {
-    return new WshError("unknown_shell", `'${wanted}' is not a shell that wsh knows`, { supported: supportedShells });
+    return new WshError("unknown_shell", `'${wanted}' is not a known shell`, { supported: supportedShells });
   }
   const file = facts.findExecutable(name);
   if (file !== null) return file;
@@ -155,13 +155,13 @@ function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPla
 
 /** Why integration cannot go in; null when it can. */
 function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest, facts: ShellFacts): string | null {
-  if (!request.integration) return "switched off by the shell_integration setting";
-  if (kind === "other") return `there is no integration for ${baseName(file)}`;
+  if (!request.integration) return "disabled by the shell_integration setting";
+  if (kind === "other") return `${baseName(file)} has no integration`;
   if (kind !== "bash") return null;
   // Apple's 3.2 reads no ENV as a login shell: our script would not run there, and posix mode would stay.
   const age = oldBash(facts.bashVersion(file));
   if (age !== null) return age;
-  if (facts.env.POSIXLY_CORRECT !== undefined) return "POSIXLY_CORRECT is set, and bash starts in posix mode";
+  if (facts.env.POSIXLY_CORRECT !== undefined) return "POSIXLY_CORRECT is set, so bash starts in posix mode";
   return null;
 }
 

@@ -16,7 +16,7 @@ export type TypedShell = (typeof typedShells)[number];
 /** @param nonce letters and digits @throws WshError invalid_request */
 export function typedLine(command: string, shell: TypedShell, nonce: string): string {
   if (command.includes("\0")) {
-    throw new WshError("invalid_request", "the command holds a NUL character, which no shell can run");
+    throw new WshError("invalid_request", "the command contains a NUL character, which shells cannot run");
   }
   const half = nonce.length / 2;
   const halves = `${nonce.slice(0, half)} ${nonce.slice(half)}`;

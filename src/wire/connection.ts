@@ -183,7 +183,7 @@ export class Connection {
     try {
       for (const message of this.decoder.push(bytes)) this.dispatch(message);
     } catch (cause) {
-      const foreign = `what answers at ${this.path} is no session process`;
+      const foreign = `the process at ${this.path} is not a session process`;
       this.helloWaiter?.reject(
         cause instanceof WshError ? cause : new WshError("host_unavailable", foreign, {}, { cause }),
       );
@@ -227,7 +227,7 @@ export class Connection {
     // Not a session process: it has died, and only its socket was left.
     this.helloWaiter?.reject(
       isCut
-        ? new WshError("machine_unreachable", `the way to '${this.path}' was lost before it answered`)
+        ? new WshError("machine_unreachable", `the connection to '${this.path}' was lost before it answered`)
         : new WshError("session_not_found", `the session process at ${this.path} ended before it answered`),
     );
     const error = this.lostError();

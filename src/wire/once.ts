@@ -84,9 +84,10 @@ export class OnceMemory implements Disposable {
       if (isLast && firstAt !== undefined && firstAt <= this.knownSince) throw unknownSince();
       return this.begin(key, digest, caller, run);
     }
-    if (known.digest !== digest) throw new WshError("request_conflict", "another request had the same id");
+    if (known.digest !== digest) throw new WshError("request_conflict", "another request used the same id");
     if (known.work !== null) return this.join(known, known.work, caller);
-    if (known.answer === null) throw new WshError("outcome_unknown", "it was done; its answer is no longer kept");
+    if (known.answer === null)
+      throw new WshError("outcome_unknown", "the request was carried out, but its answer is no longer kept");
     const kept: { result?: unknown; error?: object } = JSON.parse(known.answer);
     if (kept.error !== undefined) throw WshError.fromBody(kept.error);
     return kept.result;
@@ -215,5 +216,8 @@ async function started(run: (signal: AbortSignal) => Promise<unknown>, signal: A
 }
 
 function unknownSince(): WshError {
-  return new WshError("outcome_unknown", "whether it was done is not known: who was asked then remembers no more");
+  return new WshError(
+    "outcome_unknown",
+    "the request may or may not have been carried out: its receiver no longer remembers it",
+  );
 }

@@ -54,7 +54,7 @@ test.skipIf(!isBuilt)("the command line, hooks and the bridge work in a deleted 
       stderr: "pipe",
     }),
   );
-  const warning = `the caller's directory '${gone}' does not exist: it runs in the home directory`;
+  const warning = `the caller's directory '${gone}' does not exist; the session starts in the home directory`;
   const { value } = await call(client, "wsh_exec", { command: "pwd" });
   expect(value).toMatchObject({ output: mcp.env.HOME, warnings: [warning] });
 });

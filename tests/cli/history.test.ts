@@ -110,7 +110,7 @@ describe("what runs", () => {
     });
     expect(await wsh.run("history", "--longer", "soon")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("no duration"),
+      stderr: expect.stringContaining("not a duration"),
     });
     expect(await wsh.run("history", "--by", "nobody")).toMatchObject({ code: 1 });
     expect(await wsh.run("history", "delete")).toMatchObject({

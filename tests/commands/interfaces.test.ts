@@ -7,8 +7,8 @@ import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-const TYPED = "input was typed while it ran: its echo may stand in the output";
-const ALTERNATE = "the command ended on the alternate screen: what it showed there is not in the output";
+const TYPED = "input was typed during the command: the output may contain its echo";
+const ALTERNATE = "the command ended on the alternate screen, whose text is not in the output";
 
 const mcp = new McpInstance();
 let client: Client;
@@ -157,7 +157,7 @@ const cases: readonly Case[] = [
   {
     name: "bytes that are not UTF-8",
     command: "printf 'a\\376b\\342\\202c\\n'",
-    expected: { output: "a\ufffdb\ufffdc", warnings: ["2 parts of the output are not UTF-8: each stands as U+FFFD"] },
+    expected: { output: "a\ufffdb\ufffdc", warnings: ["2 parts of the output are not UTF-8; each is shown as U+FFFD"] },
     alone: true,
   },
   {

@@ -40,7 +40,7 @@ test.skipIf(system.name !== "linux")(
     expect(await named("sleep 30")).toMatchObject({
       state: "running",
       decided_from: "flags",
-      why: "sleep runs; the system does not tell what it waits for",
+      why: "sleep is running; the system does not report what it waits for",
       cwd: "/usr",
     });
     await run("send", "s", "--keys", "Ctrl+C");

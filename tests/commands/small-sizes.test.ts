@@ -46,7 +46,7 @@ describe("a terminal of hardly a cell", () => {
     await api.post("resize", { rows: 2, cols: 4 });
     await api.exec("PS1='abc '");
     const refused = await within(4_000, () => http.post("/sessions/roomless/exec", { command: "echo a" }));
-    expect(refused).toMatchObject({ status: 409, body: failure("not_at_prompt", /no room/) });
+    expect(refused).toMatchObject({ status: 409, body: failure("not_at_prompt", /too small/) });
     await api.post("resize", { rows: 24, cols: 80 });
     expect(await api.exec("echo roomy")).toMatchObject({ output: "roomy", exit_code: 0 });
   });

@@ -14,7 +14,7 @@ setDefaultTimeout(60_000);
 /** Between two keys of a person who types fast, in ms: less than the pause for which exec waits. */
 const KEY_MS = 8;
 /** What is typed while a command runs is echoed by the terminal, and the result says so. */
-const ECHOED = /its echo may stand in the output/;
+const ECHOED = /the output may contain its echo/;
 /** Lines that the person types. */
 const LINES = 4;
 

@@ -1,4 +1,4 @@
-/** Keys and pastes that came in part, a terminal without echo, input in the middle of a command: exec knows, and says so. */
+/** Keys and pastes that came is incomplete, a terminal without echo, input in the middle of a command: exec knows, and says so. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing, testWith } from "../support/programs.ts";
@@ -61,9 +61,9 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
     await api.type("ahead");
     const { output, warnings } = await result;
     expect(output).toContain("done");
-    expect(warnings?.join()).toContain("typed while it ran");
+    expect(warnings?.join()).toContain("typed during the command");
     const record = (await api.commands())[0];
-    expect(record?.warnings?.join()).toContain("typed while it ran");
+    expect(record?.warnings?.join()).toContain("typed during the command");
     expect((await api.exec("echo next", { clear_line: true })).warnings ?? []).toEqual([]);
   });
 }
@@ -74,7 +74,7 @@ for (const shell of ["bash", "zsh"].filter((name) => !isMissing(name))) {
     await api.type("\x1b[");
     expect(await exec(api.name, "echo no")).toMatchObject({
       status: 409,
-      body: failure("prompt_not_empty", /in part/),
+      body: failure("prompt_not_empty", /is incomplete/),
     });
     // Its rest makes the key that it was: Up.
     await api.type("A");

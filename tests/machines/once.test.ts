@@ -200,7 +200,7 @@ test("what stays unknown names its request; asked again by it, the answer is tha
 
   const named = { WSH_REQUEST: "0190a000-0000-7000-8000-000000000000" };
   const stale = await near.runWith({ env: named }, "exec", "m1/out", "--", `echo stale >>${log}`);
-  expect(stale.stderr).toContain("remembers no more");
+  expect(stale.stderr).toContain("no longer remembers");
   const own = { WSH_REQUEST: "mine" };
   for (let round = 0; round < 2; round++) {
     const { stdout } = await near.runWith({ env: own }, "exec", "m1/out", "--json", "--", `echo mine >>${log}`);

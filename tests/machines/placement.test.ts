@@ -74,7 +74,7 @@ test("what cannot be placed is refused with what is missing", async () => {
 
 test("a machine starts for others what its setting permits, by whatever operation", async () => {
   expect((await near.ok("new", "shy/own")).trim()).toBe("shy/own");
-  expect((await near.run("new", "shut/own")).stderr).toContain("starts no sessions for other machines");
+  expect((await near.run("new", "shut/own")).stderr).toContain("does not start sessions for other machines");
   const client = await near.client();
   const tool = await call(client, "wsh_exec", { session: "shut/x", command: "true", create: true });
   expect(tool).toMatchObject({ isError: true, value: { code: "machine_busy" } });

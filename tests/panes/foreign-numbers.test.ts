@@ -83,7 +83,7 @@ test("what was read of a name is not read on in the pane that the name means nex
   expect(await http.get(`/sessions/dev/output?since=${first.output_cursor}`)).toMatchObject(foreign);
   expect(await http.get(`/sessions/dev/commands/${first.command_id}/output`)).toMatchObject(foreign);
   const read = await wsh.run("output", "dev", "--command", String(first.command_id));
-  expect(read.stderr).toContain("is not one of this pane");
+  expect(read.stderr).toContain("does not belong to this pane");
 });
 
 test("a name that is given again does not read on what another session printed", async () => {

@@ -145,7 +145,7 @@ describe("commands that are shown", () => {
     expect(await panes("dev")).toMatchObject([{}, { id: shown.pane, state: "exited" }]);
   });
 
-  test("run without panes where nobody is attached, and say so", async () => {
+  test("run without panes where no terminal is attached, and say so", async () => {
     await using all = await agent();
     const { must } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -153,7 +153,7 @@ describe("commands that are shown", () => {
     expect(ran).toMatchObject({
       exit_code: 0,
       output: "alone",
-      warnings: [expect.stringContaining("nobody is attached")],
+      warnings: [expect.stringContaining("no terminal is attached")],
     });
     expect(ran.session).toStartWith("exec-");
   });

@@ -104,7 +104,7 @@ test("a body that drips is cut off, one that comes is read", async () => {
       const drip = Array.from({ length: 500 }, () => (framing.startsWith("C") ? "x" : "1\r\nx\r\n"));
       const answer = await exchange(server.port ?? 0, [post(path, framing), ...drip]);
       expect(answer).toStartWith("HTTP/1.1 408");
-      expect(answer).toContain("did not come within 200 ms");
+      expect(answer).toContain("did not arrive within 200 ms");
       expect(answer).toMatch(/^connection: close\r$/im);
     }
   }
@@ -118,11 +118,11 @@ test("uptime goes by a clock that does not jump", async () => {
 });
 
 describe("warnings at the start", () => {
-  test("others can reach it and TLS is off", async () => {
+  test("others can reach it and without TLS", async () => {
     await using open = await Gateway.start({ args: ["--bind", "0.0.0.0:0"] });
-    expect(await open.log()).toContain("TLS is off");
+    expect(await open.log()).toContain("without TLS");
     await using own = await Gateway.start();
-    expect(await own.log()).not.toContain("TLS is off");
+    expect(await own.log()).not.toContain("without TLS");
   });
 
   test.skipIf(isMissing("openssl"))(

@@ -211,6 +211,6 @@ test("the server's log goes to a file when settings say so, JSON or text, at the
     .map((line) => JSON.parse(line));
   expect(lines.map(({ msg }) => msg)).toContain("server listens");
   expect(lines.some(({ level }) => level === "debug")).toBe(true);
-  expect(lines.at(-1).msg).toContain("SIGTERM; sessions go on");
+  expect(lines.at(-1).msg).toContain("SIGTERM; sessions keep running");
   expect(fs.statSync(file).mode & 0o777).toBe(0o600);
 });

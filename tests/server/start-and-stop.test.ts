@@ -279,7 +279,7 @@ describe("the end", () => {
     child.kill(signal);
     expect(await child.exited).toBe(0);
     await waiting;
-    expect(await new Response(child.stderr).text()).toMatch(/sessions go on.*wsh stop/);
+    expect(await new Response(child.stderr).text()).toMatch(/sessions keep running.*wsh stop/);
     for (const path of [wsh.instance.httpSocket, wsh.instance.mcpSocket]) expect(fs.existsSync(path)).toBe(false);
     expect(await wsh.list()).toMatchObject([{ name: "stays", pid }]);
   });

@@ -72,7 +72,7 @@ describe("a shell that is replaced", () => {
 
   for (const [login, program, reason] of [
     ["exec zsh", "zsh", /has become 'zsh'/],
-    ["zsh; exit", "zsh", /not come to its first prompt: 'zsh' runs/],
+    ["zsh; exit", "zsh", /not reached its first prompt: 'zsh' is running/],
     ["exec cat", "cat", /has become 'cat'/],
     ["exec vim -u NONE", "vim", /has become 'vim/],
   ] as const) {

@@ -80,7 +80,7 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
     case "needs_input":
       // Until work shows that the answer was one: the first key may only have moved the choice.
       if (known.inputAt > at && worksOn(known, known.inputAt)) {
-        return { state: "working", source: "program", why: "it was typed to and works on", until: Infinity };
+        return { state: "working", source: "program", why: "it received input and is working", until: Infinity };
       }
       return { ...told, until: known.inputAt > at ? now + WORK_MS : Infinity };
     case "done":
@@ -96,7 +96,7 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
       const restAt = Math.max(known.inputAt, known.outputAt) + INTERRUPTED_MS;
       if (known.inputAt <= at) return { ...told, until: Infinity };
       if (now < restAt || !known.isAtRest) return { ...told, until: Math.max(restAt, now + WORK_MS) };
-      const seen = "its hooks reported work; it was typed to since, and rests";
+      const seen = "its hooks reported work; it received input since and is at rest";
       return { state: "needs_input", source: "program", why: seen, until: Infinity };
     }
   }
@@ -106,7 +106,7 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
 function seenTo(known: AgentKnowledge, told: Omit<Judgement, "until">, now: number): Judgement {
   const working = judgeProgram(known, now, "idle");
   if (working.state === "working") return working;
-  return { ...told, state: "idle", why: `${told.why}; typed to since`, until: now + WORK_MS };
+  return { ...told, state: "idle", why: `${told.why}; it received input since`, until: now + WORK_MS };
 }
 
 /** Judged by notifications and progress; null without any, or when outdated. */
@@ -142,14 +142,14 @@ function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judg
     return {
       state: "needs_input",
       source,
-      why: "it rests and waits for a key; what for, only hooks tell",
+      why: "it waits for a key; only hooks can say why",
       until: Infinity,
     };
   }
   if (now >= restAt) return { state: "working", source, why: "it is busy, without output", until: now + REST_MS };
   const working = { state: "working", source, why: "it prints", until: restAt } as const;
   if (worksOn(known, known.inputAt)) return working;
-  return was === "working" ? working : { state: was, source, why: "it may only echo what is typed", until: restAt };
+  return was === "working" ? working : { state: was, source, why: "it may only be echoing input", until: restAt };
 }
 
 /** Whether output has continued longer than an answer to input does. */

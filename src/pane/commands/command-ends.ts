@@ -13,10 +13,10 @@ import type { ChildShell } from "./child-shells.ts";
 import { doubt, doubtsOf } from "./log-entry.ts";
 import type { Ending, ShellLevel } from "./shell-level.ts";
 
-const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
-const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
-const NO_END = "the shell showed its prompt without reporting an end: how the command ended is not known";
-const NO_EDITOR = "the shell's line editor was not seen after the command: it may have reported its end itself";
+const LATE_END = "PROMPT_COMMAND was changed: the output may contain its text, and the duration its time";
+const VERBOSE = "set -v is on: the output contains bash's echo of its hooks";
+const NO_END = "the shell showed its prompt without reporting an end: the exit code is unknown";
+const NO_EDITOR = "the shell's line editor did not appear after the command: the command may have faked its end";
 /** Delays between checks for a shell that reads its terminal when its prompt was not seen, in ms; the last repeats. */
 const LOOK_MS = [50, 250, 1_000, 5_000] as const;
 /** Checks after which a terminal in the mode of a line editor suffices when the system does not reveal its reader. */

@@ -50,7 +50,7 @@ export class CommandFollower {
     if (record === null || kept === null) {
       this.close();
       log.require(id);
-      throw new WshError("command_not_found", `this pane keeps no output of command ${id}`);
+      throw new WshError("command_not_found", `this pane has no output of command ${id}`);
     }
     const running = log.soFar(id);
     this.tell(running?.kept ?? kept);

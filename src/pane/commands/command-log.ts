@@ -46,8 +46,8 @@ import {
 import type { CommandLogEvents } from "./log-events.ts";
 import { type Ending, type ShellLevel, ShellLevels } from "./shell-level.ts";
 
-const LEFT = "the shell that it ran in has ended: how the command would have ended is not known";
-const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
+const LEFT = "the command's shell exited: the exit code is unknown";
+const CUT_OFF = "the shell was killed while the command was running: the exit code is unknown";
 
 export interface CommandLogPort extends CommandEndsPort {
   /** Directory of the shell, if known. */

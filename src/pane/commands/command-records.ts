@@ -51,9 +51,9 @@ export class CommandRecords {
     const entry = this.get(id);
     if (entry !== null) return entry.record;
     if (isForeignCommand(id, this.lastId)) {
-      throw new WshError("invalid_cursor", `command ${id} is not one of this pane's`);
+      throw new WshError("invalid_cursor", `command ${id} does not belong to this pane`);
     }
-    throw new WshError("command_not_found", `this pane keeps no command ${id}`);
+    throw new WshError("command_not_found", `this pane has no record of command ${id}`);
   }
 
   get(id: number): Entry | null {

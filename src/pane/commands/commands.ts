@@ -154,7 +154,7 @@ export class Commands {
     const starts = new CommandStarts(program, this.log);
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
     // Replaced facts include none from the kernel.
-    const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not tell" });
+    const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not report it" });
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
     this.waiters = new Waiters({ ...parts, activity, ...ports, agent: port.agent, limit: limits.waiters });
     this.log.on({

@@ -61,10 +61,13 @@ export class Exec {
    */
   async run(request: ExecRequest): Promise<ExecOutcome> {
     if (request.background && request.steps.length > 1) {
-      throw new WshError("invalid_request", "background takes one command; join them with ';' or '&&'");
+      throw new WshError("invalid_request", "'background' needs a single command; join commands with ';' or '&&'");
     }
     if (request.typed !== undefined && request.background) {
-      throw new WshError("invalid_request", "'typed' takes no background: a typed command has no id to wait for");
+      throw new WshError(
+        "invalid_request",
+        "'typed' cannot be used with 'background': a typed command has no id to wait for",
+      );
     }
     if (request.typed !== undefined && request.integrate !== undefined) {
       throw new WshError("invalid_request", "'typed' and 'integrate' cannot be used together");
@@ -232,7 +235,7 @@ export class Exec {
       case "exited":
         return this.results.ofText(step, "lost", null, from, limit);
       case "cancelled":
-        throw new WshError("cancelled", "the caller stopped waiting; the command goes on");
+        throw new WshError("cancelled", "the caller stopped waiting; the command keeps running");
       case "timeout":
         return await this.timedOut(step, request, watch, from);
     }
@@ -256,7 +259,7 @@ export class Exec {
       signal,
     });
     if (decision.decidedBy === "cancelled") {
-      throw new WshError("cancelled", "the caller stopped waiting; the command goes on");
+      throw new WshError("cancelled", "the caller stopped waiting; the command keeps running");
     }
     this.decision = decision;
     warnings.push(...(decision.warnings ?? []));
@@ -266,7 +269,7 @@ export class Exec {
       return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, outputLimit);
     }
     const record = log.get(id);
-    if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
+    if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer kept`);
     if (record.state !== "running") return this.resultOf(step, record, outputLimit);
     await drained(() => this.port.text.offset);
     return this.results.ofReady(step, record, request.readyLimit);

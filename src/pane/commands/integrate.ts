@@ -57,7 +57,7 @@ export class Integrate {
       const result = await this.typed.step(step, syntax, line, until, warnings);
       if (result.state !== "finished") throw refused(`the line that loads it did not end: ${result.state}`);
       if (result.exit_code !== 0) throw refused(whyNot(kind, result.exit_code, result.output));
-      if (!(await this.shows(child, request.signal))) throw refused(`the ${kind} there has shown no prompt with it`);
+      if (!(await this.shows(child, request.signal))) throw refused(`the ${kind} there did not show its prompt`);
       isAdopted = true;
     } finally {
       key.withdraw();
@@ -81,15 +81,15 @@ export class Integrate {
 
 function whyNot(kind: IntegratedShell, code: number | null, output: string): string {
   if (code === adoptRefusals.unreadable) {
-    return "the files of this session cannot be read there: it is another user's shell, or on another machine";
+    return "this session's files are not readable there: the shell belongs to another user or machine";
   }
   if (code === adoptRefusals.otherShell) return `the shell there is not ${kind}`;
-  if (code === adoptRefusals.loaded) return "the shell there has loaded the integration already, without this secret";
+  if (code === adoptRefusals.loaded) return "the shell there has already loaded the integration, with another secret";
   return `the line that loads it ended with ${code ?? "no exit code"}${output === "" ? "" : `: ${output.trim()}`}`;
 }
 
 function refused(why: string): WshError {
-  return new WshError("no_shell_integration", `the shell inside was not given the integration: ${why}`, {
+  return new WshError("no_shell_integration", `the nested shell was not integrated: ${why}`, {
     hint: "Use {typed} for single commands there, or {run}.",
   });
 }

@@ -35,12 +35,12 @@ export async function offerLine(port: LineOfferPort, { text, maxWaitMs }: LineOf
   try {
     const { bracketedPaste } = port.target;
     if (line.includes("\n") && (oneLine || !bracketedPaste)) {
-      throw new WshError("invalid_request", "the shell at the prompt takes one line only, and the text has several");
+      throw new WshError("invalid_request", "the shell at the prompt accepts only one line, but the text has several");
     }
     if (line.includes("\t") && !bracketedPaste) {
       throw new WshError(
         "invalid_request",
-        "the shell at the prompt takes no pastes, and 'text' holds a tab, there a key",
+        "the shell at the prompt does not accept pastes, and 'text' contains a tab, which is a key there",
       );
     }
     const typed = bracketedPaste ? `${PASTE_BEGIN}${line}${PASTE_END}` : line;
@@ -55,10 +55,10 @@ export function cleanLine(text: string): string {
   const line = text.replace(/\s+$/, "");
   if (line === "") throw new WshError("invalid_request", "'text' is empty");
   if (line.length > MAX_LINE) {
-    throw new WshError("invalid_request", `'text' has ${line.length} characters; ${MAX_LINE} are allowed`);
+    throw new WshError("invalid_request", `'text' has ${line.length} characters; the limit is ${MAX_LINE}`);
   }
   if (/[\x00-\x08\x0b-\x1f\x7f-\x9f]/.test(line)) {
-    throw new WshError("invalid_request", "'text' holds control characters, which at a prompt are keys");
+    throw new WshError("invalid_request", "'text' contains control characters, which are keys at a prompt");
   }
   return line;
 }

@@ -96,12 +96,12 @@ export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
 
-const PRIVATE = "what was printed while a password was asked for is not stored";
-const NOT_ASKED_FOR = "only the output of what exec or run starts is kept whole (spool_command_bytes)";
-const NOT_RESTORED = "it ran before the session was lost, and outputs of commands are not kept in checkpoints";
-const NOT_COMPARED = "what the shell ran could not be compared with the command";
+const PRIVATE = "output during a password prompt is not stored";
+const NOT_ASKED_FOR = "only output of commands started by exec or run is kept whole (spool_command_bytes)";
+const NOT_RESTORED = "the command ran before the session was lost, and checkpoints do not contain command outputs";
+const NOT_COMPARED = "the command that the shell ran could not be verified";
 /** Why an output was dropped. */
-export const GONE = "newer commands took its place";
+export const GONE = "newer commands replaced it";
 
 /** The retained output of a command. */
 export function storedOutput({ output, spool, gaps, isRestored }: Entry, text: TerminalText): StoredOutput {
@@ -194,17 +194,15 @@ export function doubtsOf(
   const lost = text.scrolledAway - scrolledAway;
   const doubts = [...known];
   if (text.alternate) {
-    doubts.push("the command ended on the alternate screen: what it showed there is not in the output");
+    doubts.push("the command ended on the alternate screen, whose text is not in the output");
   }
   if (lost > 0) {
-    doubts.push(`${lost} rows left a scroll region that the terminal was given: they are not in the output`);
+    doubts.push(`${lost} rows left a scroll region and are not in the output`);
   }
   const replaced = text.replacedParts - replacedParts;
-  if (replaced > 0) doubts.push(`${replaced} parts of the output are not UTF-8: each stands as U+FFFD`);
+  if (replaced > 0) doubts.push(`${replaced} parts of the output are not UTF-8; each is shown as U+FFFD`);
   if (output instanceof RunningOutput && output.isPrintedOver()) {
-    doubts.push(
-      "lines were printed over, moved or erased after the cursor had gone up: they are not all in the output",
-    );
+    doubts.push("lines were overwritten, moved or erased after the cursor moved up; the output may lack some");
   }
   return doubts;
 }

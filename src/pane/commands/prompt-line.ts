@@ -26,7 +26,7 @@ const NESTED =
   "Waiting does not change it. Give {typed} to run the command there, or type with {run}; exit there leads back to the shell.";
 /** For ssh, containers and other relays of a terminal: the reading program is unknown here. */
 const FAR =
-  "Wait for its end. Where a shell's prompt shows there, give {typed} to run the command at it, or type with {run}.";
+  "Wait until it ends. If it shows a shell's prompt, use {typed} to run the command there, or type with {run}.";
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
@@ -115,33 +115,33 @@ export class PromptLine {
     switch (line.kind) {
       case "text": {
         const shown = shortened(line.text);
-        return new WshError("prompt_not_empty", `the line at the prompt holds '${shown}'`, { line: line.text });
+        return new WshError("prompt_not_empty", `the line at the prompt contains '${shown}'`, { line: line.text });
       }
       case "open":
-        return new WshError("prompt_not_empty", "a command, a search or a list has been begun at the prompt");
+        return new WshError("prompt_not_empty", "the prompt is in the middle of a command, a search or a list");
       case "typing":
         return new WshError("prompt_not_empty", "another client is typing at the prompt");
       case "half":
-        return new WshError("prompt_not_empty", "a key was typed in part at the prompt");
+        return new WshError("prompt_not_empty", "a key sequence at the prompt is incomplete");
       case "unechoed": {
-        const message = "the terminal does not echo, so it does not show whether a command has been begun";
+        const message = "the terminal does not echo, so a half-typed command would be invisible";
         return new WshError("prompt_not_empty", message, {
-          hint: "{clear_line} gives up what may have been begun; `stty echo` brings the echo back.",
+          hint: "{clear_line} discards a half-typed command; `stty echo` turns the echo on.",
         });
       }
       case "pasting":
       case "paste":
-        return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
+        return new WshError("prompt_not_empty", "a paste at the prompt is incomplete");
       case "silent":
-        return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
-          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; {clear_line} interrupts it. Ctrl+Q goes on after Ctrl+S.",
+        return new WshError("prompt_not_empty", "the shell's line editor does not report an empty line", {
+          hint: "A key sequence, paste or question may be incomplete: check the screen; {clear_line} interrupts it. Ctrl+Q resumes output after Ctrl+S.",
         });
       case "busy":
-        return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input", {
-          hint: "It may be busy; where Ctrl+S has stopped the terminal, Ctrl+Q goes on.",
+        return new WshError("not_at_prompt", "the shell shows its prompt but does not read its input", {
+          hint: "It may be busy; if Ctrl+S stopped the terminal, Ctrl+Q resumes it.",
         });
       case "lines":
-        return new WshError("no_shell_integration", "the shell at the prompt has no line editor that could be asked");
+        return new WshError("no_shell_integration", "the shell at the prompt has no line editor to query");
     }
   }
 
@@ -151,7 +151,7 @@ export class PromptLine {
     observer.requireRunning();
     observer.observe();
     if (target.shell === null && target.replacedBy === null) {
-      throw withoutIntegration(target.integrationReason ?? "it does not run a shell that wsh knows");
+      throw withoutIntegration(target.integrationReason ?? "it does not run a known shell");
     }
     // A caller that does not wait still gets the prompt that is about to follow the previous command.
     const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);
@@ -164,12 +164,12 @@ export class PromptLine {
       observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
       if (log.active) throw this.notAtPrompt();
-      throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
+      throw new WshError("no_shell_integration", "the integrated shell has not shown a prompt yet");
     }
     if (log.shellHoldsTerminal() === false) throw this.notAtPrompt();
     const { shell } = target;
     if (shell !== null) return shell;
-    throw new WshError("no_shell_integration", `'${target.replacedBy}' is no shell whose line editor can be asked`);
+    throw new WshError("no_shell_integration", `'${target.replacedBy}' is not a shell with a line editor to query`);
   }
 
   /** The next prompt, or false at the deadline, at the program's end, or when the caller is gone. */
@@ -189,7 +189,7 @@ export class PromptLine {
     const running = this.port.log.runningCommand?.command ?? state.foreground?.name ?? "a program";
     const process = state.foreground?.name ?? null;
     if (state.state === "prompt") {
-      const message = `'${running}' is at a prompt of its own inside the session's shell, and exec types only at the shell's`;
+      const message = `'${running}' shows its own prompt inside the session's shell; exec types only at the shell's prompt`;
       return new WshError("not_at_prompt", message, {
         running,
         process,
@@ -208,7 +208,7 @@ export class PromptLine {
 function hintInside(process: string | null): string {
   const kind = process === null ? "other" : shellKind(process);
   if (kind === "other") return NESTED;
-  return `Give {integrate} ${kind}: commands there are then exact and verified. Or: ${NESTED}`;
+  return `Use {integrate} ${kind} to make commands there exact and verified. Or: ${NESTED}`;
 }
 
 /** The states that clear_line can discard. */

@@ -32,9 +32,8 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
   const name = target.replacedBy;
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
-    const hint =
-      target.shell === null ? undefined : `Give {integrate} ${target.shell} to have commands there exact, or use`;
-    const run = "{run}, which judges the end by what it sees.";
+    const hint = target.shell === null ? undefined : `Use {integrate} ${target.shell} to make commands there exact, or`;
+    const run = "{run}, which infers the command's end from the terminal.";
     return new WshError("no_shell_integration", message, {
       process: name,
       hint: hint ? `${hint} ${run}` : `Use ${run}`,
@@ -42,7 +41,7 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
   }
   if (!waits(state)) return null;
   const process = state.foreground?.name ?? "a program";
-  const message = `the shell has not come to its first prompt: '${process}' runs (${state.state}: ${state.why})`;
+  const message = `the shell has not reached its first prompt: '${process}' is running (${state.state}: ${state.why})`;
   return new WshError("not_at_prompt", message, { running: process, process, state: state.state });
 }
 
@@ -80,10 +79,10 @@ function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
 /** A fish whose drawing was interrupted shows no prompt until the next line. */
 function noPromptDrawn(shell: ExecTarget["shell"]): WshError {
   const isFish = shell === "fish";
-  const interrupted = isFish ? ", or Ctrl+C has ended its drawing" : "";
-  const elsewhere = shell === "bash" ? ", or its error output leads elsewhere (exec 2>FILE)" : "";
-  const why = `the terminal may have no room for it${interrupted}${elsewhere}`;
-  const message = `the shell reads its input and has drawn no prompt: ${why}`;
+  const interrupted = isFish ? ", or Ctrl+C interrupted its drawing" : "";
+  const elsewhere = shell === "bash" ? ", or its standard error is redirected (exec 2>FILE)" : "";
+  const why = `the terminal may be too small for it${interrupted}${elsewhere}`;
+  const message = `the shell reads its input but has not drawn a prompt: ${why}`;
   const enter = isFish ? "Press Enter, make" : "Make";
   return new WshError("not_at_prompt", message, {
     hint: `${enter} the terminal larger with {resize}, or type into the shell with {run}.`,

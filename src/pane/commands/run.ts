@@ -205,15 +205,16 @@ class Run implements Disposable {
     this.watch = observer.watch((state) => this.stateSeen(state));
     this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, timeoutMs)));
     const { decidedBy, state } = await this.done.promise;
-    if (decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
+    if (decidedBy === "cancelled")
+      throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
     const warnings =
       this.started.length === 0 && decidedBy !== "timeout" && this.isTextAlone() && this.output.standsAtCursor
-        ? ["the input has no newline and nothing ran: set submit to send Enter after it"]
+        ? ["the input has no newline, so nothing ran: set submit to press Enter"]
         : [];
     const now = state ?? observer.observe();
     const isOwn = this.started.length === Math.max(1, this.lines);
     const { lostRows } = this.output;
-    if (!isOwn && lostRows > 0) warnings.push(`${lostRows} rows left a scroll region: they are not in the output`);
+    if (!isOwn && lostRows > 0) warnings.push(`${lostRows} rows left a scroll region and are not in the output`);
     return {
       decidedBy,
       ...this.output.collect(now, isOwn ? this.started : []),

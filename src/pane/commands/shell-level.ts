@@ -9,7 +9,7 @@ import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
 import type { Entry, ShellStatus } from "./log-entry.ts";
 
-const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
+const TYPED_INTO = "input was typed during the command: the output may contain its echo";
 
 /** The end that a command's D reports; it counts once the shell's line editor is back: a command can print D too. */
 export interface Ending {

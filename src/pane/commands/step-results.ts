@@ -71,14 +71,14 @@ export class StepResults {
 }
 
 /** Default reason why a record is not verified. */
-const NOT_VERIFIED = "the shell's report carries no secret of wsh: a program could have forged exit_code and output";
+const NOT_VERIFIED = "the shell's report lacks wsh's secret: a program could have forged exit_code and output";
 
 /** Why a record is not exact, in words. */
 function doubtsOfRecord({ warnings = [], verified, state, sent, command, exit_code }: CommandRecord): string[] {
   if (state === "running") return [...warnings];
   if (sent === undefined) return verified || warnings.length > 0 ? [...warnings] : [NOT_VERIFIED];
   const code = exit_code === null ? "" : ` (its exit code: ${exit_code})`;
-  return [...warnings, `what ran is not the command that was sent: '${shortened(command ?? "")}'${code}`];
+  return [...warnings, `the shell ran a different command than the one sent: '${shortened(command ?? "")}'${code}`];
 }
 
 /** A command that still runs at its deadline: what it waits for, and that it was not stopped. */

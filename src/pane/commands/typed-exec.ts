@@ -75,7 +75,7 @@ export class TypedExec {
     const { state, before } = await this.atPrompt(request, deadline);
     const { limits } = platform();
     if (this.port.flags()?.canonical === true && Buffer.byteLength(line) >= limits.cookedLine) {
-      const message = `the terminal keeps ${limits.cookedLine} bytes of a line, and the command takes ${line.length}`;
+      const message = `the terminal accepts lines of ${limits.cookedLine} bytes; the command has ${line.length}`;
       throw new WshError("not_echoed", message, { hint: "Put the command into a file and run that." });
     }
     const run = new TypedRun(
@@ -98,8 +98,8 @@ export class TypedExec {
       if (begun === "cancelled") throw left();
       if (begun === "late") {
         warnings.push(
-          "Enter was pressed and the command has not reported its begin: what reads there is busy, or no such shell. " +
-            "It may still run; do not send it again before you have looked at the screen",
+          "Enter was pressed, but the command has not reported its start: the reader is busy, or is another shell. " +
+            "It may still run; check the screen before you send it again",
         );
         return this.result(step, run, "lost", null, request);
       }
@@ -218,8 +218,8 @@ export class TypedExec {
   private unfinished({ state }: Standing, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
     const { run } = this;
     if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
-    const message = "the command typed before has not reported its end";
-    const hint = "Wait for its output, or press Ctrl+C; {clear_line} gives it up.";
+    const message = "the previous typed command has not reported its end";
+    const hint = "Wait for its output, or press Ctrl+C; {clear_line} abandons it.";
     return { error: new WshError("not_at_prompt", message, { state: state.state, hint }), isPassing: false };
   }
 
@@ -244,12 +244,12 @@ export class TypedExec {
     if (await wait.promise) return;
     await hold.write(CTRL_U);
     if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting; nothing was run");
-    throw new WshError("not_echoed", "the typed line did not appear at the cursor, and was taken back (Ctrl+U)");
+    throw new WshError("not_echoed", "the typed line did not appear at the cursor and was erased (Ctrl+U)");
   }
 }
 
 function left(): WshError {
-  return new WshError("cancelled", "the caller stopped waiting; the command goes on");
+  return new WshError("cancelled", "the caller stopped waiting; the command keeps running");
 }
 
 /** Whether the line is before the cursor, with any wrapping. */

@@ -35,16 +35,16 @@ export function refusalAt(standing: Standing): { readonly error: WshError; reado
     return { error: new WshError("not_at_prompt", message, details), isPassing };
   };
   const why = `${state.state}: ${state.why}`;
-  if (state.state === "password" || state.state === "fullscreen") return refuse(`nothing is typed there (${why})`);
+  if (state.state === "password" || state.state === "fullscreen") return refuse(`nothing can be typed there (${why})`);
   if (isTouched) {
     return {
-      error: new WshError("prompt_not_empty", "somebody has typed on the line at the cursor"),
+      error: new WshError("prompt_not_empty", "the line at the cursor is not empty"),
       isPassing: false,
     };
   }
   if (continuation.test(before)) {
     return refuse(
-      `'${before.trim()}' is a second prompt: something before it is unfinished`,
+      `'${before.trim()}' is a continuation prompt: an earlier command is unfinished`,
       true,
       "Press Ctrl+C first.",
     );
@@ -53,12 +53,16 @@ export function refusalAt(standing: Standing): { readonly error: WshError; reado
   if (state.state === "prompt") return state.settled ? null : refuse(`the shell is busy (${why})`, true);
   const isElsewhere = state.relay !== null || state.decidedFrom === "flags";
   if (!isElsewhere) {
-    const hint = "typed is for shells; give input to any other program with {run}.";
-    return refuse(`'${process ?? "the program"}' shows no shell's prompt (${why})`, state.state === "running", hint);
+    const hint = "'typed' works only for shells; send input to other programs with {run}.";
+    return refuse(
+      `'${process ?? "the program"}' does not show a shell's prompt (${why})`,
+      state.state === "running",
+      hint,
+    );
   }
   if (quietMs < REST_MS) return refuse(`the terminal is busy (${why})`, true);
   if (secret.test(before)) return refuse(`'${before.trim()}' asks for a secret`);
-  if (interpreter.test(before)) return refuse(`'${before.trim()}' is no shell's prompt`);
-  if (!promptEnd.test(before)) return refuse(`the cursor stands behind '${before.trim()}', which is no prompt`, true);
+  if (interpreter.test(before)) return refuse(`'${before.trim()}' is not a shell's prompt`);
+  if (!promptEnd.test(before)) return refuse(`the cursor follows '${before.trim()}', which is not a prompt`, true);
   return null;
 }

@@ -62,9 +62,9 @@ export class TypedRun implements Disposable {
     this.owned = [
       log.on({
         finished: ({ id, exit_code }) => {
-          if (id === outer) this.gone(`the shell has ended${exit_code === null ? "" : `, with ${exit_code}`}`);
+          if (id === outer) this.gone(`the shell exited${exit_code === null ? "" : `, with ${exit_code}`}`);
         },
-        exited: () => this.gone("the session's program has ended"),
+        exited: () => this.gone("the session's program has exited"),
       }),
     ];
   }
@@ -146,7 +146,7 @@ export class TypedRun implements Disposable {
   private look(state: ProgramState): void {
     const { shell } = this;
     if (this.end === null && this.printed !== null && this.isBackAt(state)) {
-      this.over({ kind: "given_up", why: "the shell shows its prompt again and has not run the line to its end" });
+      this.over({ kind: "given_up", why: "the shell shows its prompt again without completing the line" });
     }
     if (shell === null || this.end !== null) return;
     if (!platform().processes.isAlive(shell)) this.gone("the shell has ended");

@@ -63,7 +63,7 @@ class Work {
   async pause(): Promise<void> {
     this.spent += performance.now() - this.began;
     if (this.spent > MAX_WORK_MS) {
-      throw new WshError("regex_too_slow", `the search took ${Math.round(this.spent)} ms and was stopped`);
+      throw new WshError("regex_too_slow", `the search was stopped after ${Math.round(this.spent)} ms`);
     }
     await new Promise((resolve) => setImmediate(resolve));
     if (this.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting for the output");

@@ -60,7 +60,7 @@ export class Spools {
     while (isOver()) {
       const oldest = this.held.values().next().value;
       if (oldest === undefined || oldest === spool) return false;
-      oldest.drop("it gave way to the output of newer commands");
+      oldest.drop("output of newer commands replaced it");
     }
     return true;
   }

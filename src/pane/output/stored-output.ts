@@ -84,7 +84,7 @@ export class StoredOutput implements Disposable {
     const shown = there.map((range) => (range.from === range.to ? `${range.from}` : `${range.from}–${range.to}`));
     const because = [
       ...(isAll ? [] : [this.spool?.stopped ?? this.why]),
-      ...(this.cutLines === 0 ? [] : [`${this.cutLines} lines were too long to be kept whole`]),
+      ...(this.cutLines === 0 ? [] : [`${this.cutLines} lines were too long and were truncated`]),
     ];
     return { searched: `${shown.join(", ") || "none"} of ${this.total}`, because: because.join("; ") };
   }

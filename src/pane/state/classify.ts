@@ -160,7 +160,7 @@ export function classify(known: ProgramKnowledge): ProgramState {
   const isCarried = known.isElsewhere === true && !ownShell;
 
   if (known.exited) {
-    const why = "the pane's program has ended";
+    const why = "the pane's program has exited";
     return { ...base, state: "exited", why, decidedFrom: "process", doing: "ready", settled: true };
   }
   if (known.phase === "prompt" && ownShell) {
@@ -229,7 +229,7 @@ function behindRelay(known: ProgramKnowledge, base: Base, relay: string): Progra
   }
   const { carried = null } = known;
   if (carried !== null && carrierOf(carried.facts) === null) return insideRelay(carried, base, relay);
-  const why = `${relay} carries another terminal, which cannot be seen into`;
+  const why = `${relay} carries another terminal, whose state is not visible`;
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
 }
 
@@ -250,7 +250,7 @@ function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: strin
   const why = {
     working: `${name} is working in the terminal that ${relay} carries`,
     waiting: `${name} waits for something other than input in the terminal that ${relay} carries`,
-    unknown: `${relay} carries another terminal, in which what ${name} does cannot be seen`,
+    unknown: `${relay} carries another terminal, in which the state of ${name} is not visible`,
   }[doing];
   return { ...base, state: "running", why, decidedFrom: "kernel", doing, settled: false };
 }
@@ -280,7 +280,7 @@ function byKernel(
   const why = {
     working: `${describe(base.foreground)} is working`,
     waiting: `${describe(base.foreground)} waits for something other than input`,
-    unknown: `what ${describe(base.foreground)} does cannot be seen`,
+    unknown: `the state of ${describe(base.foreground)} is not visible`,
   }[does];
   return { ...base, state: "running", why, decidedFrom: "kernel", doing: does, settled: false };
 }
@@ -296,10 +296,10 @@ function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: Pr
 function byFlags(flags: PtyFlags | null, quietMs: number, base: Base, phase: ShellPhase, name: string): ProgramState {
   if (flags !== null && !flags.canonical && quietMs >= REST_MS) {
     const state = phase === "drawing" ? "prompt" : "waiting_for_input";
-    const why = `${name} takes single keys and has been quiet`;
+    const why = `${name} reads single keys and has been quiet`;
     return { ...base, state, why, decidedFrom: "flags", doing: "ready", settled: true };
   }
-  const why = `${name} runs; the system does not tell what it waits for`;
+  const why = `${name} is running; the system does not report what it waits for`;
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
 }
 

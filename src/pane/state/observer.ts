@@ -96,7 +96,7 @@ export class StateObserver {
     const { exit } = this.port.program;
     if (exit === null) return;
     const { code, signal } = exit;
-    throw new WshError("session_ended", "the pane's program has ended", { exit_code: code, signal });
+    throw new WshError("session_ended", "the pane's program has exited", { exit_code: code, signal });
   }
 
   /** Age of the last output or input in ms; 0 while output waits to be read. */

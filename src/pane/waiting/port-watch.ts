@@ -105,7 +105,7 @@ export class PortWatch implements Disposable {
   /** Processes that the last check could not see. */
   get warning(): string | null {
     if (this.unseen.length === 0) return null;
-    return `not seen: a network namespace that ${this.unseen.join(", ")} may have of its own`;
+    return `not visible: a separate network namespace of ${this.unseen.join(", ")}`;
   }
 
   look(scan: PortScan): void {

@@ -71,7 +71,7 @@ export class Silence {
     if (request.signal?.aborted === true) return Promise.resolve(this.outcome("cancelled"));
     const { lastGeneration: last } = request;
     if (last !== undefined && isForeignGeneration(last, this.activity.first, this.activity.generation)) {
-      return Promise.reject(new WshError("invalid_cursor", `generation ${last} is not one of this pane's`));
+      return Promise.reject(new WshError("invalid_cursor", `generation ${last} does not belong to this pane`));
     }
     if (this.waits.size >= MAX_IDLE_WAITS) {
       return Promise.reject(new WshError("resource_limit_reached", `${MAX_IDLE_WAITS} waits for silence are pending`));

@@ -287,7 +287,7 @@ export class Waiters {
     const holder = pid === null ? "another user's process" : `'${name}' (pid ${pid})`;
     const reason =
       `port ${port} is held by ${holder}, which the command did not start: ` +
-      "end that or use another port; any_owner: true accepts any listener";
+      "stop it or use another port; any_owner: true accepts any listener";
     waiter.settle(kind, {
       port: { port, ...owner },
       ...(kind === "port" ? {} : { reason }),
@@ -297,7 +297,7 @@ export class Waiters {
 
   /** Ends the wait if no other condition remains; else adds a warning to its answer. */
   private portUnknown(waiter: Waiter, port: number, why: string): void {
-    const reason = `who listens on port ${port} cannot be known: ${why}; wait for a text, or for any_owner: true`;
+    const reason = `the listener on port ${port} cannot be identified: ${why}; wait for a text, or use any_owner: true`;
     if (waiter.request.anyOf.every(({ type }) => type === "port" || endConditions.has(type))) {
       waiter.settle("unsupported", { reason });
       return;

@@ -81,7 +81,7 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
         "invalid_request",
         `--no-auth on ${bind?.host} lets anyone who can reach it run commands as you`,
         {
-          hint: "Bind to 127.0.0.1, or give --force as well.",
+          hint: "Bind to 127.0.0.1, or add --force.",
         },
       );
     }
@@ -89,7 +89,7 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
   }
   if (token !== null && Buffer.byteLength(token) < SHORTEST_TOKEN_BYTES) {
     throw new WshError("invalid_request", `the token has ${Buffer.byteLength(token)} bytes`, {
-      hint: `Give at least ${SHORTEST_TOKEN_BYTES} bytes, or leave --token out: one is made.`,
+      hint: `Give at least ${SHORTEST_TOKEN_BYTES} bytes, or omit --token to have one created.`,
     });
   }
   if (bind === null) return "none";

@@ -15,7 +15,7 @@ export async function whileValid<T>(
 ): Promise<T> {
   if (ended == null) return work();
   const over = Promise.withResolvers<never>();
-  const end = (): void => over.reject(new WshError("auth_invalid", "the token was revoked, or its time is over"));
+  const end = (): void => over.reject(new WshError("auth_invalid", "the token was revoked or has expired"));
   if (ended.aborted) end();
   ended.addEventListener("abort", end, { once: true });
   try {

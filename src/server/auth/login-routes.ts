@@ -68,13 +68,14 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     } catch (thrown) {
       const isWrong = WshError.from(thrown).code === "auth_invalid";
       const wait = isWrong ? wrong.take(c.env.peer ?? "unknown") : null;
-      if (wait !== null) throw new WshError("rate_limited", "too many wrong tries", { retry_after_s: wait });
+      if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
       throw thrown;
     }
   };
 
   step("/auth/code", async (c) => {
-    if (c.env.listener !== "unix") throw new WshError("access_denied", "login codes are made over the Unix socket");
+    if (c.env.listener !== "unix")
+      throw new WshError("access_denied", "login codes are created over the Unix socket only");
     const page = options.page();
     // TCP may have just started, and with it the login.
     const minted = options.login()?.mint() ?? { code: null, expires_in_s: null };
@@ -116,8 +117,8 @@ export function mountMe(app: Hono<AppEnv>): void {
 
 function required(login: Login | null): Login {
   if (login !== null) return login;
-  throw new WshError("invalid_request", "this server asks nobody to log in", {
-    hint: "It runs with --no-auth, or serves no TCP.",
+  throw new WshError("invalid_request", "this server does not use logins", {
+    hint: "It runs with --no-auth, or does not serve TCP.",
   });
 }
 
@@ -128,7 +129,7 @@ function ownOrigin(guard: GuardPolicy, c: AppContext): string {
   const origin = c.req.header("origin");
   const host = c.req.header("host");
   if (origin === undefined || host === undefined || origin.toLowerCase().replace(/^https?:\/\//, "") !== host) {
-    throw new WshError("origin_not_allowed", "only a page of this server logs in");
+    throw new WshError("origin_not_allowed", "only a page of this server can log in");
   }
   return origin;
 }
@@ -142,9 +143,9 @@ function requireOwnUser(c: AppContext): void {
   if (peer === null || peerPort === null || !isLoopback(peer.replace(/^::ffff:/, ""))) {
     throw new WshError(
       "auth_invalid",
-      `no link in force has this code, and a login code does not count from ${peer ?? "here"}`,
+      `no valid link has this code, and login codes are not accepted from ${peer ?? "here"}`,
       {
-        hint: "Log in on this machine, or over ssh -L; `wsh share` lets others in.",
+        hint: "Log in on this machine, or over ssh -L; `wsh share` gives access to others.",
       },
     );
   }
@@ -152,10 +153,10 @@ function requireOwnUser(c: AppContext): void {
   if (listeners === null) return;
   const user = listeners.userOf(peer, peerPort);
   if (user === process.getuid?.()) return;
-  const whose = user === null ? "nobody who is known" : `user ${user}`;
+  const whose = user === null ? "an unknown user" : `user ${user}`;
   throw new WshError(
     "auth_invalid",
-    `the browser's connection belongs to ${whose}: a login code is for its user alone`,
+    `the browser's connection belongs to ${whose}: a login code works only for its own user`,
   );
 }
 

@@ -122,11 +122,11 @@ export class Login {
     }
     if (device?.origin === origin && !this.isOpen(given.device, nonce)) {
       throw new WshError("request_conflict", "the challenge is unknown, used or too old", {
-        hint: "Ask for another one: a server that was started anew knows none of the one before.",
+        hint: "Request another one: challenges do not survive a restart of the server.",
       });
     }
     if (device?.origin !== origin || !(await signed(device, nonce, signature))) {
-      throw new WshError("auth_invalid", "this browser is not logged in here, or its key was revoked", {
+      throw new WshError("auth_invalid", "this browser is not logged in, or its key was revoked", {
         hint: "`wsh open` logs it in.",
       });
     }
@@ -184,7 +184,7 @@ async function signed({ id, key, origin }: Credential, nonce: string, signature:
 async function importKey(key: string): Promise<CryptoKey> {
   const bytes = bytesOf(key);
   if (bytes === null || !isPublicKey(bytes)) {
-    throw new WshError("invalid_request", "'key' is no public key of P-256: a point in base64");
+    throw new WshError("invalid_request", "'key' is not a P-256 public key (a point in base64)");
   }
   return crypto.subtle.importKey("raw", bytes, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
 }

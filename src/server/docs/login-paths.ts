@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../operations/json-schema.ts";
 
 const text = (description: string): JsonSchema => ({ type: "string", description });
-const seconds: JsonSchema = { type: "number", description: "time for which it counts, in s" };
+const seconds: JsonSchema = { type: "number", description: "lifetime in s" };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { "application/json": { schema: { type: "object", properties, required: Object.keys(properties) } } };
@@ -38,33 +38,33 @@ function step(
 const device = text("id of the browser's key");
 
 export const loginPaths: Readonly<Record<string, JsonSchema>> = {
-  "/auth/code": step("createLoginCode", "A code that lets one browser in; over the Unix socket alone", null, "200", {
-    code: { type: ["string", "null"], description: "32 characters; null: the server asks nobody to log in" },
-    expires_in_s: { type: ["number", "null"], description: "time for which it counts, in s" },
-    page: text("address of the page on this machine, where the server listens from now on if it did not"),
+  "/auth/code": step("createLoginCode", "A code that logs in one browser; over the Unix socket only", null, "200", {
+    code: { type: ["string", "null"], description: "32 characters; null: the server does not use logins" },
+    expires_in_s: { type: ["number", "null"], description: "lifetime in s" },
+    page: text("address of the page on this machine; the server starts to listen there if needed"),
   }),
   "/auth/device": step(
     "registerDevice",
-    "Registers the key of a browser that has a code",
+    "Registers the key of a browser with a code",
     {
-      code: text("as the command line has made it"),
+      code: text("as created by the command line"),
       key: text("public key of P-256, the uncompressed point in base64"),
     },
     "201",
-    { device, name: text("as lists show the browser") },
+    { device, name: text("the browser's name in lists") },
   ),
-  "/auth/challenge": step("createChallenge", "What a browser signs next", { device }, "200", {
+  "/auth/challenge": step("createChallenge", "The challenge that a browser signs", { device }, "200", {
     nonce: text("signed once, within 60 s"),
   }),
   "/auth/session": step(
     "createLogin",
-    "A token for a browser that has signed its challenge",
-    { device, nonce: text("as it was given"), signature: text("ECDSA with SHA-256, r and s in base64") },
+    "A token for a browser with a signed challenge",
+    { device, nonce: text("the challenge"), signature: text("ECDSA with SHA-256, r and s in base64") },
     "200",
     {
       token: text("as Authorization: Bearer"),
       expires_in_s: seconds,
-      access: text("what it may do"),
+      access: text("its access"),
       name: text("of the browser"),
     },
   ),
@@ -72,15 +72,18 @@ export const loginPaths: Readonly<Record<string, JsonSchema>> = {
     get: {
       operationId: "getMe",
       tags: ["Login"],
-      summary: "What the caller's token is and may do",
+      summary: "The caller's token and its access",
       responses: {
         "200": {
           description: "It is this.",
           content: object({
             name: text("of the token or browser"),
-            access: { enum: ["observe", "operate", "admin"], description: "what it may do" },
-            session: { type: ["string", "null"], description: "id of the only session that it opens; null: all" },
-            expires_at: { type: ["number", "null"], description: "when it ends, in ms since 1970; null: it lasts" },
+            access: { enum: ["observe", "operate", "admin"], description: "its access" },
+            session: { type: ["string", "null"], description: "id of the only session it gives access to; null: all" },
+            expires_at: {
+              type: ["number", "null"],
+              description: "end of its lifetime, Unix time in ms; null: unlimited",
+            },
           }),
         },
       },

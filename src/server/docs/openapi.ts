@@ -14,21 +14,13 @@ import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from
 /** Sections of the document, by the first part of an operation's name. */
 const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
   ["Server", "The server itself.", ["server", "idle.any", "wait.any", "exec.fresh"]],
-  ["Sessions", "Making, finding, changing and ending sessions.", ["sessions", "session"]],
-  ["Windows and panes", "What a session shows where.", ["window", "pane", "layout"]],
-  ["Terminal", "Typing, looking, waiting for quiet.", ["input.send", "screen", "scrollback", "idle"]],
-  [
-    "Commands",
-    "Running commands and reading what they printed.",
-    ["run", "exec", "wait", "output", "status", "commands"],
-  ],
-  [
-    "Overlays and panels",
-    "What is drawn over and beside the terminal.",
-    ["overlay", "panel", "element", "screen_mode"],
-  ],
+  ["Sessions", "Creating, finding, changing and ending sessions.", ["sessions", "session"]],
+  ["Windows and panes", "The layout of a session.", ["window", "pane", "layout"]],
+  ["Terminal", "Typing, reading the screen, waiting for idle.", ["input.send", "screen", "scrollback", "idle"]],
+  ["Commands", "Running commands and reading their output.", ["run", "exec", "wait", "output", "status", "commands"]],
+  ["Overlays and panels", "Drawing over and beside the terminal.", ["overlay", "panel", "element", "screen_mode"]],
   ["Questions", "Asking the person at a terminal.", ["ask"]],
-  ["Keyboard", "Who gets the keys that people type.", ["input", "focus"]],
+  ["Keyboard", "Capturing the keys that people type.", ["input", "focus"]],
   ["Streams", "WebSockets, MCP and documents.", []],
 ];
 
@@ -64,7 +56,7 @@ export function openApiDocument(basePrefix: string): JsonSchema {
           type: "http",
           scheme: "bearer",
           description:
-            "`wsh token` prints the instance's own token; `wsh token create` makes others. Not needed on the Unix socket.",
+            "`wsh token` prints the instance's own token; `wsh token create` creates others. Not needed on the Unix socket.",
         },
       },
       schemas: { ...componentSchemas(), Error: errorSchema },
@@ -73,16 +65,16 @@ export function openApiDocument(basePrefix: string): JsonSchema {
 }
 
 const errorSchema: JsonSchema = {
-  description: "What every refused request is answered with. Some codes carry further fields.",
+  description: "The answer to every refused request. Some codes carry further fields.",
   type: "object",
   properties: {
     error: {
       type: "object",
-      description: "what went wrong",
+      description: "the error",
       properties: {
         code: { type: "string", description: "for programs; stable" },
-        message: { type: "string", description: "what was wrong, with the value" },
-        hint: { type: "string", description: "what to do about it" },
+        message: { type: "string", description: "the cause, with the offending value" },
+        hint: { type: "string", description: "the remedy" },
       },
       required: ["code", "message", "hint"],
     },
@@ -164,7 +156,7 @@ function requestBody(
 ): JsonSchema {
   if (source === "raw") {
     const content = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
-    return { requestBody: { description: "bytes to type, as they are", content } };
+    return { requestBody: { description: "bytes to type, unchanged", content } };
   }
   if (source !== "json" || entries.length === 0) return {};
   const required = entries.filter(([, entry]) => isRequired(entry)).map(([name]) => name);
@@ -215,7 +207,7 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
 /** An answer about one pane names it where the target did not and the session has several. */
 function withPane({ scope }: Operation<OperationName>, output: JsonSchema): JsonSchema {
   if (scope !== "pane" || !isRecord(output.properties)) return output;
-  const pane = { type: "string", description: "the pane that was meant, where the target left that open" };
+  const pane = { type: "string", description: "the pane, if the target does not name one" };
   return { ...output, properties: { ...output.properties, pane } };
 }
 

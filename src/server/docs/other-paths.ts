@@ -17,8 +17,8 @@ const ticket: JsonSchema = {
   schema: { type: "string" },
 };
 const upgraded: JsonSchema = {
-  "101": { description: "The connection is a WebSocket from now on." },
-  "426": error("`invalid_request`: the request asks for no WebSocket"),
+  "101": { description: "The connection becomes a WebSocket." },
+  "426": error("`invalid_request`: the request is not a WebSocket handshake"),
   "429": error("`resource_limit_reached`, `rate_limited`"),
 };
 
@@ -83,7 +83,7 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
   },
   "/sessions/{name}/ws/raw": get(
     "rawStream",
-    "WebSocket: the program's output as binary frames; what is sent is typed",
+    "WebSocket: the program's output as binary frames; input is sent the same way",
     { ...upgraded, ...notFound },
     {
       parameters: [
@@ -93,7 +93,7 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
           name: "snapshot",
           in: "query",
           required: false,
-          description: "1: the present screen comes first",
+          description: "1: send the current screen first",
           schema: { enum: ["0", "1"] },
         },
       ],
@@ -107,21 +107,21 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
   ),
   "/sessions/{name}/ws/view": get(
     "viewStream",
-    "WebSocket: a terminal of a page at the session: pictures of it, input with numbers, a size of its own",
+    "WebSocket: a web page's terminal of the session: frames, numbered input, its own size",
     { ...upgraded, ...notFound },
     { parameters: [session, ticket] },
   ),
   "/ws/json": get("serverStream", "WebSocket: methods and events of all sessions as JSON", upgraded, {
     parameters: [ticket],
   }),
-  "/link": get("link", "Who this server is, for the server of another machine", {
+  "/link": get("link", "Identity of this server, for the server of another machine", {
     "200": { description: "Protocol, version and identity.", content: { "application/json": { schema: anyObject } } },
   }),
   "/link/call": {
     post: {
       operationId: "linkCall",
       tags: ["Streams"],
-      summary: "One operation, asked by the server of another machine: `{op, session?, input, caller}`",
+      summary: "One operation, requested by the server of another machine: `{op, session?, input, caller}`",
       requestBody: { content: { "application/json": { schema: anyObject } } },
       responses: {
         "200": { description: "`{result}`.", content: { "application/json": { schema: anyObject } } },
@@ -129,7 +129,7 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
       },
     },
   },
-  "/link/stream": get("linkStream", "WebSocket: the socket of a session's process, for another machine", upgraded, {
+  "/link/stream": get("linkStream", "WebSocket: the socket of a session process, for another machine", upgraded, {
     parameters: [
       {
         name: "target",
@@ -157,16 +157,16 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
             "text/event-stream": { schema: { type: "string" } },
           },
         },
-        "202": { description: "Taken; there is nothing to answer." },
+        "202": { description: "Accepted, without an answer." },
       },
     },
   },
-  "/metrics": get("metrics", "Figures of the server for Prometheus", text("text/plain", "Exposition format 0.0.4.")),
+  "/metrics": get("metrics", "Metrics of the server for Prometheus", text("text/plain", "Exposition format 0.0.4.")),
   "/openapi.json": get("openapiJson", "This document as JSON", {
     "200": { description: "OpenAPI 3.1.", content: { "application/json": { schema: { type: "object" } } } },
   }),
   "/openapi.yaml": get("openapiYaml", "This document as YAML", text("text/yaml", "OpenAPI 3.1.")),
-  "/docs": get("docs", "This document for people", {
+  "/docs": get("docs", "This document as a web page", {
     "200": {
       description: "HTML where it is accepted, Markdown otherwise.",
       content: { "text/html": { schema: { type: "string" } }, "text/markdown": { schema: { type: "string" } } },

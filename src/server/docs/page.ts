@@ -39,8 +39,8 @@ export function docsMarkdown(document: JsonSchema): string {
   return [
     `# wsh ${VERSION}`,
     "Every session of this server over HTTP. Send `Authorization: Bearer TOKEN` over TCP (`wsh token` prints it); " +
-      "the Unix socket takes none. Bodies are JSON with `Content-Type: application/json`. What is refused is answered " +
-      'with `{"error": {"code", "message", "hint"}}`; below, errors that any request may get (400, 415, 422 ' +
+      "the Unix socket takes none. Bodies are JSON with `Content-Type: application/json`. Refused requests are answered " +
+      'with `{"error": {"code", "message", "hint"}}`; below, errors common to all requests (400, 415, 422 ' +
       "`invalid_request`, 401 `auth_required`, 403 `auth_invalid` `access_denied`, 404 `session_not_found`, 413 " +
       "`payload_too_large`, 429 `rate_limited`, 503 `host_unavailable`) are not repeated. The same as [OpenAPI](openapi.json) ([YAML](openapi.yaml)).",
     contents.map((title) => `- [${title}](#${anchor(title)})`).join("\n"),
@@ -99,7 +99,7 @@ function operationText({ method, path, operation }: Part): string {
   const content = record(record(operation.requestBody).content);
   const body = record(record(content["application/json"]).schema);
   const fields = propertyRows(body);
-  const bytes = "application/octet-stream" in content ? "The body is typed as it is." : "";
+  const bytes = "application/octet-stream" in content ? "The body is typed unchanged." : "";
   return [
     `### ${method} ${path}`,
     `${operation.summary}.${access}`,
@@ -141,7 +141,7 @@ function methodsText(): string {
     'Send `{"id", "method", "params"}`; the answer is `{"id", "method", "result"}` or `{"id", "method", "error"}`. On ' +
       "`/ws/json` methods of a session take `session` beside `method`. Parameters and results are those of the HTTP " +
       "operation. `subscribe` takes a Subscription (see Shapes), `subscribe_window` a WindowSubscription, `subscribe_machines` a MachinesSubscription; each replaces the " +
-      "one before it, and what it sends is below.",
+      "one before it; its events are listed below.",
     `| method | what it does | access | scope | operation |\n|---|---|---|---|---|\n${rows.join("\n")}`,
   ].join("\n\n");
 }

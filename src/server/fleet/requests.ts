@@ -78,7 +78,7 @@ export class FleetRequestsHere {
     let answer: object;
     try {
       if (this.running.size >= MAX_RUNNING) {
-        throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are being carried out`);
+        throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are already running`);
       }
       this.running.set(key, running);
       const context = contextOf(to, running);
@@ -115,7 +115,10 @@ export class FleetRequestsHere {
     }
     const count = Math.ceil(bytes.length / size);
     if (count > MAX_PARTS) {
-      const error = new WshError("outcome_unknown", `the answer has ${bytes.length} bytes, more than a fleet carries`);
+      const error = new WshError(
+        "outcome_unknown",
+        `the answer has ${bytes.length} bytes, more than a fleet can carry`,
+      );
       this.send(reply, JSON.stringify({ error: error.toBody() }));
       return;
     }
@@ -134,7 +137,7 @@ function requireAllowed({ operation: name, access }: RequestSubject): void {
   if (operation.access === access) return;
   throw new WshError(
     "access_denied",
-    `'${name}' takes the access '${operation.access}', and was asked for under '${access}'`,
+    `'${name}' needs the access '${operation.access}', but was requested with '${access}'`,
   );
 }
 

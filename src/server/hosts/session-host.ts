@@ -193,10 +193,10 @@ export function unavailable(name: string): WshError {
 
 /** The request was sent. */
 function unanswered(name: string): WshError {
-  const message = `the session process of '${name}' does not answer: whether it did what was asked is not known`;
+  const message = `the session process of '${name}' does not answer: the request may or may not have been carried out`;
   return new WshError("host_unavailable", message, {
     session: name,
-    hint: "It may still do it. Look ({status}, {screen}) before you ask again.",
+    hint: "It may still be carried out. Check {status} and {screen} before you repeat it.",
   });
 }
 

@@ -74,7 +74,7 @@ function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Adm
   const own = { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null } as const;
   if (acting === undefined) return own;
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ActingSchema), acting);
-  if (!parsed.success) throw new WshError("invalid_request", `'${ACTING_HEADER}' says of no caller what it may do`);
+  if (!parsed.success) throw new WshError("invalid_request", `'${ACTING_HEADER}' does not describe a caller's access`);
   const { access, caller } = parsed.output;
   const { token: tokenName = own.tokenName, id: tokenId = tokenName } = caller.via ?? {};
   const ended = tokens()?.find(({ id }) => id === tokenId)?.ended ?? null;

@@ -15,7 +15,7 @@ export const BODY_MS = 30_000;
  */
 export function limitBody(maxSize: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   const refuse = (c: Context): Response =>
-    answer(new WshError("payload_too_large", `the body is over ${maxSize / 1024} KiB`), c.req.path);
+    answer(new WshError("payload_too_large", `the body exceeds ${maxSize / 1024} KiB`), c.req.path);
   const limited = bodyLimit({ maxSize, onError: refuse });
   return async (c, next) => {
     let isWhole = false;
@@ -32,7 +32,7 @@ export function limitBody(maxSize: number, answer: (error: WshError, path: strin
 }
 
 function brokenBody(): WshError {
-  return new WshError("invalid_request", "the body is broken off, or its chunks are wrong");
+  return new WshError("invalid_request", "the body is truncated, or its chunks are malformed");
 }
 
 /**
@@ -48,7 +48,7 @@ export function readBody(patienceMs: number, answer: (error: WshError, path: str
         ? brokenBody()
         : new WshError(
             "invalid_request",
-            `the body did not come within ${patienceMs} ms`,
+            `the body did not arrive within ${patienceMs} ms`,
             { hint: "Send the whole body at once." },
             { status: 408 },
           );

@@ -73,7 +73,7 @@ export async function callFromHttp(
  */
 async function notGone(c: AppContext): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  if (c.req.raw.signal.aborted) throw new WshError("cancelled", "the connection ended before the request began");
+  if (c.req.raw.signal.aborted) throw new WshError("cancelled", "the connection closed before the request began");
 }
 
 function defaultSource(binding: HttpBinding): "query" | "json" {

@@ -45,5 +45,5 @@ function readPem(what: string, path: string, pattern: RegExp): string {
     throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
   }
   if (pattern.test(text)) return text;
-  throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
+  throw new WshError("invalid_request", `${path} does not contain a PEM ${what}`);
 }

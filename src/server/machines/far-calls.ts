@@ -53,7 +53,7 @@ export class FarCalls {
     // An invalid machine name cannot be part of a session's name either.
     const named = before !== null && (session !== undefined || isMachineName(before)) ? before : null;
     if (named !== null && given !== undefined && named !== given) {
-      throw new WshError("invalid_request", `'${place}' is on '${named}', and the server named is '${given}'`);
+      throw new WshError("invalid_request", `'${place}' is on '${named}', but 'server' is '${given}'`);
     }
     const wanted = named ?? given ?? null;
     if (wanted === null || wanted === this.hostname || wanted === localMachine) return null;

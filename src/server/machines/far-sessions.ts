@@ -140,7 +140,7 @@ export class FarSessions {
 
   private get fleet(): Fleet {
     const { fleet } = this.machines;
-    if (fleet === null) throw new WshError("machine_not_found", "this server is in no fleet");
+    if (fleet === null) throw new WshError("machine_not_found", "this server is not in a fleet");
     return fleet;
   }
 

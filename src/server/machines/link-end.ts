@@ -70,7 +70,7 @@ export class LinkEnd {
     const place = operation.scope === "server" || session === undefined ? {} : { session };
     const own = isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
     if (isOwnAlone && this.options.elsewhere(operation.name, own, { ...context, ...place }) !== null) {
-      throw new WshError("access_denied", "a machine of a fleet answers for itself alone");
+      throw new WshError("access_denied", "a machine of a fleet answers only for itself");
     }
     const once = asked({ operation: operation.name, target: session, input });
     const call = async (signal: AbortSignal): Promise<unknown> =>
@@ -145,7 +145,7 @@ export class LinkEnd {
     if (!isUnlimited(context) && host.version !== VERSION) {
       throw new WshError(
         "host_version",
-        `session '${host.info.name}' is of wsh ${host.version}: this token calls it only`,
+        `session '${host.info.name}' runs wsh ${host.version}: this token can call it only`,
       );
     }
     const { socket } = host.entry;

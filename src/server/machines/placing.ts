@@ -49,7 +49,7 @@ export function requireOpen(input: unknown, { machine }: Pick<CallContext, "mach
   const { server, name }: Readonly<Record<string, unknown>> = Object(input);
   const named = machine ?? server ?? (typeof name === "string" ? parsePlace(name).machine : null);
   if (named === null) return;
-  throw new WshError("invalid_request", `a session has a place or a machine, and '${named}' is one`, {
+  throw new WshError("invalid_request", `'place' cannot be used with machine '${named}'`, {
     field: "place",
   });
 }
@@ -89,7 +89,7 @@ export class Placing {
         said.push(`${machine}: ${error.message}`);
       }
     }
-    throw new WshError("machine_busy", `no machine takes the session: ${said.join("; ")}`, {
+    throw new WshError("machine_busy", `no machine accepts the session: ${said.join("; ")}`, {
       hint: "Try again later.",
     });
   }
@@ -145,14 +145,14 @@ function noMachine(candidates: readonly Candidate[], tags: readonly string[]): W
   const others = tagged.filter((each) => !suits(each, tags));
   if (others.length === 0) {
     return new WshError("machine_not_found", `there is no ${wanted}`, {
-      hint: "`wsh servers` shows the machines; tags are given by `wsh fleet invite --tag`, or machine_tags there.",
+      hint: "`wsh servers` lists the machines; set tags with `wsh fleet invite --tag`, or machine_tags there.",
     });
   }
   const why = others.slice(0, MAX_NAMED).map(({ name, health, accept }) => {
     if (health !== "healthy") return `${name} is ${health}`;
     return `${name} takes ${accept === "none" ? "none" : "only those that name it"}`;
   });
-  return new WshError("machine_busy", `no ${wanted} takes the session: ${why.join(", ")}`, {
-    hint: 'A machine takes them by `accept = "placed"` in its settings.',
+  return new WshError("machine_busy", `no ${wanted} accepts the session: ${why.join(", ")}`, {
+    hint: 'A machine accepts them with `accept = "placed"` in its settings.',
   });
 }

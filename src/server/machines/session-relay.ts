@@ -88,7 +88,7 @@ export class SessionRelay implements WebSocketEndpoint {
       else this.received(data);
     } catch (thrown) {
       const isOurs = thrown instanceof WshError;
-      this.refuse(isOurs ? thrown : new WshError("invalid_request", "this is no message of a link's stream"));
+      this.refuse(isOurs ? thrown : new WshError("invalid_request", "not a message of a link's stream"));
     }
   }
 
@@ -125,7 +125,7 @@ export class SessionRelay implements WebSocketEndpoint {
     } catch (thrown) {
       if (this.isOver) return;
       const isKnown = thrown instanceof WshError;
-      this.refuse(isKnown ? thrown : new WshError("session_not_found", "the session has no process any more"));
+      this.refuse(isKnown ? thrown : new WshError("session_not_found", "the session no longer has a process"));
     }
   }
 
@@ -252,7 +252,7 @@ function requireAllowed(by: Acting, { op, input }: Request): void {
   const access = streamRequests.get(op);
   const asked = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
   if (asked === undefined || asked.scope === "server") {
-    throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
+    throw new WshError("unknown_method", `'${op}' cannot be requested by another machine`);
   }
   // The process that owns the pane knows its present session.
   requireMay(by, asked, by.caller.only ?? null, input);

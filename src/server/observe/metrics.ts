@@ -53,13 +53,13 @@ export class Metrics {
     return [
       gauge("wsh_info", "Version of the server.", [[labels({ version: VERSION }), 1]]),
       gauge("wsh_uptime_seconds", "Time since the server started.", [["", uptimeS]]),
-      gauge("wsh_sessions", "Sessions, ended ones of the grace period included.", [["", sessions]]),
+      gauge("wsh_sessions", "Sessions, including ended ones within the grace period.", [["", sessions]]),
       gauge("wsh_sessions_running", "Sessions whose program runs.", [["", sessionsRunning]]),
       gauge("wsh_clients", "Streaming clients of all sessions.", [["", clients]]),
       gauge("wsh_websockets", "Open WebSockets.", [["", webSockets]]),
       gauge("wsh_mcp_bridges", "Connected MCP bridges.", [["", bridges]]),
       counter("wsh_calls_total", "Calls of operations.", this.calls),
-      counter("wsh_refused_total", "Requests that were refused before a call.", this.refusals),
+      counter("wsh_refused_total", "Requests refused before a call.", this.refusals),
       this.histograms(),
       gauge("process_resident_memory_bytes", "Memory of the server's process.", [["", memory.rss]]),
       counter(

@@ -13,7 +13,7 @@ export async function askAny(
 ): Promise<OperationOutput<"ask.any">> {
   const { kind } = questionOf(input);
   if (kind === "secret") {
-    throw new WshError("invalid_request", "a 'secret' needs the 'session' whose program reads it", { field: "kind" });
+    throw new WshError("invalid_request", "'secret' needs the 'session' whose program reads it", { field: "kind" });
   }
   const host = await personsHost(hosts, context);
   if (host !== null) {
@@ -22,9 +22,9 @@ export async function askAny(
     return (await host.request("ask", input, { access, caller, signal })) as OperationOutput<"ask">;
   }
   if (input.wait_for_person) {
-    throw new WshError("invalid_request", "'wait_for_person' needs a 'session' while nobody is attached anywhere", {
+    throw new WshError("invalid_request", "'wait_for_person' needs a 'session' if no terminal is attached", {
       field: "wait_for_person",
-      hint: "Name the session in which the question is to wait.",
+      hint: "Name the session that keeps the question.",
     });
   }
   return { session: null, state: "closed", decided_by: "nobody_attached" };

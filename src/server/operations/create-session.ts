@@ -66,7 +66,7 @@ export async function createSession(
   const warnings =
     lost === null
       ? {}
-      : { warnings: [`the caller's directory '${lost}' does not exist: it runs in the home directory`] };
+      : { warnings: [`the caller's directory '${lost}' does not exist; the session starts in the home directory`] };
   return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
 }
 
@@ -79,13 +79,13 @@ async function madeBefore({ instance }: ServerState, once: Once): Promise<Create
   const info = await madeFor(instance, once, readyTimeoutMs);
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };
   if (once.first_at === undefined || Date.now() - once.first_at < REMEMBERED_MS) return null;
-  throw new WshError("outcome_unknown", "whether the session was made is not remembered so long");
+  throw new WshError("outcome_unknown", "the request is too old to know whether the session was created");
 }
 
 /** @throws WshError machine_busy */
 function requireAccepted({ accept, hostname }: ServerState, isPlaced: boolean): void {
   if (accept === "placed" || (accept === "named" && !isPlaced)) return;
-  const which = accept === "none" ? "starts no sessions for other machines" : "takes only sessions that name it";
+  const which = accept === "none" ? "does not start sessions for other machines" : "accepts only sessions that name it";
   throw new WshError("machine_busy", `'${hostname}' ${which} (setting accept)`);
 }
 

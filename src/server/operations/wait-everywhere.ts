@@ -36,7 +36,7 @@ export async function waitEverywhere(
   const parts = partsOf(input, [hostname, localMachine], others);
   const further = context.isFar === true ? parts.find(({ machine }) => machine !== null) : undefined;
   if (further !== undefined) {
-    throw new WshError("access_denied", `a machine answers for itself alone, and not for '${further.machine}'`);
+    throw new WshError("access_denied", `a machine answers only for itself, not for '${further.machine}'`);
   }
   const [only] = parts;
   if (parts.length === 1 && only?.machine === null) return waitAny(hosts, only.input, context);
@@ -113,7 +113,7 @@ async function first(waits: readonly Promise<Result>[], strict: boolean): Promis
     const [single] = undecided;
     if (waits.length === 1 && single !== undefined) return single;
     const silent = thrown.errors.map((error) => WshError.from(error)).filter(({ code }) => code.startsWith("machine_"));
-    const warnings = silent.map(({ message }) => `nothing is known of its sessions: ${message}`);
+    const warnings = silent.map(({ message }) => `its sessions are unknown: ${message}`);
     return {
       session: null,
       decided_by: "timeout",

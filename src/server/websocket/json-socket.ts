@@ -244,7 +244,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
       return;
     }
     if (this.running >= this.options.maxWaits) {
-      throw new WshError("resource_limit_reached", `${this.running} requests of this connection wait already`);
+      throw new WshError("resource_limit_reached", `${this.running} requests of this connection are already pending`);
     }
     this.running++;
     void this.wait(operation, request, session).finally(() => this.running--);
@@ -298,7 +298,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   /** Too many requests wait: this one is answered at once, out of order. */
   private refuse(text: string): void {
-    const error = new WshError("resource_limit_reached", `${MAX_WAITING_REQUESTS} requests wait already`);
+    const error = new WshError("resource_limit_reached", `${MAX_WAITING_REQUESTS} requests are already pending`);
     try {
       this.fail(parseRequest(text), error);
     } catch (thrown) {

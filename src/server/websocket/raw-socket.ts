@@ -66,7 +66,7 @@ export class RawSocket implements WebSocketEndpoint {
     this.record?.hasher.update(bytes);
     this.typed += bytes.length;
     stream.type(bytes);
-    if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not take its input");
+    if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not accept its input");
   }
 
   drain(): void {

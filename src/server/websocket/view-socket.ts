@@ -163,7 +163,7 @@ export class ViewSocket implements WebSocketEndpoint {
     const request = requestOf(data);
     switch (request.type) {
       case "open":
-        throw new WshError("invalid_request", "the view is open already");
+        throw new WshError("invalid_request", "the view is already open");
       case "size":
         feed.resize({ rows: request.rows, cols: request.cols, follow: follows || request.size === "follow" });
         return;
@@ -188,11 +188,12 @@ export class ViewSocket implements WebSocketEndpoint {
 
   private type(feed: ViewFeed, data: Uint8Array): void {
     const input = decodeInput(data);
-    if (input === null || input.number === 0) throw new WshError("invalid_request", "input begins with its number");
+    if (input === null || input.number === 0) throw new WshError("invalid_request", "input must begin with its number");
     this.options.record?.hasher.update(input.bytes);
     this.typed += input.bytes.length;
     feed.type(input);
-    if (feed.pending > MAX_PENDING_INPUT) this.socket?.close(closeCodes.trouble, "the session does not take its input");
+    if (feed.pending > MAX_PENDING_INPUT)
+      this.socket?.close(closeCodes.trouble, "the session does not accept its input");
   }
 
   private frame(json: string): void {
@@ -219,7 +220,7 @@ export class ViewSocket implements WebSocketEndpoint {
 
 /** @throws WshError invalid_request */
 function requestOf(data: string | Uint8Array): v.InferOutput<typeof ViewRequestSchema> {
-  if (typeof data !== "string") throw new WshError("invalid_request", "input came before the view was opened");
+  if (typeof data !== "string") throw new WshError("invalid_request", "input arrived before the view was opened");
   let value: unknown;
   try {
     value = parseJson(data);

@@ -99,14 +99,17 @@ export async function makeNamed(
   const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || before.length > 0;
   if (isTaken() && !replace) throw taken(label);
   if (others.length >= MAX_NAMED) {
-    throw new WshError("resource_limit_reached", `there are ${others.length} of ${MAX_NAMED} named checkpoints`);
+    throw new WshError(
+      "resource_limit_reached",
+      `the limit of ${MAX_NAMED} labelled checkpoints is reached (${others.length})`,
+    );
   }
   return withUnnamed(instance, number, async (folder, directory) => {
     await write(folder, directory);
     const bytes = bytesIn(directory);
     const total = others.reduce((sum, each) => sum + each.bytes, bytes);
     if (total > maxBytes) {
-      const message = `named checkpoints would have ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
+      const message = `labelled checkpoints would take ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
       throw new WshError("resource_limit_reached", message);
     }
     if (isTaken() && !replace) throw taken(label);
@@ -119,7 +122,7 @@ export async function makeNamed(
 }
 
 function taken(label: string): WshError {
-  return new WshError("checkpoint_exists", `the session has a checkpoint '${label}' already`);
+  return new WshError("checkpoint_exists", `the session already has a checkpoint '${label}'`);
 }
 
 /** Runs with a folder that is gone afterwards, unless it has got a name. @throws WshError unsafe_path, and of `use` */

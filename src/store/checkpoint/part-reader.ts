@@ -122,7 +122,7 @@ function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
   readonly generation: number;
   readonly damaged: boolean;
 } {
-  const missing = new WshError("checkpoint_not_found", `${directory} holds no checkpoint of '${part}'`);
+  const missing = new WshError("checkpoint_not_found", `${directory} has no checkpoint of '${part}'`);
   if (!checkOwnDir(directory)) throw missing;
   const generations = ownFiles(directory, part)
     .filter(({ kind, generation }) => kind === "state" && generation > 0)

@@ -205,7 +205,7 @@ export class PartWriter {
     if (this.before === "this part") return;
     const others = partFiles(this.directory).filter(({ part }) => this.before === "nothing" || part === this.part);
     if (others.length === 0) return;
-    throw new Error(`${this.directory} holds what is kept of an earlier session with the same number`);
+    throw new Error(`${this.directory} belongs to an earlier session with the same number`);
   }
 
   private isWhole({ generation, bytes }: HistoryFile): boolean {
@@ -407,7 +407,7 @@ async function takeLock(path: string): Promise<number | null> {
     if (kind === "refused" || left === 0) {
       fs.closeSync(fd);
       if (kind === "refused") return null;
-      throw new Error(`another process writes the checkpoint: it holds ${path}`);
+      throw new Error(`another process is writing the checkpoint and holds ${path}`);
     }
     await Bun.sleep(LOCK_PAUSE_MS);
   }

@@ -108,7 +108,7 @@ export function parseRecord<S extends typeof PaneRecordSchema | typeof LayoutRec
     return null;
   }
   if (typeof value === "object" && value !== null && "version" in value && Number(value.version) > CHECKPOINT_VERSION) {
-    const message = `the checkpoint is of version ${Number(value.version)}; this wsh reads ${CHECKPOINT_VERSION}`;
+    const message = `the checkpoint has version ${Number(value.version)}; this wsh reads version ${CHECKPOINT_VERSION}`;
     throw new WshError("checkpoint_too_new", message);
   }
   const parsed = v.safeParse(schema, value);

@@ -160,7 +160,7 @@ export function readSession(number: number, directory: string): LostSession | nu
 }
 
 function withoutLayout({ record: { pane } }: StoredPane): { pane: number; why: string } {
-  return { pane, why: "how the session's panes lie is not kept, or cannot be read" };
+  return { pane, why: "the session's layout is missing or unreadable" };
 }
 
 function byPane(a: { readonly pane: number }, b: { readonly pane: number }): number {

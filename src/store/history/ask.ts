@@ -41,7 +41,7 @@ export class History implements Disposable {
     this.db = db;
     this.readOnly = failed;
     if (failed === null) this.takeIn();
-    else this.warnings.push(`the newest commands may be missing: they could not be taken in (${failed})`);
+    else this.warnings.push(`the newest commands may be missing: they could not be imported (${failed})`);
   }
 
   [Symbol.dispose](): void {
@@ -54,7 +54,7 @@ export class History implements Disposable {
       takeInto(this.db, journalsIn(this.places.journals), this.retention);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.warnings.push(`the newest commands may be missing: they could not be taken in (${reason})`);
+      this.warnings.push(`the newest commands may be missing: they could not be imported (${reason})`);
     }
   }
 
@@ -97,7 +97,7 @@ export class History implements Disposable {
   private requireWritable(): void {
     if (this.readOnly === null) return;
     throw new WshError("history_unavailable", `nothing was changed: ${this.readOnly}`, {
-      hint: "Free disk space on its disk, or make it writable.",
+      hint: "Free disk space, or make it writable.",
     });
   }
 

@@ -164,9 +164,13 @@ function migrate(db: Database, path: string): void {
     db.transaction(() => {
       const version = versionOf(db);
       if (version > SCHEMA) {
-        throw new WshError("history_unavailable", `the history ${path} was made by a newer wsh (version ${version})`, {
-          hint: "Use that wsh for the history; nothing was changed, and commands are kept until then.",
-        });
+        throw new WshError(
+          "history_unavailable",
+          `the history ${path} was created by a newer wsh (version ${version})`,
+          {
+            hint: "Use the newer wsh for the history. Nothing was changed; commands are kept until then.",
+          },
+        );
       }
       if (version === 0) db.run(tables + commandTables);
       if (version < 2) db.run(additions);

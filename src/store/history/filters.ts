@@ -14,7 +14,7 @@ type Search = Omit<HistorySearch, "limit" | "before" | "output">;
 export function chosenOf({ id, all, ...filters }: HistoryDeleteInput): Search {
   const search = searchOf(filters);
   if (id === undefined && !all && Object.keys(search).length === 0) {
-    throw new WshError("invalid_request", "nothing says which commands to delete", {
+    throw new WshError("invalid_request", "no commands selected", {
       hint: "Give words, a filter, an id, or all.",
     });
   }
@@ -27,7 +27,7 @@ export function searchOf(input: Filters): Search {
   const now = Date.now();
   const duration = min_duration === undefined ? undefined : durationOf(min_duration);
   if (duration === null) {
-    throw new WshError("invalid_request", `'min_duration': '${min_duration}' is no duration such as 10s or 2m`);
+    throw new WshError("invalid_request", `'min_duration': '${min_duration}' is not a duration such as 10s or 2m`);
   }
   const trimmed = cwd === undefined || cwd === "/" ? cwd : cwd.replace(/\/+$/, "");
   return {

@@ -18,7 +18,7 @@ function opened(): Promise<IDBDatabase> {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE);
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("this browser keeps nothing"));
+    request.onerror = () => reject(request.error ?? new Error("this browser does not store data"));
   });
 }
 
@@ -28,7 +28,7 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
     return await new Promise((resolve, reject) => {
       const request = act(database.transaction(STORE, mode).objectStore(STORE));
       request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error ?? new Error("this browser keeps nothing"));
+      request.onerror = () => reject(request.error ?? new Error("this browser does not store data"));
     });
   } finally {
     database.close();

@@ -93,7 +93,7 @@ function insecure(): Refusal {
   return new Refusal(
     403,
     "insecure",
-    "this address is not secure, so browsers make no keys for it: use TLS, or ssh -L",
+    "this address is not secure, so browsers do not create keys for it: use TLS, or ssh -L",
     "",
   );
 }

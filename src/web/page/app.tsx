@@ -47,7 +47,7 @@ function Nothing({ workspace }: { readonly workspace: Workspace }) {
     );
   return (
     <div class="empty">
-      <p>{byName.value.length === 0 ? "No session runs." : "No session is shown."}</p>
+      <p>{byName.value.length === 0 ? "No sessions are running." : "No session selected."}</p>
       <button type="button" class="primary" onClick={() => void workspace.create({})}>
         New session
       </button>

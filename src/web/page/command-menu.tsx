@@ -66,7 +66,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
       pane.place.id,
     );
     await workspace.copy(text);
-    if (omitted_bytes > 0) toast(`${omitted_bytes} bytes of its middle are left out.`, { kind: "error" });
+    if (omitted_bytes > 0) toast(`${omitted_bytes} bytes in the middle are omitted.`, { kind: "error" });
   };
   return (
     <div

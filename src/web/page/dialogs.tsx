@@ -57,7 +57,7 @@ function Dialog({ open, workspace }: { readonly open: Open; readonly workspace: 
       return (
         <Modal label="Tags" workspace={workspace}>
           <OneLine
-            label={`Tags of ${open.session.name}, with blanks between`}
+            label={`Tags of ${open.session.name}, separated by blanks`}
             value={open.session.tags.join(" ")}
             action="Save"
             run={(text) => {
@@ -274,9 +274,9 @@ const pageKeys: readonly (readonly [string, string])[] = [
   ["Ctrl+Shift+F", "find"],
   ["Ctrl+Shift+C", "copy"],
   ["Ctrl+Shift+V, Shift+Insert", "paste"],
-  ["Ctrl+Shift+Up, Down", "command above, below"],
-  ["Ctrl+Shift+L", "leave the terminal, to the list of sessions"],
-  ["Shift+Page Up, Page Down", "look back"],
+  ["Ctrl+Shift+Up, Down", "previous, next command"],
+  ["Ctrl+Shift+L", "leave the terminal for the list of sessions"],
+  ["Shift+Page Up, Page Down", "scroll back"],
 ];
 
 function Keys() {

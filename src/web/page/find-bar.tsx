@@ -75,8 +75,8 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
       <button
         type="button"
         class="icon"
-        aria-label="Match above"
-        title="Match above (Enter)"
+        aria-label="Previous match"
+        title="Previous match (Enter)"
         onClick={() => void step(-1)}
       >
         ↑
@@ -84,8 +84,8 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
       <button
         type="button"
         class="icon"
-        aria-label="Match below"
-        title="Match below (Shift+Enter)"
+        aria-label="Next match"
+        title="Next match (Shift+Enter)"
         onClick={() => void step(1)}
       >
         ↓

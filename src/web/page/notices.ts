@@ -123,7 +123,7 @@ interface TrustedTypes {
 /** The page's one policy: it makes exactly the address of our worker. */
 const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("wsh", {
   createScriptURL: (url) => {
-    if (url !== "sw.js") throw new TypeError(`'${url}' is no script of this page`);
+    if (url !== "sw.js") throw new TypeError(`'${url}' is not a script of this page`);
     return url;
   },
 });

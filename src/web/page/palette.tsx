@@ -40,8 +40,8 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={`palette-${at}`}
-        aria-label="What to do"
-        placeholder="Session, window, or what to do"
+        aria-label="Action"
+        placeholder="Session, window or action"
         value={query}
         onInput={({ currentTarget }) => {
           setQuery(currentTarget.value);

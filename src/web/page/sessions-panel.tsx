@@ -67,7 +67,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
         <button
           type="button"
           class="icon"
-          title="Everything that can be done (Ctrl+Shift+P)"
+          title="All actions (Ctrl+Shift+P)"
           aria-label="Palette"
           onClick={() => (workspace.open.value = { kind: "palette", query: "" })}
         >
@@ -173,14 +173,14 @@ function SessionItem({
         class="choose"
         tabIndex={stop === 0 ? 0 : -1}
         aria-current={isActive ? "true" : undefined}
-        title="Click shows it; with Ctrl beside the others"
+        title="Click shows it; Ctrl+click shows it beside the others"
         onClick={(event) => workspace.show(id, event.ctrlKey || event.metaKey)}
       >
         <span class="first">
           <i class={`dot ${tone}`} />
           <b>{name}</b>
           {attached > 0 && (
-            <span class="viewers" title="Terminals and pages that show it">
+            <span class="viewers" title="Attached terminals and pages">
               {attached} here
             </span>
           )}

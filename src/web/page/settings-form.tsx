@@ -43,7 +43,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }) {
           onChange={({ currentTarget }) => change({ fontFamily: currentTarget.value.trim() })}
         />
       </label>
-      <label title="fit: sessions take this page's size while it is used; follow: they never do">
+      <label title="fit: sessions take this page's size while it is used; follow: the page takes theirs">
         Size
         <select
           value={now.size}
@@ -76,7 +76,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }) {
           onChange={async ({ currentTarget }) => {
             const wanted = currentTarget.checked;
             const may = !wanted || (await workspace.notices.allow());
-            if (!may) toast("The browser does not allow notices for this page.", { kind: "error" });
+            if (!may) toast("The browser does not allow notifications for this page.", { kind: "error" });
             change({ notices: wanted && may });
           }}
         />

@@ -88,7 +88,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
         <button
           type="button"
           class="badge needs"
-          title="A program holds the keyboard; this takes it back"
+          title="A program has captured the keyboard; click to take it back"
           onClick={() => tile.release()}
         >
           keyboard held
@@ -151,7 +151,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
       <button
         type="button"
         class="icon"
-        title="Take it from the page; the session goes on"
+        title="Remove it from the page; the session keeps running"
         aria-label="Close"
         onClick={() => workspace.hide(tile)}
       >
@@ -173,7 +173,7 @@ function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly worksp
   return (
     <div class={`lost ${isOver ? value : "lost"}`} role="status">
       <span>{words}</span>
-      {held > 0 && <span class="held">{held === 1 ? "1 character waits." : `${held} characters wait.`}</span>}
+      {held > 0 && <span class="held">{held === 1 ? "1 character pending." : `${held} characters pending.`}</span>}
       {held > 0 && (
         <button type="button" onClick={() => tile.dropHeld()}>
           Drop

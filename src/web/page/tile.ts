@@ -174,7 +174,7 @@ export class Tile {
       alert: (text) => toast(text),
       lost: (bytes) =>
         toast(
-          `The session was interrupted: the last ${bytes} characters typed may be missing. Look before you go on.`,
+          `The session was interrupted: the last ${bytes} characters typed may be missing. Check before you continue.`,
           {
             kind: "error",
             ms: 10_000,
@@ -211,7 +211,7 @@ export class Tile {
 
   private typed(bytes: Uint8Array): void {
     if (this.access.peek() === "observe" && this.state.peek() === "live") {
-      toast("You look on here: this link may not type.", { kind: "error", ms: 2_000 });
+      toast("Read-only: this link cannot type.", { kind: "error", ms: 2_000 });
       return;
     }
     if (this.view?.type(bytes) !== true) {
@@ -235,7 +235,7 @@ export class Tile {
   /** A program wants to put a text on the clipboard: the person decides. */
   private clipboard(text: string): void {
     if (text === "") return;
-    toast(`A program copies ${text.length} characters: “${text.slice(0, 40)}${text.length > 40 ? "…" : ""}”`, {
+    toast(`A program copied ${text.length} characters: “${text.slice(0, 40)}${text.length > 40 ? "…" : ""}”`, {
       ms: 15_000,
       action: { label: "Copy", run: () => this.port.copied(text) },
     });

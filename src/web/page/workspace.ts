@@ -182,7 +182,7 @@ export class Workspace {
       this.server.request(`sessions/${encodeURIComponent(id)}`, init).catch(() => undefined);
     };
     addEventListener("pagehide", left, { signal: pending.signal });
-    toast(`${name} will be ended.`, {
+    toast(`${name} will be killed.`, {
       ms: UNDO_MS,
       action: {
         label: "Undo",

@@ -97,7 +97,7 @@ test("a cursor from before goes on: what is kept since it, once, and what may be
   const read = async (from: number) => {
     const { code, stdout, stderr } = await wsh.run("output", "dev", "--since", String(from));
     expect(code).toBe(0);
-    expect(stderr).toContain("between its last checkpoint and its end is not kept");
+    expect(stderr).toContain("between its last checkpoint and its end is missing");
     return stdout.replace(/^── restored.*$/m, "──");
   };
   // As long as it is lost, and in what runs again.
@@ -110,7 +110,7 @@ test("a cursor from before goes on: what is kept since it, once, and what may be
   expect((await read(end)).trim()).toBe(shown.slice(3).join("\n"));
   expect((await wsh.run("wait", "dev", "--text", "second", "--since", String(since))).code).toBe(0);
   expect(await wsh.ok("output", "dev", "--since", String(await cursor()))).toBe("");
-  expect((await wsh.run("output", "dev", "--since", "7")).stderr).toContain("is none of this pane's");
+  expect((await wsh.run("output", "dev", "--since", "7")).stderr).toContain("does not belong to this pane");
 });
 
 test("lost twice, it still has the lines from before the first time", async () => {
@@ -306,7 +306,7 @@ test("one of a later version, and a damaged one, are named and harm no other", a
     fs.writeFileSync(join(folderOf(wsh, 1), name), packBlock({ kind: "about", text: '{"version":99}' }));
   }
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["b"]);
-  expect((await wsh.run("restore", "@s1")).stderr).toContain("the checkpoint is of version 99");
+  expect((await wsh.run("restore", "@s1")).stderr).toContain("the checkpoint has version 99");
   for (const name of states) fs.writeFileSync(join(folderOf(wsh, 1), name), "gone");
   expect((await wsh.run("restore", "@s1")).stderr).toContain("no generation of 'p1'");
   expect(fs.readFileSync(join(folderOf(wsh, 1), states[0] ?? ""), "utf8")).toBe("gone");

@@ -19,7 +19,7 @@ function file(content: string | Uint8Array, mode = 0o755): string {
 const elf = Buffer.from("\x7fELF\x02\x01\x01\0", "latin1");
 const machO = Buffer.from([0xcf, 0xfa, 0xed, 0xfe, 0x0c, 0, 0, 1]);
 const fat = Buffer.from([0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 2]);
-const foreign = "is no program of this system, and has no '#!' line";
+const foreign = "is not an executable of this system and has no '#!' line";
 
 test("macOS runs Mach-O and scripts, nothing else", () => {
   expect(startFault(file(machO), darwin.starts.formats)).toBeNull();

@@ -23,7 +23,9 @@ test("macOS passes 1 MiB of arguments and environment together", () => {
   expect(plan(":", { A: "a".repeat(MIB / 2) })).toMatchObject({ ok: true });
   const error = plan(`: ${"x".repeat(MIB / 2)}`, { A: "ä".repeat(MIB / 4) }) as WshError;
   expect(error).toMatchObject({ code: "payload_too_large" });
-  expect(error.message).toMatch(/^arguments and environment have 10\d{5} bytes together; the system passes 1048576/);
+  expect(error.message).toMatch(
+    /^arguments and environment have 10\d{5} bytes together; the system's limit is 1048576/,
+  );
   const many = Object.fromEntries(Array.from({ length: 70_000 }, (_, n) => [`V${n}`, ""]));
   expect(plan(":", many)).toMatchObject({ code: "payload_too_large" });
 });

@@ -97,7 +97,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
       [made("lost", "#! /nowhere/sh -e\n"), "needs the interpreter '/nowhere/sh', which does not exist"],
       [made("led", `#!${plain}\n`), `needs the interpreter '${plain}', which is not executable`],
       ...(can.formats
-        ? ([[made("text", "echo\n"), "is no program of this system, and has no '#!' line"]] as const)
+        ? ([[made("text", "echo\n"), "is not an executable of this system and has no '#!' line"]] as const)
         : []),
     ] as const) {
       await expect(start("", { file })).rejects.toMatchObject({

@@ -143,7 +143,7 @@ describe("a command", () => {
         integration: {
           active: false,
           reason:
-            "it was created with a command, which wsh starts as it is; created with shell instead, a shell is integrated",
+            "it was created with a command, which wsh does not integrate; create it with 'shell' to get an integrated shell",
         },
         displayCommand: command,
       });
@@ -165,7 +165,7 @@ test("integration stays out, with a reason, where it could break the shell or is
   expect(plan({}, bash(4, 4)).integration.active).toBe(true);
   expect(plan({}, { ...facts(), bashVersion: () => null }).integration.active).toBe(true);
   expect(reason({ shell: "bash" }, facts({ POSIXLY_CORRECT: "" }))).toContain("posix");
-  expect(reason({ shell: "sh" })).toBe("there is no integration for sh");
+  expect(reason({ shell: "sh" })).toBe("sh has no integration");
 });
 
 describe("the environment of a session's program", () => {

@@ -251,7 +251,7 @@ test("a writer that is gone is followed by one that goes on; two at once are not
   first.end = 10;
   await first.write("one");
   const second = new Pane(directory);
-  await expect(second.write("two")).rejects.toThrow("another process writes the checkpoint");
+  await expect(second.write("two")).rejects.toThrow("another process is writing the checkpoint");
   first.writer.close();
   second.end = 5;
   await second.write("three");
@@ -306,12 +306,12 @@ test("what was cleared is in no file any more, and the next lines are", async ()
   expect(pane.read().lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${300 + at}`));
 });
 
-test("a writer removes nothing that another process writes, or has written", async () => {
+test("a writer removes nothing that another process is writing, or has written", async () => {
   const directory = folder();
   const living = new Pane(directory);
   await living.write("alive");
   const late = new Pane(directory);
-  await expect(late.write("late")).rejects.toThrow("another process writes");
+  await expect(late.write("late")).rejects.toThrow("another process is writing");
   expect(late.writer.remove()).toBe(false);
   expect(living.read().title).toBe("alive");
   // Removed while it waits for the lock.

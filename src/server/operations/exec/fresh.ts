@@ -33,7 +33,7 @@ export async function execFresh(
   const steps = atMostParallel(stepsOf(input), input.mode);
   requireShowable(input, steps);
   if (input.until !== undefined && steps.length > 1) {
-    throw new WshError("invalid_request", "'until' takes one command; join several with ';' or '&&'");
+    throw new WshError("invalid_request", "'until' needs a single command; join commands with ';' or '&&'");
   }
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
@@ -50,7 +50,7 @@ export async function execFresh(
       const result: Result = {
         ...skippedStep(step, 0),
         state: isLost ? "lost" : "skipped",
-        warnings: [`${isLost ? "whether it ran is not known" : "not run"}: ${message} (${code})`],
+        warnings: [`${isLost ? "it may or may not have run" : "not run"}: ${message} (${code})`],
       };
       failures.set(result, thrown);
       return result;
@@ -62,9 +62,9 @@ export async function execFresh(
   const isAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
   // Nothing ran, or the caller no longer waits.
   if (first !== undefined && failures.has(first) && (isAllFailed || context.signal.aborted)) throw failures.get(first);
-  if (input.show && place === null) warn(results, "nobody is attached to a terminal: it ran without a pane to watch");
+  if (input.show && place === null) warn(results, "no terminal is attached: it ran without a visible pane");
   const last = results.at(-1);
-  if (last === undefined) throw new WshError("internal_error", "exec ran no step");
+  if (last === undefined) throw new WshError("internal_error", "exec did not run any steps");
   if (input.steps !== undefined) {
     // Parallel steps have no common session or cursor.
     const { session, output_cursor } = last;
@@ -96,11 +96,11 @@ function warn(results: Result[], warning: string): void {
 function requireShowable(input: Input, steps: readonly Step[]): void {
   const given = input.beside === undefined ? (input.keep === "none" ? null : "keep") : "beside";
   if (given !== null && !input.show) {
-    throw new WshError("invalid_request", `'${given}' is of commands that are shown: set 'show'`);
+    throw new WshError("invalid_request", `'${given}' needs 'show'`);
   }
   if (!input.show || input.mode === "parallel" || (steps.length === 1 && input.mode === "sequence")) return;
-  throw new WshError("invalid_request", `'show' is for commands at the same time, not for a '${input.mode}'`, {
-    hint: "Set mode to parallel, or leave show out.",
+  throw new WshError("invalid_request", `'show' cannot be used with mode '${input.mode}'`, {
+    hint: "Set mode to parallel, or omit show.",
   });
 }
 
@@ -109,7 +109,7 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
   if (mode === "parallel" && steps.length > MAX_PARALLEL) {
     throw new WshError(
       "invalid_request",
-      `'steps': ${steps.length} commands at once are over the limit of ${MAX_PARALLEL}`,
+      `'steps': ${steps.length} parallel commands exceed the limit of ${MAX_PARALLEL}`,
     );
   }
   return steps;

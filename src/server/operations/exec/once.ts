@@ -16,5 +16,5 @@ export function askedForStep({ once, deadline }: Asked, index: number): Asked {
 export async function requireNotBegun(instance: Instance, asked: Asked): Promise<void> {
   const { once } = askedForStep(asked, 0);
   if (once === undefined || (await madeFor(instance, once, 0)) === null) return;
-  throw new WshError("outcome_unknown", "the pipeline was begun by a server that is gone");
+  throw new WshError("outcome_unknown", "the pipeline was started by a server that no longer runs");
 }

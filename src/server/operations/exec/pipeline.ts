@@ -37,7 +37,7 @@ export class PipelineFiles implements Disposable {
     const path = this.paths[step];
     const bytes = path === undefined ? 0 : (fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0);
     if (bytes < MAX_PIPED_BYTES) return null;
-    return `it printed more than ${MAX_PIPED_BYTES} bytes, which is what a step may pass on`;
+    return `it printed more than ${MAX_PIPED_BYTES} bytes, the limit of a step`;
   }
 
   /** A step that still runs keeps its open files. */

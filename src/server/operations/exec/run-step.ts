@@ -57,7 +57,7 @@ function rethrowStarted(session: string, pane: string): (thrown: unknown) => nev
     throw new WshError(error.code, `the command was started in session '${session}', which does not answer`, {
       session,
       command_id: firstCommandId(pane),
-      hint: "Do not send it again: it may run on. {wait} for command_finished there.",
+      hint: "Do not send it again: it may still be running. {wait} for command_finished there.",
     });
   };
 }
