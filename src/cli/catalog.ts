@@ -170,7 +170,7 @@ export const catalog: readonly CatalogGroup[] = [
     ],
   },
   {
-    title: "What runs in a session",
+    title: "Programs in a session",
     entries: [
       {
         name: "run",

@@ -29,7 +29,7 @@ const LeftOutSchema = v.object({
 });
 
 const NamedSchema = v.object({
-  session: v.pipe(v.string(), v.description("name of the session as it was saved")),
+  session: v.pipe(v.string(), v.description("name of the session when it was saved")),
   id: v.pipe(v.string(), v.description("of the session")),
   label: LabelSchema,
   saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
@@ -74,7 +74,7 @@ export const checkpointOperations = [
     summary: "Lost sessions, oldest first, and labelled checkpoints",
     input: v.object({ session: v.optional(SessionSchema) }),
     output: v.object({
-      lost: v.pipe(v.array(SessionInfoSchema), v.description("as they were when they were last saved")),
+      lost: v.pipe(v.array(SessionInfoSchema), v.description("their last saved state")),
       named: v.pipe(v.array(NamedSchema), v.description("by session, then by label")),
       unreadable: v.pipe(v.array(FailureSchema), v.description("damaged ones, and those of a later version")),
     }),
@@ -169,7 +169,7 @@ export const checkpointOperations = [
     input: v.object({
       session: SessionSchema,
       label: LabelSchema,
-      to: v.optional(v.pipe(v.string(), v.description("another label; absent: the session as it is"))),
+      to: v.optional(v.pipe(v.string(), v.description("another label; absent: the present state"))),
     }),
     output: v.object({
       session: v.string(),

@@ -130,7 +130,7 @@ export const SessionEventSchema = v.variant("event", [
     parsed: v.nullable(KeySchema),
     target: v.optional(v.pipe(v.string(), v.description("the focused overlay or panel"))),
   }),
-  v.object({ event: v.literal("chars"), seq, text: v.pipe(v.string(), v.description("output as it was written")) }),
+  v.object({ event: v.literal("chars"), seq, text: v.pipe(v.string(), v.description("output, unchanged")) }),
   v.object({
     event: v.literal("overlay"),
     seq,

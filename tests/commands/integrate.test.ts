@@ -90,7 +90,7 @@ for (const [command, kind, ownPid, fails] of shells) {
     test("is exact and verified, with records of its own, and bash goes on where it was", async () => {
       await using inside = await Inside.start(command, { shell: "/bin/bash" });
       const { api } = inside;
-      await inside.refused({}, "not_at_prompt", /prompt of its own/, {
+      await inside.refused({}, "not_at_prompt", /its own prompt/, {
         hint: expect.stringContaining(`integrate ${kind}`),
       });
       const first = await api.exec(ownPid, { integrate: kind });
@@ -156,7 +156,7 @@ describe("bash", () => {
     // Back at the shell in between, which has no integration.
     await until("sh", async () => {
       const { body } = await http.post(`/sessions/${second.api.name}/exec`, { command: "true" });
-      return JSON.stringify(body).includes("prompt of its own") || null;
+      return JSON.stringify(body).includes("its own prompt") || null;
     });
     await second.api.type("exit 6\r");
     expect(await second.outside("echo out")).toMatchObject({ output: "out" });
@@ -168,7 +168,7 @@ describe("bash", () => {
     const { api } = inside;
     await api.exec("level=1", { integrate: "bash" });
     await inside.open("bash --norc --noprofile");
-    await inside.refused({}, "not_at_prompt", /prompt of its own/);
+    await inside.refused({}, "not_at_prompt", /its own prompt/);
     expect(await api.exec("echo level=$level", { integrate: "bash" })).toMatchObject({ output: "level=" });
     expect(await api.exec("exit 7")).toMatchObject({ state: "lost", exit_code: null });
     expect(await inside.outside("echo level=$level")).toMatchObject({ output: "level=1" });

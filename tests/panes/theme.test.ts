@@ -63,7 +63,7 @@ test("lines, status line and what is selected have their looks; NO_COLOR takes t
 test("a role or a look that there is not is refused with its line; wsh config says what holds", async () => {
   await using wsh = new Wsh({ config: "[theme]\nborder = 'red'\nbordr = 'red'\n" });
   const { code, stderr } = await wsh.run("config");
-  expect([code !== 0, stderr.includes("config.toml:3: [theme] there is no 'bordr'")]).toEqual([true, true]);
+  expect([code !== 0, stderr.includes("config.toml:3: [theme] unknown role 'bordr'")]).toEqual([true, true]);
   await using other = new Wsh({ config: "[theme]\nstatus = 'red and blue'\n" });
   expect((await other.run("new", "dev")).stderr).toContain('config.toml:2: [theme] status is "red and blue", expected');
   await using good = new Wsh({ config: "[theme]\nborder = 'red'\n" });

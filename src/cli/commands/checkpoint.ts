@@ -33,7 +33,7 @@ export function register(program: Command): void {
     .description(
       "save NAME [LABEL]: saves the session's present state (default label: date and time) until you delete it, even " +
         "after the session ends; list [NAME]; show NAME [LABEL]: its content; diff NAME LABEL [OTHER]: the difference " +
-        "from now, or from OTHER; restore NAME LABEL: restores the session as it was then; delete NAME LABEL.",
+        "from now, or from OTHER; restore NAME LABEL: restores that state; delete NAME LABEL.",
     )
     .option("--as <new>", "restore: under another name, also beside the running session")
     .option("--replace", "save: replace a checkpoint with the same label")

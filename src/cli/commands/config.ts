@@ -1,6 +1,6 @@
 /**
  * `wsh config`: lists every setting with its value, where the value comes from, and in which sessions another one is in
- * force. `wsh config reload`: has them read the file anew.
+ * force. `wsh config reload`: has them read the file again.
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -62,7 +62,7 @@ export function register(program: Command): void {
     });
   config
     .command("reload")
-    .description("Have sessions, their terminals and pages read the settings anew.")
+    .description("Have sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       // A mistake is said here, before anybody reads it.

@@ -49,7 +49,7 @@ export function configureOpen(program: Command): void {
     .option("--name <name>", "name of the session (default: default, or a number)")
     .option("--tag <tag>", "label the session (repeatable)", collect)
     .option("--cwd <dir>", "directory to start in (default: this one)")
-    .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--alt-screen", "draw on the alternate screen")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "start inside a wsh session")
     .option("--bind <address>", "TCP address for a server that has to be started (default: none)")

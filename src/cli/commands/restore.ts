@@ -1,4 +1,4 @@
-/** `wsh restore`: lost sessions run again, as they were. */
+/** `wsh restore`: lost sessions run again. */
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";

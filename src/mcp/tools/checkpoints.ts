@@ -9,13 +9,13 @@ export const checkpoint = tool({
   name: "wsh_checkpoint",
   title: "Checkpoints",
   description:
-    "save keeps a session under label. restore: a lost one runs again; with label as it was saved (as: beside the one " +
+    "save keeps a session under label. restore restores a lost one, or with label a saved one (as: beside the one " +
     "that runs). diff: what changed since label.",
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
-    action: v.pipe(v.picklist(actions), v.description("what to do")),
+    action: v.pipe(v.picklist(actions), v.description("action")),
     session: text("its name or @id"),
     label: text("of a saved one"),
     to: text("diff: another label"),

@@ -32,7 +32,7 @@ export const exec = tool({
   description:
     "Run shell commands: exit_code (null: unknown, not success) and the command's own output, when it ends. Without session: " +
     "in a terminal of its own, to kill only after background. With session: at that shell's prompt, keeping directory and variables. " +
-    "Say at once what you want to see: grep with context, head and tail look at all that was printed; of longer output the " +
+    "Say at once what you want to see: grep with context, head and tail look at the whole output; of longer output the " +
     "middle is omitted, and wsh_get_output {session, command_id, grep | range} has it. " +
     "A long job: max_wait_ms; the answer comes when it (of several: the last) ends. " +
     'A server: background: true, until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
@@ -73,22 +73,22 @@ export const exec = tool({
     background: { type: "boolean", description: "answer at once, or with until; one command" },
     output: {
       enum: ["all", "on_failure", "none"],
-      description: "what is shown (default all; parallel: on_failure, 10 lines)",
+      description: "output to show (default all; parallel: on_failure, 10 lines)",
     },
     output_limit: {
       type: "integer",
       description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: the last 256)`,
     },
-    create: { type: "boolean", description: "with session: make it, with a shell, if there is none" },
-    clear_line: { type: "boolean", description: "with session: discard what stands at the prompt" },
+    create: { type: "boolean", description: "with session: create it, with a shell, if it does not exist" },
+    clear_line: { type: "boolean", description: "with session: discard the text at the prompt" },
     typed: {
       enum: ["sh", "fish"],
       description:
-        "with session: type into a nested shell of this syntax (sh, ssh, container); exit_code is its own word. Not with background",
+        "with session: type into a nested shell of this syntax (sh, ssh, container); exit_code is reported by the line itself. Not with background",
     },
     integrate: {
       enum: ["bash", "zsh", "fish"],
-      description: "with session: make the nested shell of this kind exact first; not with typed",
+      description: "with session: integrate the nested shell of this kind first; not with typed",
     },
     mode: {
       enum: ["sequence", "parallel", "pipeline"],
@@ -97,9 +97,9 @@ export const exec = tool({
     },
     show: { type: "boolean", description: "parallel: in panes beside the person, whose focus stays" },
     beside: { type: "string", description: "show: beside this pane" },
-    keep: { enum: ["none", "failed", "all"], description: "show: panes that stay at their end (default none)" },
-    cwd: { type: "string", description: "directory (default: yours); with session: of one that create makes" },
-    env: { type: "object", description: "variables; with session: of one that create makes" },
+    keep: { enum: ["none", "failed", "all"], description: "show: panes to keep at their end (default none)" },
+    cwd: { type: "string", description: "directory (default: yours); with session: of a created one" },
+    env: { type: "object", description: "variables; with session: of a created one" },
     stdin: { type: "string", description: "without session: its standard input" },
   },
   output: execOutput,
@@ -163,7 +163,7 @@ export const wait = tool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: v.optional(SessionField), ...inputSchema("wait.any").entries }),
   described: {
-    any_of: { ...conditions, description: "what to wait for" },
+    any_of: { ...conditions, description: "conditions" },
     since: {
       anyOf: [{ type: "integer" }, { type: "object" }],
       description: "output_cursor, or one per session {name: cursor}: only later output counts (default: now)",
@@ -189,8 +189,8 @@ export const getOutput = tool({
   name: "wsh_get_output",
   title: "Read output",
   description:
-    "Text that was printed: since an output_cursor, of one command (command_id), or the newest lines. " +
-    "grep (RE2), range, head and tail see all that a command of wsh_exec printed; incomplete says what is not kept. " +
+    "Output since an output_cursor, of one command (command_id), or the newest lines. " +
+    "grep (RE2), range, head and tail see the whole output of a wsh_exec command; incomplete says what is not kept. " +
     "Long text is cut in the middle (omitted_lines).",
   core: true,
   access: "observe",
@@ -202,9 +202,9 @@ export const getOutput = tool({
 
 export const getStatus = tool({
   name: "wsh_get_status",
-  title: "What is it doing",
+  title: "Get the state",
   description:
-    "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and how it is known, foreground " +
+    "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and its evidence, foreground " +
     "program, directory, last command, whether a person is typing. Without session: the server, its limits and uptime.",
   core: true,
   access: "observe",

@@ -35,12 +35,12 @@ const ListField = v.optional(v.pipe(v.boolean(), v.description("only list")), fa
 /** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
-  focusable: field(v.boolean(), "may have captured keys' focus"),
+  focusable: field(v.boolean(), "can receive captured keys"),
   ttl_ms: field(v.number(), "removed after"),
-  persist: field(v.boolean(), "outlives a crash"),
+  persist: field(v.boolean(), "survives a crash"),
   screen_mode: field(ElementScreenModeSchema, "alt: of full-screen programs"),
 };
-const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
+const RemoveIdField = field(v.string(), "absent: all, of every caller");
 
 /** @throws WshError invalid_request naming the missing property of a new element */
 function needed<T>(value: T | null | undefined, name: string): T {
@@ -120,7 +120,7 @@ export const panel = tool({
   name: "wsh_panel",
   title: "Draw a panel",
   description:
-    "A strip at the top or bottom of the terminal of attached people: status that stays; the program gets the other rows. " +
+    "A strip at the top or bottom of the terminal of attached people, for lasting status; the program gets the other rows. " +
     "Without id it is made (position, height).",
   core: false,
   access: "operate",
@@ -170,8 +170,8 @@ export const inputMode = tool({
   name: "wsh_input_mode",
   title: "Capture keys",
   description:
-    "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn. Always " +
-    "release it. read returns the keys that you have not read yet (or those after since, a seq).",
+    "capture: keys of attached people go to you, not to the program, for a dialog that you have drawn. Always " +
+    "release it. read returns the unread keys (or those after since, a seq).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
@@ -216,7 +216,7 @@ export const screenMode = tool({
   name: "wsh_screen_mode",
   title: "Alternate set of drawings",
   description:
-    "enter_alt begins a set of overlays and panels of its own; exit_alt removes that set and shows the normal one again. " +
+    "enter_alt begins a separate set of overlays and panels; exit_alt removes it and shows the normal set again. " +
     "Without action: the mode.",
   core: false,
   access: "operate",

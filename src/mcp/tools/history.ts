@@ -19,12 +19,12 @@ export const history = tool({
   // The instructions mention it if there are other machines.
   unlisted: ["all_machines"],
   described: {
-    session: { type: "string", description: "it ran in; may be gone" },
+    session: { type: "string", description: "it ran in, also an ended one" },
     failed: { type: "boolean", description: "only those" },
     since: { type: "string", description: "90m, 2d (ago), or a date" },
     limit: { type: "integer", default: 20, description: "of a page" },
     before: { type: "integer", description: "id; for older ones" },
-    output: { type: "boolean", description: "what they printed, too, if kept" },
+    output: { type: "boolean", description: "include output, if kept" },
   },
   output: v.object({
     commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),

@@ -42,20 +42,20 @@ export const createPane = tool({
   title: "Open a pane",
   description:
     "Start a shell, or command, in a pane beside another one, where attached people see it; address it by the id returned. " +
-    "For work that nobody watches use wsh_exec.",
+    "For work that no person watches use wsh_exec.",
   core: true,
   access: "operate",
   annotations: makes,
   parameters: v.object({
     session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
     direction: field(sides, "default: right"),
-    window: field(v.picklist(["new"]), "a window of its own instead"),
+    window: field(v.picklist(["new"]), "in a new window instead"),
     size: field(AmountSchema, 'cells or "40%"'),
     command: field(v.string(), "instead of a shell"),
     cwd: field(v.string(), "default: that pane's"),
     env: field(v.record(v.string(), v.string()), "over the session's"),
     title: field(v.string(), "shown on the border"),
-    keep_after_exit: field(v.boolean(), "stay after the program's end"),
+    keep_after_exit: field(v.boolean(), "keep it after the program's end"),
     view: field(v.string(), "show this pane instead of a program"),
     focus: v.optional(v.pipe(v.boolean(), v.description("move the person's focus")), false),
   }),
@@ -69,8 +69,8 @@ export const createPane = tool({
   }),
   run: async ({ session, direction, window, size, view, ...program }, ask) => {
     if (window === "new" && (direction !== undefined || size !== undefined)) {
-      throw new WshError("invalid_request", "'direction' and 'size' are of a pane beside another one", {
-        hint: "Leave them out, or leave window out.",
+      throw new WshError("invalid_request", "'direction' and 'size' cannot be used with 'window'", {
+        hint: "Omit them, or omit window.",
       });
     }
     const shown = { ...program, ...(view === undefined ? {} : { view }) };
@@ -95,7 +95,7 @@ export const createPane = tool({
 export const closePane = tool({
   name: "wsh_close_pane",
   title: "Close a pane",
-  description: "End a pane's program and give its room to its neighbours; the last pane ends the session.",
+  description: "Kill a pane's program and close the pane; the last pane ends the session.",
   core: false,
   access: "operate",
   annotations: ends,
@@ -183,7 +183,7 @@ const layoutParameters = v.object({
   ),
   tree: set.tree,
   tmux: field(v.string(), "set: tmux's own form"),
-  close_others: field(v.boolean(), "set: end panes left out"),
+  close_others: field(v.boolean(), "set: close omitted panes"),
   preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
   to: field(v.string(), "swap, focus, move"),
   direction: field(sides, "resize, move"),
@@ -257,7 +257,7 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
       return ask("pane.update", { title: text === "" ? null : text }, session);
     }
     case "get":
-      throw new WshError("internal_error", "nothing is changed by 'get'");
+      throw new WshError("internal_error", "'get' changes nothing");
   }
 }
 

@@ -32,7 +32,7 @@ export const serverStatus = tool({
 export const addServer = tool({
   name: "wsh_add_server",
   title: "Add a machine",
-  description: "Its sessions are then name/session in every tool. Only machines that the person named.",
+  description: "Its sessions are then name/session in every tool. Add only machines that the person named.",
   core: false,
   access: "admin",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -48,7 +48,7 @@ export const addServer = tool({
 export const removeServer = tool({
   name: "wsh_remove_server",
   title: "Forget a machine",
-  description: "What runs there goes on.",
+  description: "Its programs keep running.",
   core: false,
   access: "admin",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

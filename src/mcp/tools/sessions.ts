@@ -19,7 +19,7 @@ const creating = {
   name: "wsh_create_session",
   title: "Create a session",
   description:
-    "Start a shell, or `command`, in a terminal of its own that lives on between calls. Use it when state must carry over " +
+    "Start a shell, or `command`, in a new terminal that outlives the call. Use it when state must carry over " +
     "(directory, environment, login), for servers and for programs with a screen. For one command use wsh_exec instead.",
   core: true,
   access: "operate",

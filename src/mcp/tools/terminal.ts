@@ -27,7 +27,7 @@ export const sendInput = tool({
   name: "wsh_send_input",
   title: "Type into a session",
   description:
-    "Type text or press keys and return at once, without looking at what happens. " +
+    "Type text or press keys and return at once, without waiting for the effect. " +
     "To type and see the effect use wsh_run_command; to run a shell command use wsh_exec.",
   core: true,
   access: "operate",
@@ -60,8 +60,7 @@ export const getScreen = tool({
   name: "wsh_get_screen",
   title: "Look at the screen",
   description:
-    "What the terminal shows now, with cursor, size, title and state. " +
-    "For what a command printed use wsh_get_output.",
+    "The terminal's screen, with cursor, size, title and state. " + "For a command's output use wsh_get_output.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -125,7 +124,7 @@ export const awaitQuiesce = tool({
   name: "wsh_await_quiesce",
   title: "Wait for quiet",
   description:
-    "Wait until nothing has happened for timeout_ms. Silence is a guess: a quiet compiler still works. " +
+    "Wait until the session has been idle for timeout_ms. Silence is a guess: a quiet compiler still works. " +
     "Prefer wsh_wait with a condition.",
   core: false,
   access: "observe",
@@ -167,7 +166,7 @@ export const runCommand = tool({
     session: TargetField,
     ...run,
     output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
-    include: v.optional(v.pipe(include.wrapped, v.description("what to return instead of the one that fits"))),
+    include: v.optional(v.pipe(include.wrapped, v.description("what to return (default: the one that fits)"))),
     format: PlainField,
   }),
   described: {
@@ -185,9 +184,9 @@ export const runCommand = tool({
       description: "after input and keys; a step without expect comes when the one before has ended",
     },
     since: { type: "integer", description: "output_cursor to show output from (default: this call's input)" },
-    create: { type: "boolean", description: "make the session, with a shell, if there is none" },
-    cwd: { type: "string", description: "of one that create makes (default: yours)" },
-    env: { type: "object", description: "of one that create makes" },
+    create: { type: "boolean", description: "create the session, with a shell, if it does not exist" },
+    cwd: { type: "string", description: "of a created session (default: yours)" },
+    env: { type: "object", description: "of a created session" },
   },
   output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,
