@@ -35,7 +35,7 @@ test.skipIf(!isBuilt)("the command line, hooks and the bridge work in a deleted 
   ]) {
     expect([args, await inDeleted(...args)]).toMatchObject([args, { code: 0, stderr: "" }]);
   }
-  const said = "wsh: the current directory was deleted\n     Go to another one, or name one with --cwd.\n";
+  const said = "wsh: the current directory was deleted\n     Change to another directory, or name one with --cwd.\n";
   for (const args of [
     ["new", "other"],
     ["exec", "--", "true"],

@@ -147,7 +147,7 @@ describe("bash", () => {
     });
     expect(await api.exec("echo in; false", { integrate: "bash" })).toMatchObject({ output: "in", exit_code: 1 });
     expect((await api.commands()).map(({ state }) => state)).toEqual(["replaced", "finished"]);
-    expect(await api.exec("echo on")).toMatchObject({ output: "on", exit_code: 0 });
+    expect(await api.exec("echo back")).toMatchObject({ output: "back", exit_code: 0 });
 
     await using second = await Inside.start("sh", { shell: "/bin/bash" });
     await second.open("bash --norc");
@@ -280,7 +280,7 @@ describe.skipIf(isMissing("sshd") || isMissing("ssh"))("ssh to this machine", ()
     expect(await api.exec("echo still")).toMatchObject({ output: "still", exit_code: 0 });
     await api.type("exit 3\r");
     const after = await until("the shell outside", async () => {
-      const { status, body } = await http.post(`/sessions/${api.name}/exec`, { command: "echo on" });
+      const { status, body } = await http.post(`/sessions/${api.name}/exec`, { command: "echo back" });
       return status === 200 ? body : null;
     });
     expect(after).toMatchObject({ output: "back", exit_code: 0 });

@@ -47,7 +47,7 @@ async function openAll(token: string, round: string) {
       .then((response) => response.text())
       .then(
         () => "answered",
-        () => "truncated",
+        () => "broken off",
       );
   const post = (path: string, json: unknown, extra: Readonly<Record<string, string>> = {}) =>
     gateway.tcp(path, { token, json, headers: extra });

@@ -274,7 +274,7 @@ describe("revoking", () => {
       headers: { Accept: "text/event-stream", "Mcp-Session-Id": made.headers.get("mcp-session-id") ?? "" },
     });
     expect(stream.status).toBe(200);
-    const heard = stream.text().catch(() => "truncated");
+    const heard = stream.text().catch(() => "broken off");
     const waiting = gateway.tcp("/sessions/one/wait", { token, json: { any_of: ["exited"], max_wait_ms: 60_000 } });
     await until("the wait to begin", async () => (await gateway.tcp("/sessions/one", { token })).status === 200);
     await gateway.ok("token", "revoke", "brief");

@@ -49,7 +49,7 @@ test("a session is saved, shown, compared with what it became, and runs again as
   ]);
   const running = await wsh.run("checkpoint", "restore", "dev", "good");
   expect(running.code).toBe(1);
-  expect(running.stderr).toContain("session 'dev' runs\n");
+  expect(running.stderr).toContain("session 'dev' is running\n");
   expect(running.stderr).toContain("(--as)");
   // They outlive the session.
   await wsh.ok("kill", "dev");
@@ -167,7 +167,7 @@ test("labels that are no names, that are taken or unknown, and sessions that may
   expect(dash.stderr).toContain('"-x" is not a label');
   await wsh.ok("checkpoint", "save", "dev", "x".repeat(64));
   const again = await wsh.run("checkpoint", "save", "dev", "x".repeat(64));
-  expect(again.stderr).toContain("already\n");
+  expect(again.stderr).toContain("already has a checkpoint");
   await wsh.ok("checkpoint", "save", "dev", "x".repeat(64), "--replace");
   for (const action of ["show", "diff", "restore", "delete"]) {
     const { code, stderr } = await wsh.run("checkpoint", action, "dev", "none");
