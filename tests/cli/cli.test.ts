@@ -78,7 +78,7 @@ describe("a machine that is not in order", () => {
       stdout: Bun.file("/dev/full"),
       stderr: "pipe",
     });
-    expect(await new Response(child.stderr).text()).toBe("wsh: standard output cannot be written: ENOSPC\n");
+    expect(await new Response(child.stderr).text()).toBe("wsh: cannot write standard output: ENOSPC\n");
     expect(await child.exited).toBe(1);
   });
 
@@ -123,7 +123,7 @@ describe("sessions", () => {
     const first = await wsh.session("taken");
     const again = await wsh.run("new", "taken");
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain("a session named 'taken' exists already");
+    expect(again.stderr).toContain("a session named 'taken' already exists");
     expect((await wsh.session("taken", "--if-exists", "attach")).id).toBe(first.id);
     await wsh.ok("kill", "taken");
   });
@@ -490,7 +490,7 @@ describe("settings, scripts and completions", () => {
     await using own = new Wsh({ config: "pty = 'bun'\ngrace = 5\n" });
     const { code, stderr } = await own.run("config");
     expect(code).toBe(1);
-    expect(stderr).toContain("config.toml:2: there is no setting 'grace'");
+    expect(stderr).toContain("config.toml:2: unknown setting 'grace'");
   });
 
   test("skill lists the guides for agents and prints one", async () => {

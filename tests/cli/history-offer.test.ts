@@ -27,7 +27,7 @@ describe.if(hasTmux)("a line that cannot be put at the prompt", () => {
     await person.type("wsh attach dev");
     await person.sees(/^\$$/m);
     await offeredBehindText(wsh, "dev");
-    const told = await person.sees("not put at the prompt: echo offered-line (something stands there)");
+    const told = await person.sees("not put at the prompt: echo offered-line (the prompt is not empty)");
     expect(told).toMatch(/^\$ mine/m);
     await person.sees((screen) => !screen.includes("not put at the prompt"));
     await person.keys("C-u");

@@ -193,7 +193,7 @@ describe("wsh share", () => {
     await using other = await Gateway.start({ config: 'public_url = "https://box.example.net"\n' });
     await other.create({ name: "x" });
     await other.ok("share", "x", "--write");
-    expect((await other.run("doctor")).stdout).toMatch(/browsers +logged in: 0; links that count: 1 \(1 may type\)/);
+    expect((await other.run("doctor")).stdout).toMatch(/browsers +logged in: 0; valid links: 1 \(1 may type\)/);
     await Bun.write(other.instance.configFile, 'public_url = "https://other.example.net"\n');
     expect((await other.run("doctor")).stdout).toContain("does not use public_url");
   });

@@ -237,7 +237,7 @@ test("what greets as no session process is said to be none", async () => {
   machine.lie = (what, said) => (what === "stream" ? { hello: said } : said);
   const { code, stderr } = await near.run("screen", "m1/dev");
   expect({ code, said: stderr.split("\n")[0] }).toEqual({
-    ...{ code: 1, said: "wsh: what answers at m1/dev is no session process" },
+    ...{ code: 1, said: "wsh: the process at m1/dev is not a session process" },
   });
 });
 

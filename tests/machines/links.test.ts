@@ -53,7 +53,7 @@ test("a token decides what commands may do there", async () => {
   expect((await near.run("screen", "observe/dev")).code).toBe(0);
   const refused = await near.run("exec", "observe/dev", "--", "touch refused");
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain("takes the access 'operate'; this caller has 'observe'");
+  expect(refused.stderr).toContain("needs the access 'operate'; this caller has 'observe'");
   expect((await near.run("exec", "operate/dev", "--", "echo done")).stdout).toBe("done\n");
   expect((await near.run("new", "observe/x")).stderr).toContain("has 'observe'");
   expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
@@ -99,7 +99,7 @@ test("a wrong token is said to be wrong", async () => {
   await near.ok("servers", "remove", "wrong");
 });
 
-test("every operation over a link takes the access that the table says, asked and in a stream", async () => {
+test("every operation over a link needs the access that the table says, asked and in a stream", async () => {
   for (const held of ["observe", "operate"] as const) {
     const token = tokens[held] ?? "";
     const { connection } = await Connection.open(linkWith(token).dial("dev"), "cli");

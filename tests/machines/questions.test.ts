@@ -71,7 +71,7 @@ test("passwords are asked for one machine at a time, each named, and nothing typ
 
 test.skipIf(!isCompiled)("leave to copy is asked for one machine at a time, each named", async () => {
   await using far = await startMachines();
-  const question = /(ssh logs in to m\d\s+password:|no wsh on m\d\. Copy .*\[y\/N\])/g;
+  const question = /(ssh logs in to m\d\s+password:|m\d has no wsh\. Copy .*\[y\/N\])/g;
   await answerAll(far.person, question, (asked) => (asked.startsWith("ssh") ? "right\ry\r" : "n\ry\r"), 6);
   expect(await far.person.text()).toContain("m3 has no wsh");
   expect(far.asked().toSorted()).toEqual(names.map((name) => `${name} right`));

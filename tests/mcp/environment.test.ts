@@ -38,5 +38,5 @@ test("it serves, says which are missing, and sessions have the others", async ()
   const env = { ...many, HUGE: "y".repeat(120_000) };
   const { code, stdout, stderr } = await wsh.runWith({ input, env }, "mcp");
   expect([code, stdout]).toEqual([0, expect.stringContaining("huge: 0, small: 11000")]);
-  expect(stderr).toBe("wsh mcp: the environment is over 1 MiB; sessions start without HUGE\n");
+  expect(stderr).toBe("wsh mcp: the environment exceeds 1 MiB; sessions start without HUGE\n");
 });

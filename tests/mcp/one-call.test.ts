@@ -47,7 +47,7 @@ describe("a session that a call makes", () => {
         command: "touch /tmp/never-$$",
       });
       expect(refused).toMatchObject({ isError: true, value: { code: "invalid_request", cwd: "/" } });
-      expect(refused.value.message).toContain(`session '${session}' exists, in '/'`);
+      expect(refused.value.message).toContain(`session '${session}' already exists, in '/'`);
       expect(refused.value.hint).toContain("cd DIR");
     }
     expect((await good("wsh_exec", { session, command: "pwd" })).output).toBe("/");

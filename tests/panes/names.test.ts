@@ -61,7 +61,7 @@ test("what is refused names what was asked for, and a way that exists", async ()
   await wsh.session("dev");
   await made(wsh, "dev", "--index", "5");
   const taken = await wsh.run("window", "new", "dev", "--index", "5");
-  expect(taken.stderr).toContain("window 5 exists already");
+  expect(taken.stderr).toContain("window 5 already exists");
   expect(taken.stderr).toContain("Choose a free index, such as 6");
   const itself = await wsh.run("split", "dev", "--view", "dev");
   expect(itself.stderr).toContain("would show itself");

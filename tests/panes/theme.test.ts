@@ -67,5 +67,5 @@ test("a role or a look that there is not is refused with its line; wsh config sa
   await using other = new Wsh({ config: "[theme]\nstatus = 'red and blue'\n" });
   expect((await other.run("new", "dev")).stderr).toContain('config.toml:2: [theme] status is "red and blue", expected');
   await using good = new Wsh({ config: "[theme]\nborder = 'red'\n" });
-  expect(await good.ok("config", "--changed")).toMatch(/theme\.border +"red" +\S+config\.toml:2 +Look of lines/);
+  expect(await good.ok("config", "--changed")).toMatch(/theme\.border +"red" +\S+config\.toml:2 +Style of lines/);
 });

@@ -448,7 +448,7 @@ describe("another user of this machine", () => {
       prepare(join(trap, "wsh"));
       const { code, stderr } = await gateway.runWith({ env: { XDG_RUNTIME_DIR: trap } }, "new", "x");
       expect(code).toBe(1);
-      expect(stderr).toMatch(/open to others|symbolic link/);
+      expect(stderr).toMatch(/accessible to others|symbolic link/);
       expect(fs.existsSync(join(trap, "wsh/t"))).toBe(false);
       fs.rmSync(trap, { recursive: true });
     }

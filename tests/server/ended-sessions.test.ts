@@ -33,5 +33,5 @@ test("the limit still holds for sessions that live", async () => {
   await wsh.session("dev", "--", "sleep 600");
   const { code, stderr } = await wsh.run("new", "more");
   expect(code).not.toBe(0);
-  expect(stderr).toContain("has 1 sessions already");
+  expect(stderr).toContain("already has 1 sessions");
 });

@@ -89,7 +89,7 @@ describe("startup files that ask", () => {
     await wsh.shows("s", "sure?");
     const waited = JSON.parse(await wsh.ok("wait", "s", "--json"));
     expect(waited.decided_by).toBe("waiting_for_input");
-    expect(await refusal(wsh)).toMatch(/not come to its first prompt: 'bash' runs \(waiting_for_input/);
+    expect(await refusal(wsh)).toMatch(/not reached its first prompt: 'bash' is running \(waiting_for_input/);
     await wsh.ok("send", "s", "y");
     await wsh.ok("wait", "s", "prompt");
     expect(await wsh.ok("exec", "s", "--", "echo answer $answer")).toBe("answer y\n");

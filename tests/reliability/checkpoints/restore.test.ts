@@ -130,7 +130,7 @@ test("a name that is taken is said, and another one can be given", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.session("dev");
-  expect((await wsh.run("restore", "@s1")).stderr).toContain("a session named 'dev' exists already");
+  expect((await wsh.run("restore", "@s1")).stderr).toContain("a session named 'dev' already exists");
   await wsh.ok("restore", "@s1", "--as", "old");
   expect((await wsh.list()).map(({ name, id, state }) => [name, id, state !== "lost"])).toEqual([
     ["old", "@s1", true],

@@ -170,10 +170,10 @@ test("SIGTERM to all of them, as when the machine ends; a pane that cannot be re
     if (name.startsWith(`p${second.slice(1)}.`)) fs.writeFileSync(`${folderOf(wsh)}/${name}`, "damaged");
   }
   const taken = await wsh.session("other");
-  expect((await wsh.run("restore", "@s1", "--as", "other")).stderr).toContain("a session named 'other' exists already");
+  expect((await wsh.run("restore", "@s1", "--as", "other")).stderr).toContain("a session named 'other' already exists");
   expect(taken.name).toBe("other");
   const restored = await wsh.run("restore", "@s1", "--as", "again", "--json");
-  expect(restored.stderr).toContain(`session 'again' is restored without its pane ${second}: no generation of`);
+  expect(restored.stderr).toContain(`session 'again' is restored without pane ${second}: no generation of`);
   expect(JSON.parse(restored.stdout).left_out).toMatchObject([{ session: "again", pane_id: second }]);
   const all = made.filter((pane) => pane !== second).sort();
   await until("its panes", async () => {
