@@ -34,6 +34,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   web: ["protocol", "keys"],
   client: ["protocol", "operations"],
   script: ["protocol", "client"],
+  tmux: ["protocol", "operations"],
   lost: ["base", "protocol", "operations", "wire", "instance", "store"],
   server: ["base", "protocol", "operations", "platform", "wire", "instance", "cluster", "store", "lost", "mcp"],
 };

@@ -292,6 +292,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/mcp.ts")).register,
       },
       {
+        name: "tmux",
+        isRare: true,
+        usage: "COMMAND…",
+        summary: "carry out a command line of tmux",
+        load: async () => (await import("./commands/tmux.ts")).register,
+      },
+      {
         name: "hook",
         isRare: true,
         usage: "AGENT EVENT",

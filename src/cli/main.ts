@@ -29,6 +29,10 @@ async function run(args: readonly string[]): Promise<number> {
       await print(rootHelp());
       return 0;
     }
+    if (word === "tmux" && !isHelp(args[at + 1])) {
+      const { tmuxCommandLine } = await import("./tmux/command-line.ts");
+      return await tmuxCommandLine(args.slice(at + 1), args.slice(0, at));
+    }
     if (word === undefined || word.startsWith("-")) {
       await (await openProgram()).parseAsync([...args], { from: "user" });
     } else {

@@ -10,6 +10,10 @@ const MAX_DEPTH = 32;
 /** Most panes of one tree that is sent. */
 const MAX_TREE_PANES = 256;
 
+/** Whether a pane stays when its program has ended; `failed`: unless that exited with 0. */
+export const KeepSchema = v.union([v.boolean(), v.literal("failed")]);
+export type Keep = v.InferOutput<typeof KeepSchema>;
+
 /** The program of a new pane. */
 export const ProgramFields = {
   command: v.optional(
@@ -27,7 +31,7 @@ export const ProgramFields = {
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
   title: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(256), v.description("shown instead of the program's")))),
   keep_after_exit: v.optional(
-    v.nullable(v.pipe(v.boolean(), v.description("keep the pane after its program has exited (default: the setting)"))),
+    v.nullable(v.pipe(KeepSchema, v.description("keep the pane after its program has exited; failed: unless with 0"))),
   ),
   view: v.optional(
     v.nullable(v.pipe(v.string(), v.description("show this session or pane instead of starting a program"))),

@@ -23,6 +23,7 @@ export const PaneInfoSchema = v.object({
   id: v.string(),
   index: v.number(),
   active: v.boolean(),
+  last: v.optional(v.pipe(v.boolean(), v.description("it was the active one before; absent: false"))),
   pid: v.nullable(v.number()),
   command: v.string(),
   program: v.optional(v.pipe(v.string(), v.description("name of the program in the foreground; absent: unknown"))),
@@ -102,6 +103,7 @@ export const WindowInfoSchema = v.object({
   index: v.number(),
   name: v.string(),
   active: v.boolean(),
+  last: v.optional(v.pipe(v.boolean(), v.description("it was the active one before; absent: false"))),
   rows: v.number(),
   cols: v.number(),
   /** The active pane has the whole window. */

@@ -366,7 +366,8 @@ export class Arrangement {
       if (this.ended.size === Object.keys(this.current.panes).length) this.over(exit);
       return;
     }
-    const kept = isOwn && (entry.keep ?? (this.isSplit && this.port.keepAfterExit));
+    const keep = entry.keep ?? (this.isSplit && this.port.keepAfterExit);
+    const kept = isOwn && (keep === "failed" ? code !== 0 : keep);
     if (!kept) {
       this.remove(pane, exit);
       return;

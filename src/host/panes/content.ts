@@ -220,13 +220,15 @@ export class Content implements PaneRef {
       const box = placement.boxes.get(pane);
       const place =
         box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
-      return { ...this.paneInfo(pane), ...place, index, active: pane === window.active };
+      const last = pane === window.recent[1] ? { last: true } : {};
+      return { ...this.paneInfo(pane), ...place, index, active: pane === window.active, ...last };
     });
     return {
       id: `@w${window.id}`,
       index: window.index,
       name: this.nameOf(window),
       active,
+      ...(window.id === this.arrangement.state.recent[1] ? { last: true } : {}),
       rows,
       cols,
       ...(window.zoomed ? { zoomed: true } : {}),

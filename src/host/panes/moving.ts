@@ -8,6 +8,7 @@ import { hostSocket } from "../../instance/paths.ts";
 import { linkPane, releasePane } from "../../instance/registry/panes.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { KeepSchema } from "../../protocol/layout.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
 import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
 import { paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
@@ -68,7 +69,7 @@ const AdoptSchema = v.object({
   /** What was chosen for it. */
   chosen: v.object({
     title: v.nullable(v.string()),
-    keep: v.nullable(v.boolean()),
+    keep: v.nullable(KeepSchema),
     env: v.exactOptional(v.record(v.string(), v.string())),
   }),
   direction: v.picklist(["left", "right", "up", "down"]),

@@ -30,7 +30,7 @@ const TYPED_MS = 1_000;
 /** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500] as const;
 
-const KnownSchema = v.omit(PaneInfoSchema, ["index", "active"]);
+const KnownSchema = v.omit(PaneInfoSchema, ["index", "active", "last"]);
 
 /** Requests of the session process itself. */
 const OWN_CONTEXT = {
@@ -55,7 +55,7 @@ export class ViewLink implements PlacedPane {
   readonly socket: string;
   readonly shows: string;
   /** Of a guest, as lists show it. */
-  private known: Omit<PaneInfo, "index" | "active"> | null = null;
+  private known: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
   /** The newest picture; null until the first. */
   frame: Frame | null = null;
   info: SessionInfo;
@@ -200,7 +200,7 @@ export class ViewLink implements PlacedPane {
   }
 
   /** The pane as lists show it, without its place. */
-  paneInfo(): Omit<PaneInfo, "index" | "active"> {
+  paneInfo(): Omit<PaneInfo, "index" | "active" | "last"> {
     if (this.known !== null) return this.known;
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;

@@ -7,6 +7,7 @@
  * changes nothing.
  */
 import { WshError } from "../../protocol/errors.ts";
+import type { Keep } from "../../protocol/layout.ts";
 import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
@@ -19,7 +20,7 @@ export interface PaneEntry {
   /** Title set by a user; null: the program's title. */
   readonly title: string | null;
   /** Whether it stays when its program has ended; null: as the setting says. */
-  readonly keep: boolean | null;
+  readonly keep: Keep | null;
   /** The session or pane that a view shows; null for a pane with a program. */
   readonly view: string | null;
   /** Its variables besides those of the session, without secrets; absent: none. */

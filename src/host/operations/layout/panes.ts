@@ -165,9 +165,11 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
     const size = arrangement.placed.get(pane)?.size ?? arrangement.sizeOf(window);
     const { entry, undo } = await startPane(call, program, window.id, size);
     const { [pane]: old, ...panes } = arrangement.state.panes;
+    // What a user has chosen for the pane holds for whatever runs there.
+    const respawned = { ...entry, keep: entry.keep ?? old?.keep ?? null, title: entry.title ?? old?.title ?? null };
     const other = (each: string): string => (each === pane ? entry.id : each);
     const next: Windows = putWindow(
-      { ...arrangement.state, panes: { ...panes, [entry.id]: { ...entry, keep: entry.keep ?? old?.keep ?? null } } },
+      { ...arrangement.state, panes: { ...panes, [entry.id]: respawned } },
       {
         ...window,
         root: replacePane(window.root, pane, entry.id),

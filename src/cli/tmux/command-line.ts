@@ -1,0 +1,57 @@
+/**
+ * `wsh tmux ARGS`, read as tmux reads its own arguments: no option of wsh's is looked for behind the word `tmux`. The
+ * instance is tmux's: -L names it, -S is the path of its socket, or of any other file, which then stands for it.
+ */
+import { resolve } from "node:path";
+import { type Instance, resolveInstance } from "../../instance/paths.ts";
+import { readFront, runTmux, TMUX_VERSION } from "../../tmux/main.ts";
+import { complain, print } from "../print.ts";
+
+/** Names of instances. */
+const plain = /^[A-Za-z0-9_-]{1,32}$/;
+
+/** @param before global options of wsh in front of `tmux` @returns the exit status */
+export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
+  const { server, socket, shell, asks, rest, fault } = readFront(args);
+  if (fault !== null) {
+    process.stderr.write(`${fault}\n`);
+    return 1;
+  }
+  if (asks === "version") {
+    await print(`tmux ${TMUX_VERSION}\n`);
+    return 0;
+  }
+  if (shell !== null) {
+    const child = Bun.spawn(["sh", "-c", shell], { stdin: "inherit", stdout: "inherit", stderr: "inherit" });
+    return child.exited;
+  }
+  let instance: Instance;
+  try {
+    instance = resolveInstance({ flags: flagsOf(server, socket, before), env: process.env });
+  } catch (thrown) {
+    complain(thrown instanceof Error ? thrown.message : String(thrown));
+    return 1;
+  }
+  const { backendOf } = await import("./backend.ts");
+  return runTmux(backendOf(instance), rest);
+}
+
+type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;
+
+function flagsOf(server: string | null, socket: string | null, before: readonly string[]): Flags {
+  if (socket !== null) {
+    const path = resolve(socket);
+    return path.endsWith(".http.sock") ? { socket: path } : { serverName: standIn(path) };
+  }
+  if (server !== null) return { serverName: plain.test(server) ? server : standIn(server) };
+  const [name, value = ""] = before[0]?.split(/=(.*)/s) ?? [];
+  const given = value === "" ? (before[1] ?? "") : value;
+  if (name === "--socket") return { socket: given };
+  if (name === "-L" || name === "--server-name") return { serverName: given };
+  return name?.startsWith("-L") === true ? { serverName: name.slice(2) } : {};
+}
+
+/** An instance for what is no name of one. */
+function standIn(text: string): string {
+  return `tmux-${Bun.hash(text).toString(36)}`;
+}

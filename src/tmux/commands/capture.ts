@@ -1,0 +1,110 @@
+/** What `capture-pane` reads: rows of history and screen as they are, joined, with their colours. */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { Span } from "../../protocol/screen.ts";
+import { TmuxError } from "../error.ts";
+import type { Pane } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+
+/** Rows of one page of history. */
+const PAGE = 10_000;
+const LINES_PAGE = 2_000;
+
+interface Row {
+  readonly spans: readonly Span[];
+  /** It goes on in the next one. */
+  readonly wrapped: boolean;
+}
+
+/** Null where -q makes nothing of a screen that is not there. */
+export async function capture(run: Run, args: Arguments, pane: Pane): Promise<string | null> {
+  const screen = await run.backend.call("screen.get", { format: "styled" }, pane.target);
+  if (args.has("a")) {
+    if (screen.alternate_active) throw new TmuxError("the screen behind the alternate one is not kept for reading");
+    if (args.has("q")) return null;
+    throw new TmuxError("no alternate screen");
+  }
+  const rows = screen.lines.map(plainRow);
+  const [from, to] = [lineOf(args.get("S"), 0, screen.rows), lineOf(args.get("E"), screen.rows - 1, screen.rows)];
+  const [first, last] = from <= to ? [from, to] : [to, from];
+  const isJoined = args.has("J") && !screen.alternate_active;
+  const history = first < 0 || isJoined ? Math.max(0, screen.total_lines - screen.rows) : 0;
+  const above = history === 0 ? [] : await historyRows(run, pane, history);
+  const whole = [...above, ...rows];
+  const all = isJoined ? await withWraps(run, pane, whole) : whole;
+  const start = Math.max(first, -above.length);
+  return textOf(all.slice(above.length + start, above.length + Math.min(last, screen.rows - 1) + 1), args);
+}
+
+function lineOf(text: string | undefined, usual: number, rows: number): number {
+  if (text === undefined) return usual;
+  if (text === "-") return usual === 0 ? Number.NEGATIVE_INFINITY : rows - 1;
+  const value = Number(text);
+  return /^-?\d+$/.test(text) ? value : usual;
+}
+
+function plainRow(line: string | readonly Span[]): Row {
+  return { spans: typeof line === "string" ? [{ text: line }] : line, wrapped: false };
+}
+
+/** Rows above the screen, oldest first. */
+async function historyRows(run: Run, pane: Pane, total: number): Promise<Row[]> {
+  const all: Row[] = [];
+  while (all.length < total) {
+    const limit = Math.min(PAGE, total - all.length);
+    const page = await run.backend.call("scrollback.get", { offset: all.length, limit, format: "styled" }, pane.target);
+    if (page.lines.length === 0) break;
+    all.push(...page.lines.map(plainRow));
+  }
+  return all;
+}
+
+/** Marks the rows that go on in the next one: they end where the text of the pane does. */
+async function withWraps(run: Run, pane: Pane, rows: readonly Row[]): Promise<readonly Row[]> {
+  const wraps: boolean[] = [];
+  const first = await run.backend.call("lines.get", { limit: 1 }, pane.target);
+  for (let from: { line: number; col: number } | null = { line: first.first_line, col: 0 }; from !== null; ) {
+    const input = { from_line: from.line, from_col: from.col, limit: LINES_PAGE };
+    const page: OperationOutput<"lines.get"> = await run.backend.call("lines.get", input, pane.target);
+    wraps.push(...page.rows.map(({ wrapped }) => wrapped === true));
+    from = page.next;
+  }
+  // Blank rows below the text are no rows of it.
+  const missing = Math.max(0, rows.length - wraps.length);
+  return rows.map((row, i) => ({ ...row, wrapped: wraps[i + wraps.length - rows.length + missing] ?? false }));
+}
+
+function textOf(rows: readonly Row[], args: Arguments): string {
+  const keepsBlanks = args.has("J") || args.has("N");
+  let text = "";
+  let style = "";
+  for (const [i, { spans, wrapped }] of rows.entries()) {
+    let line = "";
+    for (const span of spans) {
+      const next = args.has("e") ? styleOf(span) : "";
+      if (next !== style) line += `\x1b[0${next}m`;
+      style = next;
+      line += span.text;
+    }
+    const isLast = i === rows.length - 1;
+    if (!keepsBlanks && !args.has("e")) line = line.replace(/ +$/, "");
+    text += wrapped && args.has("J") && !isLast ? line : isLast ? line : `${line}\n`;
+  }
+  return style === "" ? text : `${text}\x1b[0m`;
+}
+
+/** Parameters of SGR behind the 0. */
+function styleOf({ fg, bg, ...span }: Span): string {
+  const flags = { bold: 1, faint: 2, italic: 3, underline: 4, blink: 5, inverse: 7, strikethrough: 9 } as const;
+  const on = (Object.keys(flags) as (keyof typeof flags)[]).flatMap((flag) =>
+    span[flag] === true ? [String(flags[flag])] : [],
+  );
+  return [...on, ...colorOf(fg, 30), ...colorOf(bg, 40)].map((each) => `;${each}`).join("");
+}
+
+function colorOf(color: Span["fg"], base: number): string[] {
+  if (color === undefined) return [];
+  if ("rgb" in color) return [`${base + 8};2;${color.rgb.r};${color.rgb.g};${color.rgb.b}`];
+  if (color.indexed < 8) return [String(base + color.indexed)];
+  return color.indexed < 16 ? [String(base + 52 + color.indexed)] : [`${base + 8};5;${color.indexed}`];
+}

@@ -1,0 +1,37 @@
+/** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
+import { TmuxError } from "../error.ts";
+import { numberFault } from "../options/options.ts";
+import type { Command } from "../run.ts";
+
+export type { Command } from "../run.ts";
+
+/** @param most null: any number of arguments */
+export function command(
+  names: string,
+  flags: string,
+  [least, most]: readonly [number, number | null],
+  usage: string,
+  run: Command["run"],
+): Command {
+  const [name = "", alias] = names.split(" ");
+  return { name, ...(alias === undefined ? {} : { alias }), flags, least, most, usage, run };
+}
+
+/** A number of cells, or a share. */
+export type Amount = { readonly cells: number } | { readonly percent: number };
+
+/** @throws TmuxError `width too large` */
+export function amount(what: string, text: string, most = 2_147_483_647, least = 1): Amount {
+  const isShare = text.endsWith("%");
+  const digits = isShare ? text.slice(0, -1) : text;
+  const wrong = numberFault(digits, isShare ? 0 : least, isShare ? 100 : most);
+  if (wrong !== null) throw new TmuxError(`${what} ${wrong}`);
+  return isShare ? { percent: Number(digits) } : { cells: Number(digits) };
+}
+
+/** @throws TmuxError */
+export function wholeNumber(what: string, text: string, least: number, most: number): number {
+  const wrong = numberFault(text, least, most);
+  if (wrong !== null) throw new TmuxError(`${what} ${wrong}`);
+  return Number(text);
+}

@@ -1,0 +1,77 @@
+/** Commands that type into panes, read them, and carry their output elsewhere. */
+import { TmuxError } from "../error.ts";
+import { keyNamed, type Typed } from "../keys.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { addBuffer } from "./buffers.ts";
+import { capture } from "./capture.ts";
+import { type Command, command, wholeNumber } from "./command.ts";
+
+export const inputCommands: readonly Command[] = [
+  command("send-keys send", "FHlN:t:X", [0, null], "[-FHlX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
+  command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
+    const { pane } = await run.place(args, "pane");
+    await run.backend.call("input.send", { keys: [args.has("2") ? "Ctrl+B" : "Ctrl+\\"] }, pane.target);
+  }),
+  command(
+    "capture-pane capturep",
+    "ab:CeE:JNpPqS:t:",
+    [0, 0],
+    "[-aCeJNpPq] [-b buffer-name] [-E end-line] [-S start-line] [-t target-pane]",
+    async (run, args) => {
+      for (const flag of ["C", "P"])
+        if (args.has(flag)) throw new TmuxError(`command capture-pane: unknown flag -${flag}`);
+      const { session, pane } = await run.place(args, "pane");
+      const text = await capture(run, args, pane);
+      if (text === null) return;
+      if (args.has("p")) return run.print(text);
+      await addBuffer(run, session.target, args.get("b"), `${text}\n`);
+    },
+  ),
+  command("clear-history clearhist", "t:", [0, 0], "[-t target-pane]", async (run, args) => {
+    const { pane } = await run.place(args, "pane");
+    await run.backend.call("session.clear", {}, pane.target);
+  }),
+];
+
+/** What one call of `input.send` types: a text, then keys. */
+interface Sending {
+  data: string;
+  readonly keys: string[];
+}
+
+async function sendKeys(run: Run, args: Arguments): Promise<void> {
+  const place = await run.place(args, "pane");
+  const count = args.has("N") ? wholeNumber("repeat count", args.get("N") ?? "", 1, 2_147_483_647) : 1;
+  if (args.has("X")) throw new TmuxError("not in a mode");
+  const words = args.has("F") ? await Promise.all(args.words.map((word) => run.format(word, place))) : args.words;
+  const typed = words.flatMap((word) => typedBy(word, args));
+  for (let i = 0; i < count; i++)
+    for (const { data, keys } of sendings(typed))
+      await run.backend.call(
+        "input.send",
+        { ...(data === "" ? {} : { data }), ...(keys.length === 0 ? {} : { keys }) },
+        place.pane.target,
+      );
+}
+
+function typedBy(word: string, args: Arguments): readonly Typed[] {
+  if (args.has("H")) {
+    return /^[0-9a-f]{1,2}$/i.test(word) ? [{ text: String.fromCharCode(Number.parseInt(word, 16)) }] : [];
+  }
+  if (args.has("l")) return [{ text: word }];
+  return [keyNamed(word) ?? { text: word }];
+}
+
+function sendings(all: readonly Typed[]): readonly Sending[] {
+  const calls: Sending[] = [];
+  for (const each of all) {
+    const last = calls.at(-1);
+    if ("key" in each) {
+      if (last === undefined) calls.push({ data: "", keys: [each.key] });
+      else last.keys.push(each.key);
+    } else if (last === undefined || last.keys.length > 0) calls.push({ data: each.text, keys: [] });
+    else last.data += each.text;
+  }
+  return calls;
+}

@@ -1,0 +1,130 @@
+/** Commands that print: lists and messages. */
+import { TmuxError } from "../error.ts";
+import { isTrue } from "../formats/syntax.ts";
+import type { Around } from "../formats/variables.ts";
+import { placeOf } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { type Command, command } from "./command.ts";
+
+const MESSAGE = "[#{session_name}] #{window_index}:#{window_name}, current pane #{pane_index} - (%H:%M %d-%b-%y)";
+const SESSION =
+  "#{session_name}: #{session_windows} windows (created #{t:session_created})" +
+  "#{?session_grouped, (group ,}#{session_group}#{?session_grouped,),}#{?session_attached, (attached),}";
+const SIZES = "(#{window_panes} panes) [#{window_width}x#{window_height}] ";
+const WINDOW =
+  `#{window_index}: #{window_name}#{window_raw_flags} ${SIZES}[layout #{window_layout}] #{window_id}` +
+  "#{?window_active, (active),}";
+const WINDOW_OF_ALL = `#{session_name}:#{window_index}: #{window_name}#{window_raw_flags} ${SIZES}`;
+const PANE =
+  "[#{pane_width}x#{pane_height}] [history #{history_size}/#{history_limit}, #{history_bytes} bytes] #{pane_id}" +
+  "#{?pane_active, (active),}#{?pane_dead, (dead),}";
+
+export const listingCommands: readonly Command[] = [
+  command("list-sessions ls", "F:f:", [0, 0], "[-F format] [-f filter]", async (run, args) => {
+    const { model } = await run.load();
+    await list(
+      run,
+      args,
+      SESSION,
+      model.sessions.map((session) => placeOf(session)),
+    );
+  }),
+  command(
+    "list-windows lsw",
+    "aF:f:t:",
+    [0, 0],
+    "[-a] [-F format] [-f filter] [-t target-session]",
+    async (run, args) => {
+      const { model } = await run.load();
+      const sessions = args.has("a") ? model.sessions : [(await run.place(args, "session")).session];
+      const all = sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
+      await list(run, args, args.has("a") ? WINDOW_OF_ALL : WINDOW, all);
+    },
+  ),
+  command(
+    "list-panes lsp",
+    "asF:f:t:",
+    [0, 0],
+    "[-as] [-F format] [-f filter] [-t target-window]",
+    async (run, args) => {
+      const { model } = await run.load();
+      if (args.has("a")) return list(run, args, `#{session_name}:#{window_index}.#{pane_index}: ${PANE}`, model.places);
+      const { session, window } = await run.place(args, args.has("s") ? "session" : "window");
+      const windows = args.has("s") ? session.windows : [window];
+      const all = windows.flatMap((each) => each.panes.map((pane) => placeOf(session, each, pane)));
+      await list(run, args, args.has("s") ? `#{window_index}.#{pane_index}: ${PANE}` : `#{pane_index}: ${PANE}`, all);
+    },
+  ),
+  command("list-clients lsc", "F:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
+    const { model } = await run.load();
+    const sessions = args.has("t") ? [(await run.place(args, "session")).session] : model.sessions;
+    const template =
+      args.get("F") ?? "#{client_name}: #{session_name} [#{client_width}x#{client_height} #{client_termname}]";
+    for (const session of sessions)
+      for (let i = 0; i < session.info.attached; i++)
+        await run.print(await run.format(template, placeOf(session), clientOf(session.name, i, session.info)));
+  }),
+  {
+    ...command("list-commands lscm", "F:", [0, 1], "[-F format] [command]", async (run, args) => {
+      const name = args.word(0);
+      const shown = name === undefined ? run.table : [run.commandNamed(name)];
+      for (const each of shown) {
+        const alias = each.alias ?? "";
+        const extra = { command_list_name: each.name, command_list_alias: alias, command_list_usage: each.usage };
+        const usual = `${each.name}${alias === "" ? "" : ` (${alias})`} ${each.usage}`;
+        await run.print(args.has("F") ? await run.format(args.get("F") ?? "", {}, extra) : usual);
+      }
+    }),
+    starts: true,
+  },
+  command(
+    "display-message display",
+    "ac:d:INpt:F:v",
+    [0, 1],
+    "[-aINpv] [-c target-client] [-d delay] [-F format] [-t target-pane] [message]",
+    displayMessage,
+  ),
+];
+
+function clientOf(session: string, index: number, { rows, cols }: { readonly rows: number; readonly cols: number }) {
+  return {
+    ...{ client_name: `wsh-${session}-${index}`, client_session: session, client_termname: "xterm-256color" },
+    ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1" },
+  };
+}
+
+async function list(run: Run, args: Arguments, usual: string, places: readonly Around[]): Promise<void> {
+  const filter = args.get("f");
+  const tests =
+    filter === undefined
+      ? null
+      : await run.formats(
+          filter,
+          places.map((around) => ({ around })),
+        );
+  const shown = places.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
+  const template = args.get("F") ?? usual;
+  for (const line of await run.formats(
+    template,
+    shown.map((around, i) => ({ around, extra: { line: String(i) } })),
+  ))
+    await run.print(line);
+}
+
+async function displayMessage(run: Run, args: Arguments): Promise<void> {
+  for (const flag of ["a", "I", "v"])
+    if (args.has(flag)) throw new TmuxError(`command display-message: unknown flag -${flag}`);
+  if (args.has("F") && args.words.length > 0) throw new TmuxError("only one of -F or argument must be given");
+  const targets = await run.targets();
+  // As in tmux, a message about nothing is one all the same.
+  const place = await Promise.resolve()
+    .then(() => targets.find(args.get("t"), "pane"))
+    .catch((thrown) => {
+      if (args.has("t")) throw thrown;
+      return null;
+    });
+  const text = await run.format(args.get("F") ?? args.word(0) ?? MESSAGE, place ?? {}, {}, true);
+  // Without -p it is for the status line, where wsh shows none.
+  if (args.has("p")) await run.print(text);
+}

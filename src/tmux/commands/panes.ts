@@ -1,0 +1,215 @@
+/** Commands on panes: making, ending, moving, sizing, selecting. */
+import type { OperationInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { TmuxError } from "../error.ts";
+import type { Pane, Place } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { around, neighbour } from "../targets.ts";
+import { type Amount, amount, type Command, command, wholeNumber } from "./command.ts";
+import { respawn } from "./respawn.ts";
+import { movesFocus, programOf, takesFocus } from "./start.ts";
+import { nameWindow, printMade } from "./windows.ts";
+
+const sides = { L: "left", R: "right", U: "up", D: "down" } as const;
+
+export const paneCommands: readonly Command[] = [
+  command(
+    "split-window splitw",
+    "bc:de:fF:hl:p:Pt:vZ",
+    [0, null],
+    "[-bdefhPvZ] [-c start-directory] [-e environment] [-F format] [-l size] [-t target-pane][shell-command]",
+    split,
+  ),
+  command("kill-pane killp", "at:", [0, 0], "[-a] [-t target-pane]", async (run, args) => {
+    const { window, pane } = await run.place(args, "pane");
+    const closed = args.has("a") ? window.panes.filter((each) => each !== pane) : [pane];
+    for (const { target } of closed) await run.backend.call("pane.close", {}, target);
+  }),
+  command(
+    "respawn-pane respawnp",
+    "c:e:kt:",
+    [0, null],
+    "[-k] [-c start-directory] [-e environment] [-t target-pane] [shell-command]",
+    async (run, args) => respawn(run, args, await run.place(args, "pane")),
+  ),
+  command("select-pane selectp", "DLlMmRT:t:UZ", [0, 0], "[-DLlMmRUZ] [-T title] [-t target-pane]", selectPane),
+  command("last-pane lastp", "t:Z", [0, 0], "[-Z] [-t target-window]", async (run, args) => {
+    const { window } = await run.place(args, "window");
+    const last = window.panes.find((each) => each.info.last === true);
+    if (last === undefined) throw new TmuxError("no last pane");
+    await select(run, last);
+  }),
+  command(
+    "resize-pane resizep",
+    "DLRUx:y:t:Z",
+    [0, 1],
+    "[-DLRUZ] [-x width] [-y height] [-t target-pane] [adjustment]",
+    resizePane,
+  ),
+  command("swap-pane swapp", "dDs:t:UZ", [0, 0], "[-dDUZ] [-s src-pane] [-t dst-pane]", swapPane),
+  command(
+    "break-pane breakp",
+    "abdF:n:Ps:t:",
+    [0, 0],
+    "[-abdP] [-F format] [-n window-name] [-s src-pane] [-t dst-window]",
+    breakPane,
+  ),
+  ...["join-pane joinp", "move-pane movep"].map((names) =>
+    command(names, "bdfhl:p:s:t:v", [0, 0], "[-bdfhv] [-l size] [-s src-pane] [-t dst-pane]", joinPane),
+  ),
+];
+
+/** Where a pane is put beside another one; a share is of the pane, or with -f of the window, in whole cells as in tmux. */
+function besides(
+  args: Arguments,
+  { window, pane }: Place,
+): Pick<OperationInput<"pane.split">, "direction" | "cells" | "percent" | "whole"> {
+  const isBefore = args.has("b");
+  const direction = args.has("h") ? (isBefore ? "left" : "right") : isBefore ? "up" : "down";
+  const whole = args.has("f");
+  const { rows, cols } = whole ? window.info : pane.info;
+  const size = sizeOf(args, args.has("h") ? cols : rows);
+  return { direction, ...size, ...(whole ? { whole } : {}) };
+}
+
+function sizeOf(args: Arguments, room: number): { readonly cells?: number } {
+  const [size, share] = [args.get("l"), args.get("p")];
+  const given: Amount | null =
+    size !== undefined
+      ? amount("lines", size, 2_147_483_647, 0)
+      : share !== undefined
+        ? amount("create pane failed: -p", `${share}%`)
+        : null;
+  if (given === null) return {};
+  // tmux makes as much of an impossible size as it can.
+  return { cells: capped("cells" in given ? given.cells : Math.floor((room * given.percent) / 100)) };
+}
+
+async function split(run: Run, args: Arguments): Promise<void> {
+  const place = await run.place(args, "pane");
+  const focus = takesFocus(run, args, place);
+  const input = { ...besides(args, place), ...(await programOf(run, args, place)), focus };
+  let made: { readonly pane: string };
+  try {
+    made = await run.backend.call("pane.split", input, place.pane.target);
+  } catch (thrown) {
+    throw WshError.from(thrown).code === "invalid_layout" ? new TmuxError("no space for new pane") : thrown;
+  }
+  if (args.has("Z") && focus) await run.backend.call("pane.zoom", { on: true }, made.pane);
+  await printMade(run, args, made.pane, focus);
+}
+
+async function selectPane(run: Run, args: Arguments): Promise<void> {
+  if (args.has("l")) {
+    const { window } = await run.place(args, "window");
+    const last = window.panes.find((each) => each.info.last === true);
+    if (last === undefined) throw new TmuxError("no last pane");
+    return select(run, last);
+  }
+  const place = await run.place(args, "pane");
+  const { window, pane } = place;
+  if (args.has("m") || args.has("M")) {
+    const marked = args.has("M") ? null : pane.target;
+    await run.change((state) => {
+      state.marked = marked === state.marked ? null : marked;
+    });
+    return;
+  }
+  const title = args.get("T");
+  if (title !== undefined) {
+    await run.backend.call("pane.update", { title: (await run.format(title, place)).slice(0, 256) }, pane.target);
+    return;
+  }
+  const side = sideOf(args);
+  const to = side === null ? pane : neighbour(window, pane, side);
+  if (to !== null) await select(run, to);
+}
+
+function sideOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
+  for (const flag of ["L", "R", "U", "D"] as const) if (args.has(flag)) return sides[flag];
+  return null;
+}
+
+async function select(run: Run, pane: Pane): Promise<void> {
+  await run.backend.call("pane.select", {}, pane.target);
+  run.means(pane.target);
+}
+
+async function resizePane(run: Run, args: Arguments): Promise<void> {
+  const { window, pane } = await run.place(args, "pane");
+  if (args.has("Z")) {
+    const on = window.info.zoomed !== true;
+    if (on && window.active !== pane) await run.backend.call("pane.select", {}, pane.target);
+    await run.backend.call("pane.zoom", { on }, window.active === pane || on ? pane.target : window.active.target);
+    return;
+  }
+  const [width, height] = [args.get("x"), args.get("y")];
+  if (width !== undefined)
+    await run.backend.call("pane.resize", { cols: cellsOf("width", width, window.info.cols) }, pane.target);
+  if (height !== undefined)
+    await run.backend.call("pane.resize", { rows: cellsOf("height", height, window.info.rows) }, pane.target);
+  const direction = sideOf(args);
+  const by = args.word(0);
+  const step = by === undefined ? 1 : wholeNumber("adjustment", by, 1, 2_147_483_647);
+  if (direction !== null) await run.backend.call("pane.resize", { direction, by: capped(step) }, pane.target);
+}
+
+/** @throws TmuxError `width invalid` */
+function cellsOf(what: string, text: string, room: number): number {
+  const given = amount(what, text, 2_147_483_647, 0);
+  return capped("cells" in given ? given.cells : Math.floor((room * given.percent) / 100));
+}
+
+function capped(cells: number): number {
+  return Math.min(1000, Math.max(1, cells));
+}
+
+async function swapPane(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  const target = targets.find(args.get("t"), "pane");
+  const step = args.has("D") ? 1 : args.has("U") ? -1 : 0;
+  const other = step === 0 ? targets.find(args.get("s"), "pane").pane : around(target.window.panes, target.pane, step);
+  if (other === null || other === target.pane) return;
+  await run.backend.call("pane.swap", { with: other.target }, target.pane.target);
+  if (!movesFocus(run, target)) return;
+  // With -d the place of the target keeps the focus, in place of the pane.
+  const focused = !args.has("d") ? target.pane : target.pane.info.active ? other : null;
+  if (focused !== null) await run.backend.call("pane.select", {}, focused.target);
+}
+
+async function breakPane(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  const { session, window, pane } = targets.find(args.get("s"), "pane");
+  const to = args.has("t") ? targets.findIndex(args.get("t")) : null;
+  if (to !== null && to.session.id !== session.id)
+    throw new TmuxError("a pane is not broken out into another session: join it there");
+  if (to !== null && to.window !== null && !args.has("a") && !args.has("b"))
+    throw new TmuxError(`index in use: ${to.index}`);
+  const name = args.get("n");
+  if (window.panes.length === 1) {
+    if (to !== null && to.index !== null) await run.backend.call("window.update", { index: to.index }, window.target);
+    if (name !== undefined) await nameWindow(run, window.target, name);
+    return printMade(run, args, pane.target, false);
+  }
+  const focus = takesFocus(run, args, { session, window, pane });
+  const index = to === null || to.window !== null ? null : to.index;
+  const made = await run.backend.call(
+    "pane.move",
+    { to: null, ...(index === null ? {} : { index }), focus },
+    pane.target,
+  );
+  await run.refresh();
+  if (name !== undefined) await nameWindow(run, made.window, name);
+  await printMade(run, args, pane.target, focus);
+}
+
+async function joinPane(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  const target = targets.find(args.get("t"), "pane");
+  const source = targets.find(args.get("s"), "pane");
+  if (target.pane === source.pane) throw new TmuxError("source and target panes must be different");
+  const focus = takesFocus(run, args, target);
+  await run.backend.call("pane.move", { to: target.pane.target, ...besides(args, target), focus }, source.pane.target);
+  run.means(source.pane.target);
+}

@@ -1,0 +1,137 @@
+/** Commands on whole sessions. */
+import { TmuxError } from "../error.ts";
+import { placeOf, type Session } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { type Command, command, wholeNumber } from "./command.ts";
+import { keepName, ownName, programOf } from "./start.ts";
+import { nameWindow } from "./windows.ts";
+
+/** Size of a session that nobody looks at, as in tmux. */
+const SIZE = { rows: 24, cols: 80 };
+const MOST_CELLS = 1000;
+
+export const sessionCommands: readonly Command[] = [
+  {
+    ...command(
+      "new-session new",
+      "Ac:dDe:EF:f:n:Ps:t:x:Xy:",
+      [0, null],
+      "[-AdDEPX] [-c start-directory] [-e environment] [-F format] [-f flags] [-n window-name] [-s session-name] " +
+        "[-t target-session] [-x width] [-y height] [shell-command]",
+      newSession,
+    ),
+    starts: true,
+  },
+  command(
+    "attach-session attach",
+    "c:dEf:rt:x",
+    [0, 0],
+    "[-dErx] [-c working-directory] [-f flags] [-t target-session]",
+    attach,
+  ),
+  command("has-session has", "t:", [0, 0], "[-t target-session]", async (run, args) => {
+    await run.place(args, "session");
+  }),
+  command("kill-session", "aCt:", [0, 0], "[-aC] [-t target-session]", async (run, args) => {
+    const { session } = await run.place(args, "session");
+    // Alerts, which -C clears, are none of tmux's here.
+    if (args.has("C")) return;
+    const { model } = await run.load();
+    const ended = args.has("a") ? model.sessions.filter((each) => each.id !== session.id) : [session];
+    await Promise.all(ended.map(({ target }) => run.backend.kill(target)));
+  }),
+  command("kill-server", "", [0, 0], "", async (run) => {
+    const { model } = await run.load();
+    await Promise.all(model.sessions.map(({ target }) => run.backend.kill(target)));
+  }),
+  { ...command("start-server start", "", [0, 0], "", async () => {}), starts: true },
+  command("rename-session rename", "t:", [1, 1], "[-t target-session] new-name", async (run, args) => {
+    const place = await run.place(args, "session");
+    const shown = sessionName(await run.format(args.word(0) ?? "", place));
+    if (shown === "") throw new TmuxError(`invalid session: ${args.word(0)}`);
+    const { model } = await run.load();
+    if (shown === place.session.name) return;
+    if (model.sessions.some(({ name }) => name === shown)) throw new TmuxError(`duplicate session: ${shown}`);
+    const own = ownName(shown);
+    await run.backend.call("session.update", { name: own }, place.session.target);
+    await keepName(run, place.session.target, own, shown);
+  }),
+  command("detach-client detach", "as:t:", [0, 0], "[-a] [-s target-session] [-t target-client]", async (run, args) => {
+    if (args.has("t")) throw new TmuxError(`can't find client: ${args.get("t")}`);
+    const { session } = await run.place(args, "session", "s");
+    if (session.info.attached === 0 && !args.has("s")) throw new TmuxError("no current client");
+    await run.backend.call("session.detach", {}, session.target);
+  }),
+];
+
+/** tmux keeps `:` and `.` for targets. */
+function sessionName(name: string): string {
+  return name.replace(/[:.]/g, "_");
+}
+
+async function newSession(run: Run, args: Arguments): Promise<void> {
+  if (args.has("t")) throw new TmuxError("session groups are not supported");
+  const { model } = await run.load();
+  const around = (await run.targets()).current;
+  const given = args.get("s");
+  const shown = given === undefined ? null : sessionName(await run.format(given, around ?? {}));
+  if (shown === "") throw new TmuxError(`invalid session: ${given}`);
+  const existing = model.sessions.find(({ name }) => name === shown);
+  if (existing !== undefined) {
+    if (args.has("A")) return attachTo(run, existing, { others: args.has("D"), readOnly: false });
+    throw new TmuxError(`duplicate session: ${shown}`);
+  }
+  if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
+  const program = await programOf(run, args, null);
+  const own = shown === null ? null : ownName(shown);
+  const info = await run.backend.create({
+    name: own,
+    command: program.command,
+    cwd: program.cwd,
+    env: program.env ?? null,
+    rows: side(args.get("y"), "height", SIZE.rows),
+    cols: side(args.get("x"), "width", SIZE.cols),
+  });
+  await run.refresh();
+  if (own !== null && shown !== null && own !== shown) await keepName(run, info.id, own, shown);
+  const session = await sessionOf(run, info.id);
+  if (program.keep_after_exit !== undefined)
+    await run.backend.call("pane.update", { keep_after_exit: program.keep_after_exit }, session.current.active.target);
+  const window = args.get("n");
+  if (window !== undefined) await nameWindow(run, session.current.target, window);
+  const made = await sessionOf(run, info.id);
+  run.means(made.current.active.target);
+  if (args.has("P")) await run.print(await run.format(args.get("F") ?? "#{session_name}:", placeOf(made)));
+  if (!args.has("d")) await attachTo(run, made, { others: false, readOnly: false });
+}
+
+/** The session as it is now. */
+async function sessionOf(run: Run, target: string): Promise<Session> {
+  const { model } = await run.refresh();
+  const found = model.sessions.find((each) => each.target === target);
+  if (found === undefined) throw new TmuxError("create window failed: its command has ended");
+  return found;
+}
+
+/** @throws TmuxError `width invalid` */
+function side(text: string | undefined, what: string, usual: number): number {
+  if (text === undefined || text === "-") return usual;
+  return Math.min(MOST_CELLS, wholeNumber(what, text, 1, 65_535));
+}
+
+async function attach(run: Run, args: Arguments): Promise<void> {
+  const { session } = await run.place(args, "session");
+  if (!run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
+  await attachTo(run, session, { others: args.has("d"), readOnly: args.has("r") });
+}
+
+async function attachTo(
+  run: Run,
+  session: Session,
+  { others, readOnly }: { readonly others: boolean; readonly readOnly: boolean },
+): Promise<void> {
+  if (!run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
+  if (others) await run.backend.call("session.detach", {}, session.target);
+  run.status = await run.backend.attach(session.info, { readOnly });
+}

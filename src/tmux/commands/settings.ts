@@ -1,0 +1,252 @@
+/** Options and environments: read, set, and what an option changes in wsh. */
+import { TmuxError } from "../error.ts";
+import type { Place } from "../model.ts";
+import {
+  chainOf,
+  checkedValue,
+  type OptionName,
+  type OptionScope,
+  optionAt,
+  optionNamed,
+  quotedValue,
+  valueIn,
+  valuesOf,
+} from "../options/options.ts";
+import { optionTable } from "../options/table.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import { environmentOf, type Run } from "../run.ts";
+import { type Command, command } from "./command.ts";
+import { keepOf } from "./start.ts";
+
+export const settingCommands: readonly Command[] = [
+  command("set-option set", "aFgopqst:uUw", [1, 2], "[-aFgopqsuUw] [-t target-pane] option [value]", (run, args) =>
+    set(run, args, false),
+  ),
+  command("set-window-option setw", "aFgoqt:u", [1, 2], "[-aFgoqu] [-t target-window] option [value]", (run, args) =>
+    set(run, args, true),
+  ),
+  command("show-options show", "AgHpqst:vw", [0, 1], "[-AgHpqsvw] [-t target-pane] [option]", (run, args) =>
+    show(run, args, false),
+  ),
+  command("show-window-options showw", "gvt:", [0, 1], "[-gv] [-t target-window] [option]", (run, args) =>
+    show(run, args, true),
+  ),
+  command("set-environment setenv", "Fhgrt:u", [1, 2], "[-Fhgru] [-t target-session] name [value]", setEnvironment),
+  command("show-environment showenv", "hgst:", [0, 1], "[-hgs] [-t target-session] [name]", showEnvironment),
+];
+
+/** The place of the target; null where it means none, which only matters for what is not global. */
+async function placeFor(run: Run, args: Arguments): Promise<Place | null> {
+  return run.place(args, "pane").catch(() => null);
+}
+
+function scopeOf(args: Arguments, option: OptionName | null, isWindow: boolean, place: Place | null): OptionScope {
+  const target = args.get("t");
+  const missing = (what: string): TmuxError =>
+    new TmuxError(target === undefined ? `no current ${what}` : `no such ${what}: ${target}`);
+  const kind = option?.kind;
+  if (kind?.scope === "server" || (kind === undefined && args.has("s"))) return { kind: "server" };
+  if (args.has("p") && (kind === undefined || kind.pane === true)) {
+    if (place === null) throw missing("pane");
+    return { kind: "own", level: "pane", id: place.pane.target };
+  }
+  if (kind?.scope === "window" || (kind === undefined && (isWindow || args.has("w")))) {
+    if (args.has("g")) return { kind: "window" };
+    if (place === null) throw missing("window");
+    return { kind: "own", level: "window", id: place.window.target };
+  }
+  if (args.has("g")) return { kind: "session" };
+  if (place === null) throw missing("session");
+  return { kind: "own", level: "session", id: place.session.target };
+}
+
+async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> {
+  const place = await placeFor(run, args);
+  const named = await run.format(args.word(0) ?? "", place ?? {});
+  const given = args.word(1);
+  const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
+  let option: OptionName;
+  let scope: OptionScope;
+  try {
+    option = optionNamed(named);
+    scope = scopeOf(args, option, isWindow, place);
+  } catch (thrown) {
+    if (args.has("q")) return;
+    throw thrown;
+  }
+  const { name, index, kind } = option;
+  if (index !== null && kind?.list !== true) throw new TmuxError(`not an array: ${named}`);
+  const { state } = await run.load();
+  const own = valuesOf(state, scope)[name];
+  const isUnset = args.has("u") || args.has("U");
+  if (args.has("o") && !isUnset && own !== undefined) {
+    if (args.has("q")) return;
+    throw new TmuxError(`already set: ${named}`);
+  }
+  const before = valueIn(state, chainOf(scope, place), option) ?? "";
+  const next = isUnset ? undefined : changedValue(option, value, before, args.has("a"));
+  const panes = place?.window.panes ?? [];
+  await run.change((changed) => {
+    const values = valuesOf(changed, scope);
+    if (next === undefined) delete values[name];
+    else values[name] = next;
+    if (args.has("U")) for (const { target } of panes) delete changed.own[target]?.[name];
+  });
+  await apply(run, name, scope, place);
+}
+
+function changedValue(
+  { name, index, kind }: OptionName,
+  given: string | undefined,
+  before: string,
+  isAdded: boolean,
+): string {
+  if (kind === undefined || name.startsWith("@")) {
+    if (given === undefined) throw new TmuxError("empty value");
+    return isAdded ? before + given : given;
+  }
+  if (kind.list === true) {
+    if (given === undefined) throw new TmuxError("empty value");
+    const lines = before === "" ? [] : before.split("\n");
+    if (index !== null) {
+      while (lines.length <= index) lines.push("");
+      lines[index] = isAdded ? `${lines[index]}${given}` : given;
+      return lines.join("\n");
+    }
+    const added = given.split(name === "update-environment" ? /[ ,]/ : ",").filter((each) => each !== "");
+    return [...(isAdded ? lines : []), ...added].join("\n");
+  }
+  const isText = kind.type === "string" || kind.type === "style";
+  const separator = kind.type === "style" && before !== "" ? "," : "";
+  const text = isAdded && isText && given !== undefined ? `${before}${separator}${given}` : given;
+  return checkedValue(kind, text, before);
+}
+
+/** What an option changes in wsh; docs/tmux.md lists these, and that all others are only kept. */
+async function apply(run: Run, name: string, scope: OptionScope, place: Place | null): Promise<void> {
+  if (scope.kind !== "own" || place === null) return;
+  const { state } = await run.load();
+  const { session, window, pane } = place;
+  const value = optionAt(state, scope.level === "pane" ? place : { session, window }, name);
+  if (name === "remain-on-exit") {
+    const panes =
+      scope.level === "pane" ? [pane] : window.panes.filter(({ target }) => state.own[target]?.[name] === undefined);
+    for (const { target } of panes) await run.backend.call("pane.update", { keep_after_exit: keepOf(value) }, target);
+  }
+  if (name === "synchronize-panes")
+    await run.backend.call("window.update", { synchronized: value === "on" }, window.target);
+  if (name === "automatic-rename")
+    await run.backend.call("window.update", { name: value === "on" ? null : window.info.name }, window.target);
+}
+
+async function show(run: Run, args: Arguments, isWindow: boolean): Promise<void> {
+  const place = await placeFor(run, args);
+  const { state } = await run.load();
+  const named = args.word(0);
+  try {
+    if (named === undefined) return await showAll(run, args, scopeOf(args, null, isWindow, place), place);
+    const option = optionNamed(await run.format(named, place ?? {}));
+    const scope = scopeOf(args, option, isWindow, place);
+    const isGlobal = scope.kind !== "own";
+    const own = valuesOf(state, scope)[option.name];
+    const inherited = valueIn(state, chainOf(scope, place), option);
+    const value = own ?? (isGlobal || args.has("A") ? inherited : undefined);
+    if (value !== undefined) return await print(run, args, option, value, own === undefined && !isGlobal);
+    if (option.kind === undefined) throw new TmuxError(`invalid option: ${named}`);
+  } catch (thrown) {
+    if (!args.has("q")) throw thrown;
+  }
+}
+
+async function showAll(run: Run, args: Arguments, scope: OptionScope, place: Place | null): Promise<void> {
+  const { state } = await run.load();
+  const values = valuesOf(state, scope);
+  for (const name of Object.keys(values)
+    .filter((each) => each.startsWith("@"))
+    .toSorted())
+    await print(run, args, { name, index: null, kind: undefined }, values[name] ?? "", false);
+  const level = scope.kind === "own" ? scope.level : scope.kind;
+  for (const [name, kind] of Object.entries(optionTable)) {
+    if (level === "pane" ? kind.pane !== true : kind.scope !== level) continue;
+    const isGlobal = scope.kind !== "own";
+    const own = values[name];
+    if (own === undefined && !isGlobal && !args.has("A")) continue;
+    const option = { name, index: null, kind };
+    await print(
+      run,
+      args,
+      option,
+      own ?? valueIn(state, chainOf(scope, place), option) ?? "",
+      own === undefined && !isGlobal,
+    );
+  }
+}
+
+async function print(
+  run: Run,
+  args: Arguments,
+  { name, index, kind }: OptionName,
+  value: string,
+  isInherited: boolean,
+): Promise<void> {
+  const one = (shown: string, text: string): Promise<void> => {
+    if (args.has("v")) return run.print(text);
+    const isText = kind === undefined || kind.type === "string" || kind.type === "style";
+    return run.print(`${shown}${isInherited ? "*" : ""} ${isText ? quotedValue(text) : text}`);
+  };
+  if (kind?.list !== true) return one(name, value);
+  const lines = value === "" ? [] : value.split("\n");
+  if (index !== null) return lines[index] === undefined ? undefined : one(`${name}[${index}]`, lines[index] ?? "");
+  if (lines.length === 0 && !args.has("v")) return run.print(`${name}${isInherited ? "*" : ""}`);
+  for (const [i, line] of lines.entries()) await one(`${name}[${i}]`, line);
+}
+
+async function setEnvironment(run: Run, args: Arguments): Promise<void> {
+  const place = await placeFor(run, args);
+  const [name = "", given] = args.words;
+  if (name === "") throw new TmuxError("empty variable name");
+  if (name.includes("=")) throw new TmuxError("variable name contains =");
+  const target = args.get("t");
+  if (!args.has("g") && place === null)
+    throw new TmuxError(target === undefined ? "no current session" : `no such session: ${target}`);
+  if (args.has("u") && given !== undefined) throw new TmuxError("can't specify a value with -u");
+  if (args.has("r") && given !== undefined) throw new TmuxError("can't specify a value with -r");
+  if (!args.has("u") && !args.has("r") && given === undefined) throw new TmuxError("no value specified");
+  const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
+  const session = place?.session.target ?? "";
+  await run.change((state) => {
+    const own = args.has("g") ? state.environment : (state.environments[session] ?? {});
+    if (!args.has("g")) state.environments[session] = own;
+    if (args.has("u") && !args.has("g")) delete own[name];
+    else own[name] = { value: args.has("r") || args.has("u") ? null : (value ?? null), hidden: args.has("h") };
+  });
+}
+
+async function showEnvironment(run: Run, args: Arguments): Promise<void> {
+  const target = args.get("t");
+  const place = await placeFor(run, args);
+  if (!args.has("g") && place === null)
+    throw new TmuxError(target === undefined ? "no current session" : `no such session: ${target}`);
+  const { state } = await run.load();
+  const set = args.has("g") ? state.environment : (state.environments[place?.session.target ?? ""] ?? {});
+  const global = args.has("g")
+    ? Object.entries(run.backend.env).map(([name, value]) => [name, { value: value ?? null, hidden: false }] as const)
+    : [];
+  const all = new Map([...global, ...Object.entries(set)]);
+  const name = args.word(0);
+  const one = name === undefined ? undefined : all.get(name);
+  if (name !== undefined && one === undefined) throw new TmuxError(`unknown variable: ${name}`);
+  const shown =
+    name === undefined || one === undefined
+      ? [...all].toSorted(([a], [b]) => (a < b ? -1 : 1))
+      : ([[name, one]] as const);
+  for (const [each, { value, hidden }] of shown) {
+    if (hidden !== args.has("h")) continue;
+    const said = value ?? environmentOf(state, undefined, each, {});
+    if (args.has("s")) {
+      await run.print(
+        said === undefined ? `unset ${each};` : `${each}="${said.replace(/[$`"\\]/g, "\\$&")}"; export ${each};`,
+      );
+    } else await run.print(said === undefined ? `-${each}` : `${each}=${said}`);
+  }
+}

@@ -1,0 +1,211 @@
+/** Commands that run others: shells, files of commands, and waiting for channels. */
+import { homedir } from "node:os";
+import { TmuxError } from "../error.ts";
+import { isTrue } from "../formats/syntax.ts";
+import type { Place } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import { type Parsed, parseCommands } from "../parse/commands.ts";
+import { environmentOf, type Run } from "../run.ts";
+import { type Command, command } from "./command.ts";
+
+export const shellCommands: readonly Command[] = [
+  command("run-shell run", "bd:Ct:", [0, 1], "[-bC] [-d delay] [-t target-pane] [shell-command]", runShell),
+  command("if-shell if", "bFt:", [2, 3], "[-bF] [-t target-pane] shell-command command [command]", ifShell),
+  { ...command("source-file source", "Fnqv", [1, null], "[-Fnqv] path ...", sourceFiles), starts: true },
+  command("wait-for wait", "LSU", [1, 1], "[-L|-S|-U] channel", waitFor),
+  command("pipe-pane pipep", "IOot:", [0, 1], "[-IOo] [-t target-pane] [shell-command]", pipePane),
+];
+
+async function around(run: Run, args: Arguments): Promise<Partial<Place>> {
+  return args.has("t") ? run.place(args, "pane") : ((await run.targets()).current ?? {});
+}
+
+async function runShell(run: Run, args: Arguments): Promise<void> {
+  const place = await around(run, args);
+  const text = args.word(0);
+  const delay = args.get("d");
+  if (delay !== undefined) {
+    if (!/^\d+(\.\d+)?$/.test(delay)) throw new TmuxError(`invalid delay time: ${delay}`);
+    if (!args.has("b")) await run.backend.sleep(Number(delay) * 1000);
+  }
+  if (text === undefined) return;
+  if (args.has("C")) return runText(run, text, place);
+  const shell = await run.format(text, place);
+  if (args.has("b")) return run.backend.spawn(delay === undefined ? shell : `sleep ${delay}; ${shell}`);
+  const { code, output } = await run.backend.shell(shell);
+  if (output !== "") await run.backend.print(output.endsWith("\n") ? output : `${output}\n`);
+  if (code !== 0) run.status = code;
+}
+
+async function ifShell(run: Run, args: Arguments): Promise<void> {
+  const place = await around(run, args);
+  const [test = "", yes = "", no] = args.words;
+  const condition = await run.format(test, place);
+  if (args.has("b") && !args.has("F")) {
+    const quoted = (text: string): string => run.backend.shellText(["if-shell", "-F", "1", text]);
+    const otherwise = no === undefined ? "" : `; else ${run.backend.self} ${quoted(no)}`;
+    return run.backend.spawn(`if (${condition}) >/dev/null; then ${run.backend.self} ${quoted(yes)}${otherwise}; fi`);
+  }
+  const holds = args.has("F") ? isTrue(condition) : (await run.backend.shell(condition)).code === 0;
+  const chosen = holds ? yes : no;
+  if (chosen !== undefined) await runText(run, chosen, place);
+}
+
+async function runText(run: Run, text: string, place: Partial<Place>): Promise<void> {
+  for (const { words } of await parsed(run, text, place, async () => {})) if (!(await run.commands([words]))) return;
+}
+
+async function parsed(
+  run: Run,
+  text: string,
+  place: Partial<Place>,
+  assigned: (name: string, value: string, hidden: boolean) => Promise<void>,
+): Promise<Parsed[]> {
+  const { state } = await run.load();
+  const session = place.session?.target;
+  const conditions = new Map<string, boolean>();
+  const assignments: [string, string, boolean][] = [];
+  // Conditions are formats, which may ask: each is known by the second reading.
+  for (const [condition] of [...text.matchAll(/^\s*%(?:if|elif)\s+.*$/gm)]) {
+    const [word] = parseCommands(
+      condition.replace(/^\s*%(?:if|elif)/, "x"),
+      readingOf(() => undefined),
+    ).flatMap(({ words }) => words.slice(1));
+    if (word !== undefined) conditions.set(word, isTrue(await run.format(word, place)));
+  }
+  function readingOf(variable: (name: string) => string | undefined) {
+    return {
+      variable,
+      isTrue: (format: string) => conditions.get(format) ?? false,
+      home: run.backend.env.HOME ?? homedir(),
+      assign: (name: string, value: string, hidden: boolean) => void assignments.push([name, value, hidden]),
+    };
+  }
+  const set = new Map<string, string>();
+  const all = parseCommands(
+    text,
+    readingOf(
+      (name) =>
+        assignments.findLast(([each]) => each === name)?.[1] ??
+        set.get(name) ??
+        environmentOf(state, session, name, run.backend.env),
+    ),
+  );
+  for (const [name, value, hidden] of assignments) await assigned(name, value, hidden);
+  return all;
+}
+
+async function sourceFiles(run: Run, args: Arguments): Promise<void> {
+  let failed = false;
+  for (const given of args.words) {
+    const path = args.has("F") ? await run.format(given, (await run.targets()).current ?? {}) : given;
+    const paths = /[*?[]/.test(path)
+      ? [
+          ...new Bun.Glob(path.replace(/^\//, "")).scanSync({
+            cwd: path.startsWith("/") ? "/" : run.backend.cwd,
+            onlyFiles: true,
+          }),
+        ].map((each) => (path.startsWith("/") ? `/${each}` : each))
+      : [path];
+    for (const each of paths.toSorted()) failed = !(await sourceFile(run, args, each)) || failed;
+  }
+  if (failed) run.status = 1;
+}
+
+/** @returns false after a command that failed, or a file that could not be read */
+async function sourceFile(run: Run, args: Arguments, path: string): Promise<boolean> {
+  let text: string;
+  try {
+    text = new TextDecoder().decode(await run.backend.readFile(path));
+  } catch (thrown) {
+    if (args.has("q")) return true;
+    throw thrown;
+  }
+  let all: Parsed[];
+  try {
+    all = await parsed(run, text, (await run.targets()).current ?? {}, async (name, value, hidden) => {
+      await run.change((state) => {
+        state.environment[name] = { value, hidden };
+      });
+    });
+  } catch (thrown) {
+    throw thrown instanceof TmuxError ? new TmuxError(`${path}:${thrown.message}`) : thrown;
+  }
+  if (args.has("n")) return true;
+  let good = true;
+  // Each line that fails says so, and the others are done.
+  for (const { line, words } of all) good = (await run.commands([words], `${path}:${line}: `)) && good;
+  return good;
+}
+
+async function waitFor(run: Run, args: Arguments): Promise<void> {
+  const name = args.word(0) ?? "";
+  const { backend } = run;
+  const channel = { woken: false, signals: 0, waiting: [] as number[], locked: false };
+  if (args.has("U")) {
+    const isLocked = await run.change((state) => {
+      const known = state.channels[name];
+      const locked = known?.locked === true;
+      if (known !== undefined) known.locked = false;
+      return locked;
+    });
+    if (!isLocked) throw new TmuxError(`channel ${name} not locked`);
+    return;
+  }
+  if (args.has("L")) {
+    const take = (): Promise<boolean> =>
+      run.change((state) => {
+        const known = state.channels[name] ?? structuredClone(channel);
+        state.channels[name] = known;
+        const isFree = !known.locked;
+        known.locked = true;
+        return isFree;
+      });
+    while (!(await take())) await backend.stateChange();
+    return;
+  }
+  if (args.has("S")) {
+    await run.change((state) => {
+      const known = state.channels[name] ?? structuredClone(channel);
+      state.channels[name] = known;
+      known.waiting = known.waiting.filter((pid) => backend.isAlive(pid));
+      known.signals++;
+      known.woken = known.waiting.length === 0;
+      known.waiting = [];
+    });
+    return;
+  }
+  const from = await run.change((state) => {
+    const known = state.channels[name] ?? structuredClone(channel);
+    state.channels[name] = known;
+    if (known.woken) {
+      known.woken = false;
+      return null;
+    }
+    known.waiting.push(process.pid);
+    return known.signals;
+  });
+  if (from === null) return;
+  while ((backend.readState().channels[name]?.signals ?? 0) === from) await backend.stateChange();
+}
+
+async function pipePane(run: Run, args: Arguments): Promise<void> {
+  const place = await run.place(args, "pane");
+  const { pane } = place;
+  if (args.has("I")) throw new TmuxError("command pipe-pane: unknown flag -I");
+  const { state } = await run.load();
+  const before = state.pipes[pane.target];
+  const wasOpen = before !== undefined && run.backend.isAlive(before);
+  if (wasOpen) {
+    run.backend.end(before);
+    await run.change((changed) => {
+      delete changed.pipes[pane.target];
+    });
+  }
+  const text = args.word(0);
+  if (text === undefined || text === "" || (args.has("o") && wasOpen)) return;
+  const pid = run.backend.pipe(pane.target, await run.format(text, place, {}, true));
+  await run.change((changed) => {
+    changed.pipes[pane.target] = pid;
+  });
+}

@@ -1,0 +1,93 @@
+/** What panes are started with: command, directory, environment, and how they end. Used by all commands that make one. */
+import { TmuxError } from "../error.ts";
+import type { Place } from "../model.ts";
+import { optionAt } from "../options/options.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import type { State } from "../state.ts";
+
+/** Parameters of a program, of those that the operations take. */
+export interface Program {
+  command: string | null;
+  cwd: string;
+  env?: Record<string, string>;
+  keep_after_exit?: boolean | "failed";
+}
+
+export async function programOf(run: Run, args: Arguments, place: Place | null): Promise<Program> {
+  const { state } = await run.load();
+  const env = { ...changedEnvironment(state, place?.session.target), ...givenVariables(args) };
+  const directory = args.get("c");
+  const cwd = directory === undefined ? run.backend.cwd : await run.format(directory, place ?? {});
+  const keep = keepOf(
+    optionAt(state, place === null ? {} : { session: place.session, window: place.window }, "remain-on-exit"),
+  );
+  const fallback = optionAt(state, place ?? {}, "default-command") ?? "";
+  const command = args.words.length > 0 ? run.backend.shellText(args.words) : fallback === "" ? null : fallback;
+  return {
+    command,
+    cwd: cwd === "" ? run.backend.cwd : cwd,
+    ...(Object.keys(env).length > 0 ? { env } : {}),
+    ...(keep === false ? {} : { keep_after_exit: keep }),
+  };
+}
+
+/** `remain-on-exit` as wsh has it. */
+export function keepOf(value: string | undefined): boolean | "failed" {
+  return value === "on" ? true : value === "failed" ? "failed" : false;
+}
+
+/** @throws TmuxError */
+export function givenVariables(args: Arguments): Record<string, string> {
+  return Object.fromEntries(
+    args.all("e").map((each): [string, string] => {
+      const equals = each.indexOf("=");
+      if (equals < 1) throw new TmuxError(`invalid environment: ${each}`);
+      return [each.slice(0, equals), each.slice(equals + 1)];
+    }),
+  );
+}
+
+function changedEnvironment(state: State, session: string | undefined): Record<string, string> {
+  const own = session === undefined ? {} : (state.environments[session] ?? {});
+  return Object.fromEntries(
+    Object.entries({ ...state.environment, ...own }).flatMap(([name, { value, hidden }]): [string, string][] =>
+      value === null || hidden ? [] : [[name, value]],
+    ),
+  );
+}
+
+/** A name that wsh takes: what it does not is kept beside it. */
+export function ownName(shown: string): string {
+  const name = shown.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 64);
+  return /^\.{0,2}$/.test(name) ? `_${name}` : name;
+}
+
+/** A window's name: one of digits alone would be its number. */
+export function ownWindowName(shown: string): string {
+  const name = ownName(shown);
+  return /^\d+$/.test(name) ? `_${name}`.slice(0, 64) : name;
+}
+
+/** Keeps the name as it was given where wsh has another. */
+export async function keepName(run: Run, id: string, own: string, shown: string): Promise<void> {
+  const { state } = await run.load();
+  if (own === shown && state.names[id] === undefined) return;
+  await run.change((changed) => {
+    if (own === shown) delete changed.names[id];
+    else changed.names[id] = { own, shown };
+  });
+}
+
+/**
+ * Whether a command may move the focus of a session. A program's call does not move that of people who look at it; a
+ * person's own, typed at a terminal, does.
+ */
+export function movesFocus(run: Run, { session }: Place): boolean {
+  return session.info.attached === 0 || run.backend.hasTerminal;
+}
+
+/** Whether what is made gets the focus. */
+export function takesFocus(run: Run, args: Arguments, place: Place): boolean {
+  return !args.has("d") && movesFocus(run, place);
+}

@@ -1,0 +1,18 @@
+/** Every command of tmux that is offered. */
+import type { Command } from "../run.ts";
+import { bufferCommands } from "./buffers.ts";
+import { inputCommands } from "./input.ts";
+import { listingCommands } from "./listing.ts";
+import { paneCommands } from "./panes.ts";
+import { sessionCommands } from "./sessions.ts";
+import { settingCommands } from "./settings.ts";
+import { shellCommands } from "./shell.ts";
+import { windowCommands } from "./windows.ts";
+
+/** By name. */
+export const commandTable: readonly Command[] = [
+  ...[sessionCommands, windowCommands, paneCommands, inputCommands, listingCommands],
+  ...[settingCommands, bufferCommands, shellCommands],
+]
+  .flat()
+  .toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,0 +1,262 @@
+/** Commands on windows and their layouts. */
+import { layoutPresetNames } from "../../operations/windows.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { TmuxError } from "../error.ts";
+import type { Session, Window } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { around } from "../targets.ts";
+import { type Command, command, wholeNumber } from "./command.ts";
+import { respawn } from "./respawn.ts";
+import { keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
+
+const CHANGED = "#{session_name}:#{window_index}.#{pane_index}";
+
+export const windowCommands: readonly Command[] = [
+  command(
+    "new-window neww",
+    "abc:de:F:kn:PSt:",
+    [0, null],
+    "[-abdkPS] [-c start-directory] [-e environment] [-F format] [-n window-name] [-t target-window] [shell-command]",
+    newWindow,
+  ),
+  command("kill-window killw", "at:", [0, 0], "[-a] [-t target-window]", async (run, args) => {
+    const { session, window } = await run.place(args, "window");
+    const closed = args.has("a") ? session.windows.filter((each) => each !== window) : [window];
+    for (const { target } of closed) await run.backend.call("window.close", {}, target);
+  }),
+  command("rename-window renamew", "t:", [1, 1], "[-t target-window] new-name", async (run, args) => {
+    const place = await run.place(args, "window");
+    await nameWindow(run, place.window.target, await run.format(args.word(0) ?? "", place));
+  }),
+  command("select-window selectw", "lnpTt:", [0, 0], "[-lnpT] [-t target-window]", async (run, args) => {
+    if (args.has("n") || args.has("p") || args.has("l")) {
+      const { session } = await run.place(args, "session");
+      return turn(run, session, args.has("n") ? "next" : args.has("p") ? "previous" : "last");
+    }
+    const { session, window } = await run.place(args, "window");
+    if (args.has("T") && session.current === window) return turn(run, session, "last");
+    await run.backend.call("window.select", {}, window.target);
+    run.means(window.active.target);
+  }),
+  ...(["next", "previous", "last"] as const).map((to) => {
+    const alias = to === "previous" ? "prev" : to;
+    const flags = to === "last" ? "t:" : "t:";
+    return command(`${to}-window ${alias}`, flags, [0, 0], "[-t target-session]", async (run, args) =>
+      turn(run, (await run.place(args, "session")).session, to),
+    );
+  }),
+  command("move-window movew", "abdkrs:t:", [0, 0], "[-abdkr] [-s src-window] [-t dst-window]", moveWindow),
+  command("swap-window swapw", "ds:t:", [0, 0], "[-d] [-s src-window] [-t dst-window]", swapWindows),
+  command("rotate-window rotatew", "DUt:Z", [0, 0], "[-DUZ] [-t target-window]", async (run, args) => {
+    const { window } = await run.place(args, "window");
+    await run.backend.call("layout.rotate", { backwards: !args.has("D") }, window.target);
+  }),
+  command("select-layout selectl", "Enot:", [0, 1], "[-Eno] [-t target-pane] [layout-name]", selectLayout),
+  command("next-layout nextl", "t:", [0, 0], "[-t target-window]", async (run, args) => {
+    const { window } = await run.place(args, "window");
+    await run.backend.call("layout.preset", { preset: "next" }, window.target);
+  }),
+  command(
+    "respawn-window respawnw",
+    "c:e:kt:",
+    [0, null],
+    "[-k] [-c start-directory] [-e environment] [-t target-window] [shell-command]",
+    async (run, args) => {
+      const place = await run.place(args, "window");
+      const [first] = place.window.panes;
+      if (first === undefined) return;
+      const isAlive = place.window.panes.some(({ info }) => info.state !== "exited");
+      if (!args.has("k") && isAlive)
+        throw new TmuxError(`respawn window failed: window ${place.session.name}:${place.window.index} still active`);
+      for (const { target } of place.window.panes.slice(1)) await run.backend.call("pane.close", {}, target);
+      await respawn(run, args, { ...place, pane: first });
+    },
+  ),
+  command("resize-window resizew", "x:y:t:", [0, 0], "[-x width] [-y height] [-t target-window]", async (run, args) => {
+    const { session, window } = await run.place(args, "window");
+    const [cols, rows] = [args.get("x"), args.get("y")];
+    await run.backend.call(
+      "session.resize",
+      {
+        rows: rows === undefined ? window.info.rows : wholeNumber("height", rows, 1, 1000),
+        cols: cols === undefined ? window.info.cols : wholeNumber("width", cols, 2, 1000),
+        force: true,
+      },
+      session.target,
+    );
+  }),
+];
+
+export async function nameWindow(run: Run, target: string, shown: string): Promise<void> {
+  const own = ownWindowName(shown);
+  await run.backend.call("window.update", { name: own }, target);
+  await run.refresh();
+  await keepName(run, target, own, shown);
+  await run.change((state) => {
+    state.own[target] = { ...state.own[target], "automatic-rename": "off" };
+  });
+}
+
+async function newWindow(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  const place = targets.find(undefined, "window");
+  const isBeside = args.has("a") || args.has("b");
+  let { session, index, window } = targets.findIndex(args.get("t"));
+  if (isBeside) {
+    index = (window ?? session.current).index + (args.has("a") ? 1 : 0);
+    window = null;
+    await makeRoom(run, session, index);
+  }
+  const given = args.get("n");
+  const name = given === undefined ? undefined : await run.format(given, place);
+  if (args.has("S") && name !== undefined) {
+    const existing = session.windows.filter((each) => each.name === name);
+    const [only] = existing;
+    if (existing.length > 1) throw new TmuxError(`multiple windows named ${name}`);
+    if (only !== undefined) {
+      if (!args.has("d")) await run.backend.call("window.select", {}, only.target);
+      return;
+    }
+  }
+  if (window !== null) {
+    if (args.get("t") === undefined) index = null;
+    else if (!args.has("k")) throw new TmuxError(`create window failed: index ${index} in use`);
+  }
+  const at = { ...place, session, window: session.current, pane: session.current.active };
+  const program = await programOf(run, args, at);
+  const focus = takesFocus(run, args, at);
+  const replaced = args.has("k") ? window : null;
+  const made = await run.backend.call(
+    "window.create",
+    { ...program, ...(index === null || replaced !== null ? {} : { index }), focus },
+    session.target,
+  );
+  if (replaced !== null && index !== null) {
+    await run.backend.call("window.close", {}, replaced.target);
+    await run.backend.call("window.update", { index }, made.window);
+  }
+  await run.refresh();
+  if (name !== undefined) await nameWindow(run, made.window, name);
+  await printMade(run, args, made.pane, focus);
+}
+
+/** Prints what `-P` asks of a pane that was made, which commands behind it mean. */
+export async function printMade(
+  run: Run,
+  args: Arguments,
+  pane: string,
+  focused: boolean,
+  usual = CHANGED,
+): Promise<void> {
+  const { model } = await run.refresh();
+  if (focused || !args.has("d")) run.means(pane);
+  if (!args.has("P")) return;
+  const place = model.findPane(pane);
+  // A command that has ended at once leaves no pane; its id is what the caller needs all the same.
+  await run.print(
+    await run.format(
+      args.get("F") ?? usual,
+      place ?? {},
+      place === undefined ? { pane_id: pane.replace("@", "%") } : {},
+    ),
+  );
+}
+
+/** Moves the windows at and behind a number one further, as far as they touch. */
+async function makeRoom(run: Run, session: Session, index: number): Promise<void> {
+  const used = new Map(session.windows.map((each) => [each.index, each]));
+  let free = index;
+  while (used.has(free)) free++;
+  for (let at = free - 1; at >= index; at--) {
+    const window = used.get(at);
+    if (window !== undefined) await run.backend.call("window.update", { index: at + 1 }, window.target);
+  }
+}
+
+async function turn(run: Run, session: Session, to: "next" | "previous" | "last"): Promise<void> {
+  const found =
+    to === "last"
+      ? session.windows.find((each) => each.info.last === true)
+      : around(session.windows, session.current, to === "next" ? 1 : -1);
+  if (found === undefined || found === null || found === session.current) throw new TmuxError(`no ${to} window`);
+  await run.backend.call("window.select", {}, found.target);
+  run.means(found.active.target);
+}
+
+async function moveWindow(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  if (args.has("r")) {
+    const { session } = await run.place(args, "session");
+    for (const [index, window] of session.windows.entries())
+      if (window.index !== index) await run.backend.call("window.update", { index }, window.target);
+    return;
+  }
+  const source = targets.find(args.get("s"), "window");
+  const { session, index, window } = targets.findIndex(args.get("t"));
+  if (session.id !== source.session.id) throw new TmuxError("a window is not moved to another session: move its panes");
+  if (args.has("a") || args.has("b")) {
+    const beside = (window ?? session.current).index + (args.has("a") ? 1 : 0);
+    await makeRoom(run, session, beside);
+    await run.backend.call("window.update", { index: beside }, source.window.target);
+    return;
+  }
+  const free = index ?? freeIndex(session);
+  if (free === source.window.index) throw new TmuxError(`same index: ${free}`);
+  const taken = session.windows.find((each) => each.index === free);
+  if (taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${free}`);
+  if (taken !== undefined) await run.backend.call("window.close", {}, taken.target);
+  await run.backend.call("window.update", { index: free }, source.window.target);
+  if (takesFocus(run, args, source)) await run.backend.call("window.select", {}, source.window.target);
+}
+
+function freeIndex({ windows }: Session): number {
+  let index = 0;
+  while (windows.some((each) => each.index === index)) index++;
+  return index;
+}
+
+async function swapWindows(run: Run, args: Arguments): Promise<void> {
+  const targets = await run.targets();
+  const [source, target] = [targets.find(args.get("s"), "window"), targets.find(args.get("t"), "window")];
+  if (source.session.id !== target.session.id) throw new TmuxError("windows of two sessions are not swapped");
+  if (source.window === target.window) return;
+  const { call } = run.backend;
+  const spare = Math.max(...source.session.windows.map(({ index }) => index)) + 1;
+  const put = (window: Window, index: number) => call.call(run.backend, "window.update", { index }, window.target);
+  await put(source.window, spare);
+  await put(target.window, source.window.index);
+  await put(source.window, target.window.index);
+  // The number that was shown stays so, or with -d not given the target's is.
+  const { current } = source.session;
+  const shown = [source.window, target.window].find((each) => each === current);
+  const other = shown === source.window ? target.window : source.window;
+  const select = !args.has("d") ? source.window : shown === undefined ? null : other;
+  if (select !== null && movesFocus(run, source)) await run.backend.call("window.select", {}, select.target);
+}
+
+async function selectLayout(run: Run, args: Arguments): Promise<void> {
+  const { window, pane } = await run.place(args, "pane");
+  const name = args.word(0);
+  if (args.has("E")) {
+    await run.backend.call("layout.equalise", { around: true }, pane.target);
+    return;
+  }
+  if (args.has("n") || name === undefined) {
+    if (args.has("n")) await run.backend.call("layout.preset", { preset: "next" }, window.target);
+    return;
+  }
+  const exact = layoutPresetNames.find((each) => each === name);
+  const [only, other] = layoutPresetNames.filter((each) => each.startsWith(name));
+  const preset = exact ?? (other === undefined ? only : undefined);
+  if (preset !== undefined) {
+    await run.backend.call("layout.preset", { preset }, window.target);
+    return;
+  }
+  try {
+    await run.backend.call("layout.set", { tmux: name }, window.target);
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    throw code === "invalid_layout" || code === "invalid_request" ? new TmuxError(`invalid layout: ${name}`) : thrown;
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * tmux's formats: `#{…}` with conditionals, comparisons, modifiers and loops, `#S` and its like, `#(…)`. Pure: what a
+ * variable holds, and what a shell prints, the scope says.
+ *
+ * Every rule is that of tmux 3.3a, whose text this is compared with by a test: a format that cannot be read ends the
+ * expansion where it stands, a variable that is not known is empty.
+ */
+import { arithmetic } from "./arithmetic.ts";
+import { colorHex } from "./colors.ts";
+import { type Modifier, readModifiers } from "./modifiers.ts";
+import { extended, fnmatch, substitute } from "./pattern.ts";
+import { isTrue, skipTo, splitAtComma } from "./syntax.ts";
+import { basename, dirname, quoteShell, quoteStyle, timeText } from "./text.ts";
+import { displayWidth, padded, trimmed } from "./width.ts";
+
+/** Variables of a session, a window or a pane, and what lies in it. */
+export interface Scope {
+  /** Undefined: there is no such variable. */
+  find(name: string): string | undefined;
+  /** A scope for each session, window or pane, in order; null where there is none to look into. */
+  loop(over: "sessions" | "windows" | "panes"): readonly { readonly scope: Scope; readonly active: boolean }[] | null;
+  /** Whether a window of the session, or a session, has this name; null outside of one. */
+  isNamed(what: "window" | "session", name: string): boolean | null;
+  /** Line of the pane's screen that holds a text, from 1; 0 without one. */
+  search(test: (line: string) => boolean): number;
+  /** First line that a shell command prints. */
+  shell(command: string): string;
+}
+
+/** Deepest nesting, as in tmux. */
+const MAX_DEPTH = 100;
+
+/** `#S` and its like. */
+const short: Readonly<Record<string, string>> = {
+  ...{ D: "pane_id", F: "window_flags", H: "host", I: "window_index", P: "pane_index", S: "session_name" },
+  ...{ T: "pane_title", W: "window_name", h: "host_short" },
+};
+
+export function expand(scope: Scope, format: string, isTimed = false): string {
+  return new Expansion(scope, isTimed, 0).text(format);
+}
+
+/** A format that cannot be read: what was read so far is the result. */
+const UNREADABLE = Symbol();
+
+class Expansion {
+  constructor(
+    private readonly scope: Scope,
+    private readonly isTimed: boolean,
+    private depth: number,
+  ) {}
+
+  text(template: string): string {
+    if (template === "" || this.depth >= MAX_DEPTH) return "";
+    this.depth++;
+    const format = this.isTimed && template.includes("%") ? timeText(new Date(), template) : template;
+    const out = this.parts(format);
+    this.depth--;
+    return out;
+  }
+
+  private parts(format: string): string {
+    let out = "";
+    for (let at = 0; at < format.length; ) {
+      const char = format[at++] ?? "";
+      if (char !== "#") {
+        out += char;
+        continue;
+      }
+      const next = format[at++];
+      if (next === undefined) return out;
+      if (next === "(") {
+        const end = closing(format, at);
+        if (end === -1) return out;
+        out += this.scope.shell(this.text(format.slice(at, end)));
+        at = end + 1;
+      } else if (next === "{") {
+        const end = skipTo(format, at - 2, "}");
+        const value = end === -1 ? UNREADABLE : this.replace(format.slice(at, end));
+        if (value === UNREADABLE) return out;
+        out += value;
+        at = end + 1;
+      } else if (next === "#" || next === "}" || next === ",") {
+        const [styled] = next === "#" ? (/^#+\[/.exec(format.slice(at - 1)) ?? []) : [];
+        if (styled === undefined) out += next;
+        else {
+          out += `#${styled}`;
+          at += styled.length - 1;
+        }
+      } else {
+        const name = short[next];
+        if (name === undefined) out += `#${next}`;
+        else out += this.scope.find(name) ?? "";
+      }
+    }
+    return out;
+  }
+
+  /** What stands between `#{` and `}`. */
+  private replace(key: string): string | typeof UNREADABLE {
+    const { list, rest } = readModifiers(key, (argument) => this.text(argument));
+    const value = this.valueOf(list, rest);
+    return value === UNREADABLE ? value : this.shaped(list, value);
+  }
+
+  private valueOf(list: readonly Modifier[], copy: string): string | typeof UNREADABLE {
+    const has = (name: string): boolean => list.some((each) => each.name === name);
+    const last = (...names: string[]): Modifier | undefined => list.findLast(({ name }) => names.includes(name));
+    if (has("l")) return copy;
+    if (has("a")) {
+      const code = Number(this.text(copy));
+      return Number.isInteger(code) && code >= 32 && code <= 126 ? String.fromCharCode(code) : "";
+    }
+    if (has("c")) return colorHex(this.text(copy));
+    const loop = has("S") ? "sessions" : has("W") ? "windows" : has("P") ? "panes" : null;
+    if (loop !== null) return this.loop(loop, copy);
+    const named = last("N");
+    if (named !== undefined) return this.named(named.arguments[0], copy);
+    const search = last("C");
+    if (search !== undefined) return this.search(search.arguments[0] ?? "", this.text(copy));
+    const comparison = last("m", "<", ">", "||", "&&", "==", "!=", ">=", "<=");
+    if (comparison !== undefined) return this.compare(comparison, copy);
+    if (copy.startsWith("?")) return this.conditional(list, copy);
+    const sum = list.findLast(({ name, arguments: given }) => name === "e" && given.length >= 1 && given.length <= 3);
+    if (sum !== undefined) {
+      const sides = splitAtComma(copy);
+      return sides === null ? "" : arithmetic(sum.arguments, this.text(sides[0]), this.text(sides[1]));
+    }
+    if (copy.includes("#{")) return this.text(copy);
+    return this.found(list, copy) ?? "";
+  }
+
+  /** A variable with the modifiers that concern it alone. */
+  private found(list: readonly Modifier[], name: string): string | undefined {
+    const time = list.findLast((each) => each.name === "t");
+    let value = this.scope.find(name);
+    if (value === undefined) return undefined;
+    if (time !== undefined) {
+      if (!/^\d+$/.test(value) || value === "0") return "";
+      const at = new Date(Number(value) * 1000);
+      const [how = "", format = ""] = time.arguments;
+      if (how.includes("p")) return timeText(at, isSameDay(at) ? "%H:%M" : isRecent(at) ? "%a %H:%M" : "%h%y");
+      return timeText(at, how.includes("f") && time.arguments.length >= 2 ? format : "%a %b %e %H:%M:%S %Y");
+    }
+    for (const { name: kind, arguments: given } of list) {
+      if (kind === "b") value = basename(value);
+      if (kind === "d") value = dirname(value);
+      if (kind === "q")
+        value = given.length === 0 ? quoteShell(value) : /[eh]/.test(given[0] ?? "") ? quoteStyle(value) : value;
+    }
+    return value;
+  }
+
+  private loop(over: "sessions" | "windows" | "panes", copy: string): string | typeof UNREADABLE {
+    const each = this.scope.loop(over);
+    if (each === null) return UNREADABLE;
+    const sides = over === "sessions" ? null : splitAtComma(copy);
+    return each
+      .map(({ scope, active }) => {
+        const use = sides === null ? copy : active ? sides[1] : sides[0];
+        return new Expansion(scope, this.isTimed, this.depth).text(use);
+      })
+      .join("");
+  }
+
+  private named(flags: string | undefined, copy: string): string | typeof UNREADABLE {
+    const what = flags === undefined || flags.includes("w") ? "window" : flags.includes("s") ? "session" : null;
+    if (what === null) return this.scope.find(copy) ?? "";
+    const is = this.scope.isNamed(what, this.text(copy));
+    return is === null ? UNREADABLE : is ? "1" : "0";
+  }
+
+  private search(flags: string, text: string): string {
+    const isCaseless = flags.includes("i");
+    if (flags.includes("r")) {
+      const pattern = extended(text, isCaseless);
+      return String(pattern === null ? 0 : this.scope.search((line) => pattern.test(line)));
+    }
+    return String(this.scope.search((line) => fnmatch(`*${text}*`, line, isCaseless)));
+  }
+
+  private compare({ name, arguments: given }: Modifier, copy: string): string | typeof UNREADABLE {
+    const sides = splitAtComma(copy);
+    if (sides === null) return UNREADABLE;
+    const [left, right] = [this.text(sides[0]), this.text(sides[1])];
+    return this.holds(name, given[0] ?? "", left, right) ? "1" : "0";
+  }
+
+  private holds(name: string, flags: string, left: string, right: string): boolean {
+    const order = Buffer.compare(Buffer.from(left), Buffer.from(right));
+    switch (name) {
+      case "||":
+        return isTrue(left) || isTrue(right);
+      case "&&":
+        return isTrue(left) && isTrue(right);
+      case "==":
+        return order === 0;
+      case "!=":
+        return order !== 0;
+      case "<":
+        return order < 0;
+      case ">":
+        return order > 0;
+      case "<=":
+        return order <= 0;
+      case ">=":
+        return order >= 0;
+      default: {
+        const isCaseless = flags.includes("i");
+        if (!flags.includes("r")) return fnmatch(left, right, isCaseless);
+        return extended(left, isCaseless)?.test(right) ?? false;
+      }
+    }
+  }
+
+  private conditional(list: readonly Modifier[], copy: string): string | typeof UNREADABLE {
+    const comma = skipTo(copy, 1, ",");
+    if (comma === -1) return UNREADABLE;
+    const condition = copy.slice(1, comma);
+    let found = this.found(list, condition);
+    if (found === undefined) {
+      found = this.text(condition);
+      if (found === condition) found = "";
+    }
+    const sides = splitAtComma(copy.slice(comma + 1));
+    if (sides === null) return UNREADABLE;
+    return this.text(isTrue(found) ? sides[0] : sides[1]);
+  }
+
+  /** What comes after a value is known: expanded again, substituted, shortened, padded, measured. */
+  private shaped(list: readonly Modifier[], first: string): string {
+    let value = first;
+    if (list.some(({ name }) => name === "E")) value = this.text(value);
+    else if (list.some(({ name }) => name === "T")) value = new Expansion(this.scope, true, this.depth).text(value);
+    for (const { name, arguments: given } of list) {
+      const [pattern = "", by = "", flags = ""] = given;
+      if (name === "s" && given.length >= 2)
+        value = substitute(value, this.text(pattern), this.text(by), flags.includes("i"));
+    }
+    const limit = list.findLast(({ name, arguments: given }) => name === "=" && given.length > 0);
+    if (limit !== undefined) {
+      const [count = "", marker = ""] = limit.arguments;
+      const kept = trimmed(value, wholeNumber(count));
+      value = kept === value ? value : wholeNumber(count) > 0 ? `${kept}${marker}` : `${marker}${kept}`;
+    }
+    const width = list.findLast(({ name, arguments: given }) => name === "p" && given.length > 0);
+    if (width !== undefined) value = padded(value, wholeNumber(width.arguments[0] ?? ""));
+    if (list.some(({ name }) => name === "n")) value = String(Buffer.byteLength(value));
+    if (list.some(({ name }) => name === "w")) value = String(displayWidth(value));
+    return value;
+  }
+}
+
+function wholeNumber(text: string): number {
+  return /^[+-]?\d+$/.test(text) ? Number(text) : 0;
+}
+
+function closing(format: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < format.length; at++) {
+    if (format[at] === "(") depth++;
+    if (format[at] === ")" && --depth === 0) return at;
+  }
+  return -1;
+}
+
+function isSameDay(at: Date): boolean {
+  return Date.now() - at.getTime() < 86_400_000;
+}
+
+function isRecent(at: Date): boolean {
+  return Date.now() - at.getTime() < 28 * 86_400_000;
+}

@@ -1,0 +1,28 @@
+/** How formats nest: `#{` opens, `}` closes, `#,` and `#}` are themselves. Pure. */
+
+/** Index of the first of `ends` outside of any `#{…}`, at or behind `from`; -1 without one. */
+export function skipTo(text: string, from: number, ends: string): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const char = text[at] ?? "";
+    const next = text[at + 1];
+    if (char === "#" && next === "{") depth++;
+    if (char === "#" && next !== undefined && ",#{}:".includes(next)) {
+      at++;
+      continue;
+    }
+    if (char === "}") depth--;
+    if (ends.includes(char) && depth === 0) return at;
+  }
+  return -1;
+}
+
+/** The two sides of `LEFT,RIGHT`; null without a comma. */
+export function splitAtComma(text: string): readonly [string, string] | null {
+  const comma = skipTo(text, 0, ",");
+  return comma === -1 ? null : [text.slice(0, comma), text.slice(comma + 1)];
+}
+
+export function isTrue(value: string): boolean {
+  return value !== "" && value !== "0";
+}

@@ -1,0 +1,202 @@
+/** Variables of formats: what tmux says of a session, a window, a pane, as far as wsh knows it. Pure. */
+
+import type { Pane, Place, Session, Window } from "../model.ts";
+import { boxOf } from "../targets.ts";
+
+/** What a place alone does not say; gathered before a format that needs it is expanded. */
+export interface PaneFacts {
+  readonly cursor: { readonly row: number; readonly col: number; readonly visible: boolean };
+  readonly isAlternate: boolean;
+  readonly history: number;
+  /** The screen. */
+  readonly lines: readonly string[];
+}
+
+export interface Facts {
+  readonly version: string;
+  readonly socketPath: string;
+  readonly hostname: string;
+  readonly account: { readonly uid: number; readonly name: string };
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly marked: string | null;
+  readonly pipes: ReadonlySet<string>;
+  readonly panes: ReadonlyMap<string, PaneFacts>;
+  /** Layouts of windows by id, as tmux writes them. */
+  readonly layouts: ReadonlyMap<string, string>;
+  readonly historyLimit: number;
+  readonly attached: readonly Session[];
+}
+
+type Values<T> = Readonly<Record<string, (of: T, facts: Facts) => string | number | boolean>>;
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+const everywhere: Values<null> = {
+  host: (_, { hostname }) => hostname,
+  host_short: (_, { hostname }) => hostname.split(".")[0] ?? "",
+  pid: (_, { pid }) => pid,
+  socket_path: (_, { socketPath }) => socketPath,
+  start_time: (_, { startedAt }) => seconds(startedAt),
+  uid: (_, { account }) => account.uid,
+  user: (_, { account }) => account.name,
+  version: (_, { version }) => version,
+  config_files: () => "",
+};
+
+const ofSession: Values<Session> = {
+  session_id: ({ id }) => id,
+  session_name: ({ name }) => name,
+  session_windows: ({ windows }) => windows.length,
+  session_created: ({ info }) => seconds(info.created_at),
+  session_activity: ({ info }) => seconds(info.last_activity_ms),
+  session_last_attached: () => "",
+  session_attached: ({ info }) => info.attached,
+  session_many_attached: ({ info }) => info.attached > 1,
+  session_attached_list: () => "",
+  session_path: ({ info }) => info.cwd ?? "",
+  session_alerts: () => "",
+  session_group: () => "",
+  session_grouped: () => false,
+  session_format: () => false,
+  session_marked: ({ windows }, { marked }) =>
+    windows.some(({ panes }) => panes.some((each) => each.target === marked)),
+  session_stack: ({ current, windows }) =>
+    [
+      current,
+      ...windows
+        .filter((each) => each !== current)
+        .toSorted((a, b) => Number(b.info.last === true) - Number(a.info.last === true)),
+    ]
+      .map(({ index }) => index)
+      .join(","),
+  active_window_index: ({ current }) => current.index,
+  last_window_index: ({ windows }) => windows.at(-1)?.index ?? 0,
+};
+
+type InWindow = Place;
+
+const ofWindow: Values<InWindow> = {
+  window_id: ({ window }) => window.id,
+  window_name: ({ window }) => window.name,
+  window_index: ({ window }) => window.index,
+  window_active: ({ session, window }) => session.current === window,
+  window_panes: ({ window }) => window.panes.length,
+  window_width: ({ window }) => window.info.cols,
+  window_height: ({ window }) => window.info.rows,
+  window_zoomed_flag: ({ window }) => window.info.zoomed === true,
+  window_last_flag: ({ window }) => window.info.last === true,
+  window_start_flag: ({ session, window }) => session.windows[0] === window,
+  window_end_flag: ({ session, window }) => session.windows.at(-1) === window,
+  window_flags: (place, facts) => flagsOf(place, facts).replaceAll("#", "##"),
+  window_raw_flags: (place, facts) => flagsOf(place, facts),
+  window_marked_flag: ({ window }, { marked }) => window.panes.some(({ target }) => target === marked),
+  window_activity: ({ session }) => seconds(session.info.last_activity_ms),
+  window_activity_flag: () => false,
+  window_bell_flag: () => false,
+  window_silence_flag: () => false,
+  window_bigger: () => false,
+  window_linked: () => false,
+  window_linked_sessions: () => 1,
+  window_linked_sessions_list: ({ session }) => session.name,
+  window_active_sessions: ({ session, window }) => (session.current === window ? 1 : 0),
+  window_active_sessions_list: ({ session, window }) => (session.current === window ? session.name : ""),
+  window_active_clients: ({ session, window }) => (session.current === window ? session.info.attached : 0),
+  window_active_clients_list: () => "",
+  window_stack_index: ({ session, window }) => (session.current === window ? 0 : window.info.last === true ? 1 : 2),
+  window_layout: ({ window }, { layouts }) => layouts.get(window.target) ?? "",
+  window_visible_layout: ({ window }, { layouts }) => layouts.get(window.target) ?? "",
+  window_cell_height: () => 0,
+  window_cell_width: () => 0,
+  window_format: () => false,
+};
+
+const ofPane: Values<Place> = {
+  pane_id: ({ pane }) => pane.id,
+  pane_index: ({ pane }) => pane.index,
+  pane_active: ({ window, pane }) => window.active === pane,
+  pane_last: ({ pane }) => pane.info.last === true,
+  pane_title: ({ pane }) => pane.info.title,
+  pane_pid: ({ pane }) => pane.info.pid ?? "",
+  pane_tty: () => "",
+  pane_width: ({ pane }) => pane.info.cols,
+  pane_height: ({ pane }) => pane.info.rows,
+  pane_top: ({ pane }) => boxOf(pane).top,
+  pane_left: ({ pane }) => boxOf(pane).left,
+  pane_bottom: ({ pane }) => boxOf(pane).bottom,
+  pane_right: ({ pane }) => boxOf(pane).right,
+  pane_at_top: ({ pane }) => boxOf(pane).top === 0,
+  pane_at_left: ({ pane }) => boxOf(pane).left === 0,
+  pane_at_bottom: ({ window, pane }) => boxOf(pane).bottom + 1 >= window.info.rows,
+  pane_at_right: ({ window, pane }) => boxOf(pane).right + 1 >= window.info.cols,
+  pane_current_command: ({ pane }) => pane.info.program ?? commandName(pane),
+  pane_current_path: ({ pane }) => pane.info.cwd ?? "",
+  pane_path: () => "",
+  pane_start_command: ({ pane }) => pane.info.command,
+  pane_start_path: ({ session }) => session.info.cwd ?? "",
+  pane_dead: ({ pane }) => pane.info.state === "exited",
+  pane_dead_status: ({ pane }) => (pane.info.state === "exited" ? (pane.info.exit_code ?? "") : ""),
+  pane_dead_signal: ({ pane }) => (pane.info.state === "exited" ? (pane.info.signal ?? "") : ""),
+  pane_in_mode: () => false,
+  pane_mode: () => "",
+  pane_input_off: () => false,
+  pane_marked: ({ pane }, { marked }) => pane.target === marked,
+  pane_marked_set: (_, { marked }) => marked !== null,
+  pane_pipe: ({ pane }, { pipes }) => pipes.has(pane.target),
+  pane_synchronized: ({ window }) => window.info.synchronized === true,
+  pane_search_string: () => "",
+  pane_format: () => true,
+  alternate_on: ({ pane }, { panes }) => panes.get(pane.target)?.isAlternate ?? false,
+  cursor_x: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.col ?? "",
+  cursor_y: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.row ?? "",
+  cursor_flag: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.visible ?? true,
+  history_size: ({ pane }, { panes }) => panes.get(pane.target)?.history ?? "",
+  history_limit: (_, { historyLimit }) => historyLimit,
+  scroll_region_upper: () => 0,
+  scroll_region_lower: ({ pane }) => pane.info.rows - 1,
+};
+
+/** Whether a format may use what has to be asked for. */
+export function needsScreens(format: string): boolean {
+  return /cursor_|history_size|alternate_on|C[/:]/.test(format);
+}
+
+export function needsLayouts(format: string): boolean {
+  return format.includes("_layout");
+}
+
+/** Where a format looks: as much of a place as there is. */
+export type Around = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
+
+export function variable({ session, window, pane }: Around, name: string, facts: Facts): string | undefined {
+  const own = everywhere[name];
+  if (own !== undefined) return said(own(null, facts));
+  if (session === undefined) return known(name) ? "" : undefined;
+  const session_ = ofSession[name];
+  if (session_ !== undefined) return said(session_(session, facts));
+  if (window === undefined) return known(name) ? "" : undefined;
+  const place = { session, window, pane: pane ?? window.active };
+  const value = ofWindow[name] ?? (pane === undefined ? undefined : ofPane[name]);
+  return value === undefined ? (known(name) ? "" : undefined) : said(value(place, facts));
+}
+
+function known(name: string): boolean {
+  return name in ofSession || name in ofWindow || name in ofPane;
+}
+
+function said(value: string | number | boolean): string {
+  return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
+}
+
+/** `*` the current window, `-` the last one, `M` with the marked pane, `Z` zoomed. */
+function flagsOf({ session, window }: InWindow, { marked }: Facts): string {
+  return [
+    session.current === window ? "*" : window.info.last === true ? "-" : "",
+    window.panes.some(({ target }) => target === marked) ? "M" : "",
+    window.info.zoomed === true ? "Z" : "",
+  ].join("");
+}
+
+function commandName({ info }: Pane): string {
+  return info.command.split(/\s/)[0]?.split("/").at(-1) ?? "";
+}

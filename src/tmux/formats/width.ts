@@ -1,0 +1,44 @@
+/** Cells of a text in which `#[…]` are styles that take none. Pure. */
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+interface Part {
+  readonly text: string;
+  readonly width: number;
+}
+
+/** Characters and styles with their widths. */
+function partsOf(text: string): Part[] {
+  const parts: Part[] = [];
+  for (const piece of text.split(/(#\[[^\]]*\])/)) {
+    if (piece.startsWith("#[")) parts.push({ text: piece, width: 0 });
+    else
+      for (const { segment } of segmenter.segment(piece))
+        parts.push({ text: segment, width: Bun.stringWidth(segment) });
+  }
+  return parts;
+}
+
+export function displayWidth(text: string): number {
+  return partsOf(text).reduce((sum, { width }) => sum + width, 0);
+}
+
+/** The first cells of a text; with a negative limit the last ones, with 0 all of it. */
+export function trimmed(text: string, limit: number): string {
+  if (limit === 0) return text;
+  const parts = partsOf(text);
+  const most = Math.abs(limit);
+  if (parts.reduce((sum, { width }) => sum + width, 0) <= most) return text;
+  let sum = 0;
+  const kept = (limit > 0 ? parts : parts.toReversed()).filter(({ width }) => {
+    sum += width;
+    return width === 0 || sum <= most;
+  });
+  return (limit > 0 ? kept : kept.toReversed()).map((part) => part.text).join("");
+}
+
+/** At least as wide as given, with blanks behind; in front where the width is negative. */
+export function padded(text: string, width: number): string {
+  const blanks = " ".repeat(Math.max(0, Math.abs(width) - Bun.stringWidth(text)));
+  return width > 0 ? text + blanks : blanks + text;
+}

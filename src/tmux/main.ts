@@ -1,0 +1,66 @@
+/**
+ * `wsh tmux ARGS`: tmux's command line, carried out by the operations of wsh. Options in front are those of tmux; the
+ * caller has made the backend of the instance that they name.
+ */
+import type { Backend } from "./backend.ts";
+import { commandTable } from "./commands/table.ts";
+import { splitWords } from "./parse/commands.ts";
+import { Run } from "./run.ts";
+
+/** The version that callers are told: what is offered is measured against it. */
+export const TMUX_VERSION = "3.3a";
+
+export const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L socket-name]
+            [-S socket-path] [-T features] [command [flags]]
+`;
+
+/** Options in front of the command. */
+export interface Front {
+  readonly server: string | null;
+  readonly socket: string | null;
+  readonly shell: string | null;
+  readonly asks: "version" | null;
+  readonly rest: readonly string[];
+  /** What is wrong with them, in tmux's words. */
+  readonly fault: string | null;
+}
+
+const SILENT = "2DluNv";
+
+export function readFront(args: readonly string[]): Front {
+  const front = { server: null, socket: null, shell: null, asks: null, fault: null } as {
+    -readonly [K in keyof Omit<Front, "rest">]: Front[K];
+  };
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (!word.startsWith("-") || word === "-") break;
+    if (word === "--") {
+      at++;
+      break;
+    }
+    for (let i = 1; i < word.length; i++) {
+      const flag = word[i] ?? "";
+      if (SILENT.includes(flag)) continue;
+      if (flag === "V") front.asks = "version";
+      else if (flag === "C") front.fault ??= "control mode is not supported";
+      else if ("cfLST".includes(flag)) {
+        const rest = word.slice(i + 1);
+        const value = rest === "" ? args[++at] : rest;
+        if (value === undefined) front.fault ??= `tmux: option requires an argument -- ${flag}\n${usage.trimEnd()}`;
+        if (flag === "L") front.server = value ?? null;
+        if (flag === "S") front.socket = value ?? null;
+        if (flag === "c") front.shell = value ?? null;
+        break;
+      } else front.fault ??= `tmux: invalid option -- '${flag}'\n${usage.trimEnd()}`;
+    }
+  }
+  return { ...front, rest: args.slice(at) };
+}
+
+/** @returns the exit status */
+export async function runTmux(backend: Backend, words: readonly string[]): Promise<number> {
+  const run = new Run(backend, commandTable);
+  await run.commands(splitWords(words.length === 0 ? ["new-session"] : words));
+  return run.status;
+}

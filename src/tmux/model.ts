@@ -1,0 +1,98 @@
+/** The sessions of an instance as tmux has them: `$3`, `@5`, `%7`, in tmux's order. A value, made for each command. */
+import type { PaneInfo, SessionInfo, WindowInfo } from "../protocol/session.ts";
+import type { State } from "./state.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly name: string;
+  /** `@s3` */
+  readonly target: string;
+  readonly info: SessionInfo;
+  readonly windows: readonly Window[];
+  readonly current: Window;
+}
+
+export interface Window {
+  readonly id: string;
+  readonly name: string;
+  readonly index: number;
+  /** `@w5` */
+  readonly target: string;
+  readonly info: WindowInfo;
+  readonly panes: readonly Pane[];
+  readonly active: Pane;
+}
+
+export interface Pane {
+  readonly id: string;
+  readonly index: number;
+  /** `@7` */
+  readonly target: string;
+  readonly info: PaneInfo;
+}
+
+/** What a target means. */
+export interface Place {
+  readonly session: Session;
+  readonly window: Window;
+  readonly pane: Pane;
+}
+
+export class Model {
+  /** By name, as tmux lists them. */
+  readonly sessions: readonly Session[];
+
+  constructor(infos: readonly SessionInfo[], state: State) {
+    this.sessions = infos
+      .flatMap((info) => sessionOf(info, state) ?? [])
+      .toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  /** Every pane with where it is. */
+  get places(): readonly Place[] {
+    return this.sessions.flatMap((session) =>
+      session.windows.flatMap((window) => window.panes.map((pane) => ({ session, window, pane }))),
+    );
+  }
+
+  findPane(target: string): Place | undefined {
+    return this.places.find(({ pane }) => pane.target === target);
+  }
+
+  /** Ids of everything that lives, as wsh has them. */
+  get living(): ReadonlySet<string> {
+    return new Set(this.places.flatMap(({ session, window, pane }) => [session.target, window.target, pane.target]));
+  }
+}
+
+export function placeOf(session: Session, window = session.current, pane = window.active): Place {
+  return { session, window, pane };
+}
+
+function sessionOf(info: SessionInfo, state: State): Session | null {
+  const windows = info.windows.flatMap((window) => windowOf(window, state) ?? []);
+  const current = windows.find((window) => window.info.active) ?? windows[0];
+  if (current === undefined) return null;
+  const name = shownName(state, info.id, info.name);
+  return { id: info.id.replace(/^@s?/, "$"), name, target: info.id, info, windows, current };
+}
+
+function windowOf(info: WindowInfo, state: State): Window | null {
+  const panes = info.panes.map(
+    (pane): Pane => ({
+      id: (state.panes[pane.id] ?? pane.id).replace("@", "%"),
+      index: pane.index,
+      target: pane.id,
+      info: pane,
+    }),
+  );
+  const active = panes.find((pane) => pane.info.active) ?? panes[0];
+  if (active === undefined) return null;
+  const name = shownName(state, info.id, info.name);
+  return { id: info.id.replace("@w", "@"), name, index: info.index, target: info.id, info, panes, active };
+}
+
+function shownName(state: State, id: string, name: string): string {
+  const known = state.names[id];
+  return known?.own === name ? known.shown : name;
+}

@@ -1,0 +1,164 @@
+/**
+ * Values of options: which there are, where one belongs, what it may be, and what holds for a session, window or pane.
+ * What they change in wsh is in commands/options.ts. Pure; the values stand in the state.
+ */
+import { TmuxError } from "../error.ts";
+import { colorHex } from "../formats/colors.ts";
+import { keyNamed } from "../keys.ts";
+import type { Place } from "../model.ts";
+import type { State } from "../state.ts";
+import { type OptionKind, optionTable } from "./table.ts";
+
+/** Where a value stands. */
+export type OptionScope =
+  | { readonly kind: "server" | "session" | "window" }
+  | { readonly kind: "own"; readonly level: "session" | "window" | "pane"; readonly id: string };
+
+export interface OptionName {
+  readonly name: string;
+  /** `[3]`; null: the whole of it. */
+  readonly index: number | null;
+  /** Undefined for an option of users, `@name`. */
+  readonly kind: OptionKind | undefined;
+}
+
+/** An option by its name or the only beginning of one. @throws TmuxError `invalid option: x` */
+export function optionNamed(text: string): OptionName {
+  const [, name = "", digits] = /^([^[]*)(?:\[(\d+)\])?$/.exec(text) ?? [];
+  const index = digits === undefined ? null : Number(digits);
+  if (/^@./.test(name)) return { name, index, kind: undefined };
+  const found = name in optionTable ? [name] : Object.keys(optionTable).filter((each) => each.startsWith(name));
+  const [only] = found;
+  if (name === "" || only === undefined) throw new TmuxError(`invalid option: ${text}`);
+  if (found.length > 1) throw new TmuxError(`ambiguous option: ${text}`);
+  return { name: only, index, kind: optionTable[only] };
+}
+
+/** The values that a scope has of its own. */
+export function valuesOf(state: State, scope: OptionScope): Record<string, string> {
+  if (scope.kind !== "own") return state[scope.kind];
+  const known = state.own[scope.id] ?? {};
+  state.own[scope.id] = known;
+  return known;
+}
+
+/** The scopes in which a value is looked for, nearest first. */
+export function chainOf(scope: OptionScope, place: Place | null): readonly OptionScope[] {
+  if (scope.kind !== "own") return [scope];
+  if (scope.level === "session") return [scope, { kind: "session" }];
+  const window: OptionScope[] = place === null ? [] : [{ kind: "own", level: "window", id: place.window.target }];
+  return scope.level === "window" ? [scope, { kind: "window" }] : [scope, ...window, { kind: "window" }];
+}
+
+/** What holds; undefined for an option of users that nobody has set. */
+export function valueIn(state: State, scopes: readonly OptionScope[], { name, kind }: OptionName): string | undefined {
+  for (const scope of scopes) {
+    const values = scope.kind === "own" ? state.own[scope.id] : state[scope.kind];
+    const value = values?.[name];
+    if (value !== undefined) return value;
+  }
+  return kind?.value;
+}
+
+/** What a format finds by an option's name at a place. */
+export function optionAt(state: State, place: Partial<Place>, name: string): string | undefined {
+  if (!/^[@a-z]/.test(name)) return undefined;
+  const kind = name.startsWith("@") ? undefined : optionTable[name];
+  if (kind === undefined && !name.startsWith("@")) return undefined;
+  const own = (level: "session" | "window" | "pane", id: string | undefined): OptionScope[] =>
+    id === undefined ? [] : [{ kind: "own", level, id }];
+  const panes: OptionScope[] = [
+    ...own("pane", place.pane?.target),
+    ...own("window", place.window?.target),
+    { kind: "window" },
+  ];
+  const sessions: OptionScope[] = [...own("session", place.session?.target), { kind: "session" }];
+  const server: OptionScope = { kind: "server" };
+  const scopes =
+    kind === undefined
+      ? [...panes, ...sessions, server]
+      : kind.scope === "server"
+        ? [server]
+        : kind.scope === "session"
+          ? sessions
+          : panes;
+  return valueIn(state, scopes, { name, index: null, kind });
+}
+
+/**
+ * A value as it is kept. @param given undefined: the other one of two
+ * @param before what held so far @throws TmuxError in tmux's words
+ */
+export function checkedValue(kind: OptionKind, given: string | undefined, before: string): string {
+  if (kind.type === "flag") return flag(given, before);
+  if (kind.type === "choice") {
+    const choices = kind.choices ?? [];
+    if (given === undefined)
+      return choices.indexOf(before) === 0
+        ? (choices[1] ?? "")
+        : choices.indexOf(before) === 1
+          ? (choices[0] ?? "")
+          : before;
+    if (!choices.includes(given)) throw new TmuxError(`unknown value: ${given}`);
+    return given;
+  }
+  if (given === undefined) throw new TmuxError("empty value");
+  if (kind.type === "number") {
+    const [least, most] = kind.range ?? [0, Number.MAX_SAFE_INTEGER];
+    const wrong = numberFault(given, least, most);
+    if (wrong !== null) throw new TmuxError(`value is ${wrong}: ${given}`);
+    return String(Number(given));
+  }
+  if (kind.type === "colour" && !isColor(given)) throw new TmuxError(`bad colour: ${given}`);
+  if (kind.type === "key" && keyNamed(given) === null && !/^none$/i.test(given))
+    throw new TmuxError(`bad key: ${given}`);
+  if (kind.type === "style" && !given.includes("#{") && !isStyle(given)) throw new TmuxError(`invalid style: ${given}`);
+  return given;
+}
+
+/** What tmux says of a number; null: nothing. */
+export function numberFault(text: string, least: number, most: number): "invalid" | "too small" | "too large" | null {
+  if (!/^\s*[+-]?\d+$/.test(text)) return "invalid";
+  const value = Number(text);
+  return value < least ? "too small" : value > most ? "too large" : null;
+}
+
+function flag(given: string | undefined, before: string): string {
+  if (given === undefined || given === "") return before === "on" ? "off" : "on";
+  if (/^(1|on|yes)$/i.test(given)) return "on";
+  if (/^(0|off|no)$/i.test(given)) return "off";
+  throw new TmuxError(`bad value: ${given}`);
+}
+
+function isColor(text: string): boolean {
+  return /^(default|terminal|none)$/i.test(text) || colorHex(text) !== "";
+}
+
+const attributes =
+  /^(no)?(acs|bright|bold|dim|underscore|blink|reverse|hidden|italics|strikethrough|double-underscore|curly-underscore|dotted-underscore|dashed-underscore|overline|attr)$/i;
+const words = /^(default|ignore|noignore|push-default|pop-default|nolist|norange|noalign|none)$/i;
+
+function isStyle(text: string): boolean {
+  return text.split(/[ ,\n]+/).every((part) => {
+    if (part === "" || words.test(part)) return true;
+    const [, key, value = ""] = /^(fg|bg|us|fill|align|list|range)=(.*)$/i.exec(part) ?? [];
+    if (key === undefined) return part.split("|").every((each) => attributes.test(each));
+    return /^(fg|bg|us|fill)$/i.test(key) ? isColor(value) : value !== "";
+  });
+}
+
+/** As tmux quotes a value that it lists. */
+export function quotedValue(value: string): string {
+  if (value === "") return "''";
+  const quote = /[ #';${}%]/.test(value) ? '"' : /[ "]/.test(value) ? "'" : "";
+  if (value.length === 1 && value !== " " && (quote !== "" || value === "~")) return `\\${value}`;
+  const escaped = value
+    .replace(/\\/g, "\\\\")
+    .replace(/\n/g, "\\n")
+    .replace(/\t/g, "\\t")
+    .replace(/\x1b/g, "\\033")
+    .replace(/\$(?=[A-Za-z_{])/g, "\\$");
+  if (quote === '"') return `"${escaped.replace(/"/g, '\\"')}"`;
+  if (quote === "'") return `'${escaped}'`;
+  return escaped.startsWith("~") ? `\\${escaped}` : escaped;
+}

@@ -1,0 +1,84 @@
+/** Splits the words of one tmux command into flags and arguments as tmux 3.3a does, with its error texts. Pure. */
+import { TmuxError } from "../error.ts";
+
+/** What a command takes: `dt:` are the flag -d and the flag -t with a value; numbers of arguments, null without a limit. */
+export interface Syntax {
+  readonly flags: string;
+  readonly least: number;
+  readonly most: number | null;
+}
+
+export class Arguments {
+  constructor(
+    private readonly values: ReadonlyMap<string, readonly string[]>,
+    readonly words: readonly string[],
+  ) {}
+
+  has(flag: string): boolean {
+    return this.values.has(flag);
+  }
+
+  /** The last value of a flag; undefined where it was not given. */
+  get(flag: string): string | undefined {
+    return this.values.get(flag)?.at(-1);
+  }
+
+  all(flag: string): readonly string[] {
+    return this.values.get(flag) ?? [];
+  }
+
+  word(index: number): string | undefined {
+    return this.words[index];
+  }
+}
+
+/** @throws TmuxError in tmux's words */
+export function parseArguments(command: string, { flags, least, most }: Syntax, words: readonly string[]): Arguments {
+  const values = new Map<string, string[]>();
+  let at = 0;
+  for (; at < words.length; at++) {
+    const word = words[at] ?? "";
+    if (!word.startsWith("-") || word === "-") break;
+    if (word === "--") {
+      at++;
+      break;
+    }
+    at = readFlags(command, flags, words, at, values);
+  }
+  const rest = words.slice(at);
+  if (rest.length < least) throw new TmuxError(`command ${command}: too few arguments (need at least ${least})`);
+  if (most !== null && rest.length > most)
+    throw new TmuxError(`command ${command}: too many arguments (need at most ${most})`);
+  return new Arguments(values, rest);
+}
+
+/** Reads one word of flags. @returns index of the last word that it took */
+function readFlags(
+  command: string,
+  flags: string,
+  words: readonly string[],
+  at: number,
+  values: Map<string, string[]>,
+): number {
+  const word = words[at] ?? "";
+  for (let i = 1; i < word.length; i++) {
+    const flag = word[i] ?? "";
+    const known = /[A-Za-z0-9]/.test(flag) ? flags.indexOf(flag) : -1;
+    if (known === -1) {
+      const isFlag = /[A-Za-z0-9]/.test(flag);
+      throw new TmuxError(`command ${command}: ${isFlag ? `unknown flag -${flag}` : `invalid flag -${flag}`}`);
+    }
+    const given = values.get(flag) ?? [];
+    values.set(flag, given);
+    if (flags[known + 1] !== ":") continue;
+    if (i + 1 < word.length) {
+      given.push(word.slice(i + 1));
+      return at;
+    }
+    const next = words[at + 1];
+    if (next === undefined) throw new TmuxError(`command ${command}: -${flag} expects an argument`);
+    given.push(next);
+    return at + 1;
+  }
+  return at;
+}

@@ -1,0 +1,255 @@
+/**
+ * tmux's command language: what files, `if-shell` and `run-shell -C` hold, as commands of words. Quotes, escapes,
+ * `$NAME`, `~`, `{ }` as one word, `#` comments, `;`, `%if` and assignments. Pure.
+ *
+ * Arguments of a command line are words already: there only a `;` at the end of one separates commands.
+ */
+import { TmuxError } from "../error.ts";
+
+export interface Parsed {
+  readonly line: number;
+  readonly words: readonly string[];
+}
+
+interface Reading {
+  readonly variable: (name: string) => string | undefined;
+  /** Whether a `%if` condition holds. */
+  readonly isTrue: (format: string) => boolean;
+  readonly home: string;
+  readonly assign: (name: string, value: string, hidden: boolean) => void;
+}
+
+/** Commands of a command line: `a ; b`, `a\; b` as tmux gets them from a shell. */
+export function splitWords(words: readonly string[]): string[][] {
+  const commands: string[][] = [[]];
+  for (const word of words) {
+    if (!word.endsWith(";")) {
+      commands.at(-1)?.push(word);
+      continue;
+    }
+    if (word.endsWith("\\;")) {
+      commands.at(-1)?.push(`${word.slice(0, -2)};`);
+      continue;
+    }
+    if (word !== ";") commands.at(-1)?.push(word.slice(0, -1));
+    commands.push([]);
+  }
+  return commands.filter((command) => command.length > 0);
+}
+
+/** @throws TmuxError `LINE: syntax error` */
+export function parseCommands(text: string, reading: Reading): Parsed[] {
+  return new Reader(text, reading).read();
+}
+
+/** Whether commands of a `%if` branch are read, and whether one of its branches was. */
+interface Branch {
+  readonly outer: boolean;
+  active: boolean;
+  taken: boolean;
+}
+
+class Reader {
+  private at = 0;
+  private line = 1;
+  private readonly commands: Parsed[] = [];
+  private readonly branches: Branch[] = [];
+
+  constructor(
+    private readonly text: string,
+    private readonly reading: Reading,
+  ) {}
+
+  read(): Parsed[] {
+    let words: string[] = [];
+    let start = this.line;
+    const finish = (): void => {
+      if (words.length > 0) this.finish(start, words);
+      words = [];
+    };
+    for (;;) {
+      this.skipBlanks();
+      const char = this.text[this.at];
+      if (char === undefined) break;
+      if (char === "\n" || char === ";") {
+        this.at++;
+        finish();
+        if (char === "\n") this.line++;
+      } else if (char === "#" && !/[{(]/.test(this.text[this.at + 1] ?? "")) {
+        while (this.at < this.text.length && this.text[this.at] !== "\n") this.at++;
+      } else {
+        if (words.length === 0) start = this.line;
+        words.push(this.word());
+      }
+    }
+    finish();
+    if (this.branches.length > 0) throw this.wrong();
+    return this.commands;
+  }
+
+  private get isActive(): boolean {
+    return this.branches.at(-1)?.active ?? true;
+  }
+
+  private finish(line: number, words: readonly string[]): void {
+    const [first = "", second = ""] = words;
+    if (/^%(if|elif|else|endif)$/.test(first)) {
+      this.branch(first, second);
+      return;
+    }
+    if (!this.isActive) return;
+    const isHidden = first === "%hidden";
+    const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(isHidden ? second : first) ?? [];
+    const isAssigned = name !== undefined && words.length === (isHidden ? 2 : 1);
+    if (isAssigned) this.reading.assign(name, value ?? "", isHidden);
+    else this.commands.push({ line, words });
+  }
+
+  private branch(word: string, condition: string): void {
+    const top = this.branches.at(-1);
+    if (word === "%if") {
+      const outer = this.isActive;
+      const active = outer && this.reading.isTrue(condition);
+      this.branches.push({ outer, active, taken: active });
+      return;
+    }
+    if (top === undefined) throw this.wrong();
+    if (word === "%endif") {
+      this.branches.pop();
+      return;
+    }
+    top.active = top.outer && !top.taken && (word === "%else" || this.reading.isTrue(condition));
+    top.taken ||= top.active;
+  }
+
+  private skipBlanks(): void {
+    for (;;) {
+      const char = this.text[this.at];
+      if (char === " " || char === "\t" || char === "\r") this.at++;
+      else if (char === "\\" && this.text[this.at + 1] === "\n") {
+        this.at += 2;
+        this.line++;
+      } else return;
+    }
+  }
+
+  private word(): string {
+    let word = "";
+    for (let first = true; ; first = false) {
+      const char = this.text[this.at];
+      if (char === undefined || /[\s;]/.test(char)) return word;
+      if (char === "}" && first) throw this.wrong();
+      if (char === "{" && first) return this.braces();
+      this.at++;
+      if (char === "'") word += this.single();
+      else if (char === '"') word += this.double();
+      else if (char === "\\") word += this.escaped();
+      else if (char === "$") word += this.variable();
+      else if (char === "~" && first) word += this.reading.home;
+      else if (char === "#" && this.text[this.at] === "{") word += `#${this.format()}`;
+      else word += char;
+    }
+  }
+
+  /** `#{…}` is one part of a word, whatever it holds. */
+  private format(): string {
+    const from = this.at;
+    let depth = 0;
+    for (; this.at < this.text.length; this.at++) {
+      const char = this.text[this.at];
+      if (char === "\n") break;
+      if (char === "{" && this.text[this.at - 1] === "#") depth++;
+      if (char === "}" && --depth === 0) {
+        this.at++;
+        return this.text.slice(from, this.at);
+      }
+    }
+    throw this.wrong();
+  }
+
+  private single(): string {
+    // One that is open ends with the text, as in tmux.
+    const found = this.text.indexOf("'", this.at);
+    const end = found === -1 ? this.text.length : found;
+    const inside = this.text.slice(this.at, end);
+    this.line += inside.split("\n").length - 1;
+    this.at = end + 1;
+    return inside;
+  }
+
+  private double(): string {
+    let word = "";
+    for (;;) {
+      const char = this.text[this.at++];
+      if (char === undefined || char === '"') return word;
+      if (char === "\n") this.line++;
+      if (char === "\\") word += this.escaped();
+      else if (char === "$") word += this.variable();
+      else word += char;
+    }
+  }
+
+  private escaped(): string {
+    const rest = this.text.slice(this.at);
+    const [octal] = /^[0-3][0-7]{2}/.exec(rest) ?? [];
+    if (octal !== undefined) {
+      this.at += 3;
+      return String.fromCharCode(Number.parseInt(octal, 8));
+    }
+    const [, unit, digits] = /^(?:(u)([0-9A-Fa-f]{4})|U[0-9A-Fa-f]{8})/.exec(rest) ?? [];
+    if (/^(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})/.test(rest)) {
+      const hex = unit === undefined ? rest.slice(1, 9) : (digits ?? "");
+      this.at += 1 + hex.length;
+      return String.fromCodePoint(Number.parseInt(hex, 16));
+    }
+    const char = this.text[this.at++] ?? "";
+    if (char === "\n") {
+      this.line++;
+      return "";
+    }
+    return escapes[char] ?? char;
+  }
+
+  private variable(): string {
+    const rest = this.text.slice(this.at);
+    const [whole, braced, plain] = /^(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/.exec(rest) ?? [];
+    if (whole === undefined) {
+      if (rest.startsWith("{")) throw this.wrong();
+      return "$";
+    }
+    this.at += whole.length;
+    return this.reading.variable(braced ?? plain ?? "") ?? "";
+  }
+
+  /** Commands between braces are one word, as they are. */
+  private braces(): string {
+    const from = ++this.at;
+    for (let depth = 1; ; ) {
+      const char = this.text[this.at++];
+      if (char === undefined) throw this.wrong();
+      if (char === "\n") this.line++;
+      else if (char === "\\") this.at++;
+      else if (char === "'") this.single();
+      else if (char === '"') this.skipDouble();
+      else if (char === "{") depth++;
+      else if (char === "}" && --depth === 0) return this.text.slice(from, this.at - 1).trim();
+    }
+  }
+
+  private skipDouble(): void {
+    for (;;) {
+      const char = this.text[this.at++];
+      if (char === undefined) throw this.wrong();
+      if (char === "\\") this.at++;
+      if (char === '"') return;
+    }
+  }
+
+  private wrong(): TmuxError {
+    return new TmuxError(`${this.line}: syntax error`);
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  ...{ a: "\x07", b: "\b", e: "\x1b", f: "\f", s: " ", v: "\v", r: "\r", n: "\n", t: "\t" },
+};

@@ -1,0 +1,290 @@
+/**
+ * One run of `wsh tmux`: its commands one after the other, each with the sessions as they are then. A command that
+ * fails prints tmux's words and ends the run with status 1, as in tmux; what was done before stays done.
+ */
+import { WshError } from "../protocol/errors.ts";
+import type { Backend } from "./backend.ts";
+import { TmuxError } from "./error.ts";
+import { expand, type Scope } from "./formats/expand.ts";
+import { type Around, type Facts, needsLayouts, needsScreens, type PaneFacts, variable } from "./formats/variables.ts";
+import { Model, type Place, placeOf } from "./model.ts";
+import { optionAt } from "./options/options.ts";
+import { optionTable } from "./options/table.ts";
+import { type Arguments, parseArguments, type Syntax } from "./parse/arguments.ts";
+import { prune, type State } from "./state.ts";
+import { type TargetKind, Targets } from "./targets.ts";
+
+/** Extra variables of a format: those of a buffer, a command. */
+export type Extra = Readonly<Record<string, string>>;
+
+/** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
+export interface Command extends Syntax {
+  readonly name: string;
+  readonly alias?: string;
+  readonly usage: string;
+  /** It needs no session. */
+  readonly starts?: true;
+  run(run: Run, args: Arguments): Promise<void>;
+}
+
+export class Run {
+  /** Status of the process when nothing fails. */
+  status = 0;
+  /** What commands of this run without a target mean from now on: what a command before them made. */
+  private made: string | null = null;
+  private loaded: { readonly model: Model; readonly state: State } | null = null;
+
+  constructor(
+    readonly backend: Backend,
+    /** Every command, by name. */
+    readonly table: readonly Command[],
+  ) {}
+
+  /** Runs commands in order. @returns false after one that failed */
+  async commands(all: readonly (readonly string[])[], prefix = ""): Promise<boolean> {
+    try {
+      // As tmux reads a whole line before it does anything.
+      for (const words of all) this.parsed(words);
+    } catch (thrown) {
+      await this.complain(`${prefix}${messageOf(thrown)}`);
+      this.status = 1;
+      return false;
+    }
+    for (const words of all) {
+      try {
+        await this.command(words);
+      } catch (thrown) {
+        await this.complain(`${prefix}${messageOf(thrown)}`);
+        this.status = 1;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  async complain(message: string): Promise<void> {
+    process.stderr.write(`${message}\n`);
+  }
+
+  /** A command with its arguments; aliases are those of the option. @throws TmuxError */
+  private parsed([name = "", ...words]: readonly string[]): { readonly command: Command; readonly args: Arguments } {
+    const aliases = optionAt(this.backend.readState(), {}, "command-alias")?.split("\n") ?? [];
+    const alias = aliases.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
+    const [real = name, ...given] = alias?.split(/\s+/) ?? [];
+    const command = this.commandNamed(real);
+    return { command, args: parseArguments(command.name, command, [...given, ...words]) };
+  }
+
+  /** @throws TmuxError `unknown command: x`, `ambiguous command: x, could be: …` */
+  commandNamed(name: string): Command {
+    const exact = this.table.find((each) => each.name === name || each.alias === name);
+    if (exact !== undefined) return exact;
+    const found = this.table.filter((each) => each.name.startsWith(name));
+    const [only] = found;
+    if (name === "" || only === undefined) throw new TmuxError(`unknown command: ${name}`);
+    if (found.length === 1) return only;
+    throw new TmuxError(`ambiguous command: ${name}, could be: ${found.map((each) => each.name).join(", ")}`);
+  }
+
+  private async command(words: readonly string[]): Promise<void> {
+    const { command, args } = this.parsed(words);
+    this.loaded = null;
+    if (command.starts !== true) {
+      const { model } = await this.load();
+      if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
+    }
+    await command.run(this, args);
+  }
+
+  /** The sessions and what tmux keeps, as they are for the command. */
+  async load(): Promise<{ readonly model: Model; readonly state: State }> {
+    if (this.loaded !== null) return this.loaded;
+    const [infos, state] = [await this.backend.sessions(), this.backend.readState()];
+    this.loaded = { model: new Model(infos, state), state };
+    return this.loaded;
+  }
+
+  /** Looks at the sessions again behind a change. */
+  refresh(): Promise<{ readonly model: Model; readonly state: State }> {
+    this.loaded = null;
+    return this.load();
+  }
+
+  async change<T>(change: (state: State) => T): Promise<T> {
+    const { model } = await this.load();
+    const { living } = model;
+    const result = await this.backend.changeState((state) => {
+      if (living.size > 0) prune(state, living);
+      return change(state);
+    });
+    this.loaded = null;
+    return result;
+  }
+
+  /** A command without a target means this from now on. */
+  means(pane: string): void {
+    this.made = pane;
+  }
+
+  async targets(): Promise<Targets> {
+    const { model, state } = await this.load();
+    const marked = state.marked === null ? null : (model.findPane(state.marked) ?? null);
+    return new Targets(model, this.currentIn(model), marked);
+  }
+
+  private currentIn(model: Model): Place | null {
+    for (const pane of [this.made, this.backend.pane]) {
+      const found = pane === null ? undefined : model.findPane(pane);
+      if (found !== undefined) return found;
+    }
+    // As tmux: who is attached first, the newest otherwise.
+    const [best] = model.sessions.toSorted(
+      (a, b) =>
+        Number(b.info.attached > 0) - Number(a.info.attached > 0) ||
+        (a.info.attached > 0
+          ? b.info.last_activity_ms - a.info.last_activity_ms
+          : b.info.created_at - a.info.created_at),
+    );
+    return best === undefined ? null : placeOf(best);
+  }
+
+  /** The place that a flag names; without it the current one. */
+  async place(args: Arguments, kind: TargetKind, flag = "t"): Promise<Place> {
+    return (await this.targets()).find(args.get(flag), kind);
+  }
+
+  print(text: string): Promise<void> {
+    return this.backend.print(`${text}\n`);
+  }
+
+  async format(template: string, around: Around, extra: Extra = {}, isTimed = false): Promise<string> {
+    const [one = ""] = await this.formats(template, [{ around, extra }], isTimed);
+    return one;
+  }
+
+  /** The same format for several places. */
+  async formats(
+    template: string,
+    all: readonly { readonly around: Around; readonly extra?: Extra }[],
+    isTimed = false,
+  ): Promise<string[]> {
+    const { model, state } = await this.load();
+    const facts = await this.facts(
+      model,
+      state,
+      template,
+      all.map(({ around }) => around),
+    );
+    return all.map(({ around, extra = {} }) =>
+      expand(this.scope(around, { model, state, facts, extra }), template, isTimed),
+    );
+  }
+
+  private async facts(model: Model, state: State, template: string, all: readonly Around[]): Promise<Facts> {
+    const places = all.length === 1 && !/#\{[SWP]:/.test(template) ? placesAround(all[0] ?? {}) : model.places;
+    const panes = new Map<string, PaneFacts>();
+    if (needsScreens(template)) {
+      await Promise.all(
+        places.map(async ({ pane }) => {
+          const known = await this.screenOf(pane.target).catch(() => null);
+          if (known !== null) panes.set(pane.target, known);
+        }),
+      );
+    }
+    const layouts = new Map<string, string>();
+    if (needsLayouts(template)) {
+      const sessions = [...new Set(places.map(({ session }) => session.target))];
+      for (const got of await Promise.all(sessions.map((each) => this.backend.call("layout.get", {}, each))))
+        for (const window of got.windows) layouts.set(window.id, window.tmux);
+    }
+    const { version, socketPath, hostname, account, pid } = this.backend;
+    return {
+      ...{ version, socketPath, hostname, account, pid, panes, layouts },
+      startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
+      marked: state.marked,
+      pipes: new Set(Object.keys(state.pipes)),
+      historyLimit: Number(optionAt(state, {}, "history-limit") ?? 0),
+      attached: model.sessions.filter(({ info }) => info.attached > 0),
+    };
+  }
+
+  private async screenOf(pane: string): Promise<PaneFacts> {
+    const screen = await this.backend.call("screen.get", { format: "plain" }, pane);
+    return {
+      cursor: screen.cursor,
+      isAlternate: screen.alternate_active,
+      history: Math.max(0, screen.total_lines - screen.rows),
+      lines: screen.lines.map(String),
+    };
+  }
+
+  private scope(
+    around: Around,
+    known: { readonly model: Model; readonly state: State; readonly facts: Facts; readonly extra: Extra },
+  ): Scope {
+    const { model, state, facts, extra } = known;
+    const { session, window, pane } = around;
+    const inside = (place: Around): Scope => this.scope(place, { ...known, extra: {} });
+    return {
+      find: (name) =>
+        formatValue(name, optionAt(state, around, name)) ??
+        variable(around, name, facts) ??
+        extra[name] ??
+        environmentOf(state, session?.target, name, this.backend.env),
+      loop(over) {
+        if (over === "sessions")
+          return model.sessions.map((each) => ({
+            scope: inside({ session: each, window: each.current, pane: each.current.active }),
+            active: false,
+          }));
+        if (session === undefined) return null;
+        if (over === "windows")
+          return session.windows.map((each) => ({
+            scope: inside({ session, window: each, pane: each.active }),
+            active: each === session.current,
+          }));
+        if (window === undefined) return null;
+        return window.panes.map((each) => ({
+          scope: inside({ session, window, pane: each }),
+          active: each === window.active,
+        }));
+      },
+      isNamed: (what, name) =>
+        what === "session"
+          ? model.sessions.some((each) => each.name === name)
+          : session === undefined
+            ? null
+            : session.windows.some((each) => each.name === name),
+      search: (test) => (facts.panes.get(pane?.target ?? "")?.lines.findIndex(test) ?? -1) + 1,
+      shell: (command) => this.backend.shellLine(command),
+    };
+  }
+}
+
+/** Formats have flags as numbers, which conditions can test. */
+function formatValue(name: string, value: string | undefined): string | undefined {
+  return optionTable[name]?.type === "flag" ? String(Number(value === "on")) : value;
+}
+
+/** A variable of the session's environment, or else of the global one; undefined where it is unset. */
+export function environmentOf(
+  state: State,
+  session: string | undefined,
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const own = session === undefined ? undefined : state.environments[session]?.[name];
+  const set = own ?? state.environment[name];
+  return set === undefined ? env[name] : (set.value ?? undefined);
+}
+
+function placesAround({ session, window, pane }: Around): readonly Place[] {
+  if (session === undefined) return [];
+  return [placeOf(session, window, pane)];
+}
+
+/** What is printed of a failure: tmux's words where they are known. */
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof TmuxError) return thrown.message;
+  return WshError.from(thrown).message;
+}

@@ -1,0 +1,49 @@
+/**
+ * What tmux keeps and wsh does not: options, environments, names of buffers, channels. One value for an instance,
+ * changed under a lock; what belongs to a session, window or pane that is gone is left out at the next change.
+ */
+import * as v from "valibot";
+
+const values = v.optional(v.record(v.string(), v.string()), {});
+const each = v.optional(v.record(v.string(), v.record(v.string(), v.string())), {});
+const variable = v.object({ value: v.nullable(v.string()), hidden: v.optional(v.boolean(), false) });
+const variables = v.record(v.string(), variable);
+
+export const StateSchema = v.object({
+  /** Values of options: of the server, the global ones of sessions and of windows, and those of one each by its id. */
+  server: values,
+  session: values,
+  window: values,
+  own: each,
+  environment: v.optional(variables, {}),
+  environments: v.optional(v.record(v.string(), variables), {}),
+  /** A respawned pane keeps the id that tmux's callers know: `@9` is shown as `@7`. */
+  panes: values,
+  /** Names that wsh does not take: what it has instead, and what is shown. */
+  names: v.optional(v.record(v.string(), v.object({ own: v.string(), shown: v.string() })), {}),
+  /** Names of paste buffers: session and number. */
+  buffers: v.optional(v.record(v.string(), v.object({ session: v.string(), id: v.number() })), {}),
+  channels: v.optional(
+    v.record(
+      v.string(),
+      v.object({ woken: v.boolean(), signals: v.number(), waiting: v.array(v.number()), locked: v.boolean() }),
+    ),
+    {},
+  ),
+  /** Panes whose output goes to a command: the process that carries it. */
+  pipes: v.optional(v.record(v.string(), v.number()), {}),
+  marked: v.optional(v.nullable(v.string()), null),
+});
+export type State = v.InferOutput<typeof StateSchema>;
+
+export function emptyState(): State {
+  return v.parse(StateSchema, {});
+}
+
+/** Leaves out what belongs to nothing that lives. */
+export function prune(state: State, living: ReadonlySet<string>): void {
+  for (const table of [state.own, state.environments, state.panes, state.names, state.pipes])
+    for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
+  for (const [name, { session }] of Object.entries(state.buffers)) if (!living.has(session)) delete state.buffers[name];
+  if (state.marked !== null && !living.has(state.marked)) state.marked = null;
+}

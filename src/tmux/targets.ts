@@ -1,0 +1,299 @@
+/** What `-t` means: `=name`, `$3`, `@5`, `%7`, `session:window.pane`, `{last}`, `:+`, as tmux 3.3a finds it. Pure. */
+import { TmuxError } from "./error.ts";
+import { fnmatch } from "./formats/pattern.ts";
+import { type Model, type Pane, type Place, placeOf, type Session, type Window } from "./model.ts";
+
+export type TargetKind = "session" | "window" | "pane";
+
+const windowWords: Readonly<Record<string, string>> = {
+  ...{ "{start}": "^", "{last}": "!", "{end}": "$", "{next}": "+", "{previous}": "-" },
+};
+const paneWords: Readonly<Record<string, string>> = {
+  ...{ "{last}": "!", "{next}": "+", "{previous}": "-", "{top}": "top", "{bottom}": "bottom" },
+  ...{ "{left}": "left", "{right}": "right", "{top-left}": "top-left", "{top-right}": "top-right" },
+  ...{ "{bottom-left}": "bottom-left", "{bottom-right}": "bottom-right" },
+};
+
+/** A session, a window and a pane as they are written. */
+interface Written {
+  readonly session: string;
+  readonly window: string;
+  readonly pane: string;
+  /** Behind a `:`: no session is looked for by this name. */
+  readonly isWindowOnly: boolean;
+  readonly isPaneOnly: boolean;
+}
+
+export class Targets {
+  constructor(
+    private readonly model: Model,
+    /** What a command without a target means; null where no session runs. */
+    readonly current: Place | null,
+    private readonly marked: Place | null,
+  ) {}
+
+  /** @throws TmuxError `can't find pane: x` */
+  find(target: string | undefined, kind: TargetKind): Place {
+    const { current } = this;
+    if (current === null) throw new TmuxError(noServerTarget(target));
+    if (target === undefined || target === "") return current;
+    if (target === "=" || target === "{mouse}") throw new TmuxError("no mouse target");
+    if (target === "~" || target === "{marked}") {
+      if (this.marked === null) throw new TmuxError("no marked target");
+      return this.marked;
+    }
+    return this.written(readTarget(target, kind), current);
+  }
+
+  /** A place for a window: its session, and its number where it is given and free. */
+  findIndex(target: string | undefined): {
+    readonly session: Session;
+    readonly index: number | null;
+    readonly window: Window | null;
+  } {
+    const { current } = this;
+    if (current === null) throw new TmuxError(noServerTarget(target));
+    if (target === undefined || target === "") return { session: current.session, index: null, window: null };
+    const written = readTarget(target, "window");
+    if (written.pane !== "") throw new TmuxError("can't specify pane here");
+    if (written.session !== "" && written.window === "") {
+      return { session: this.session(written.session), index: null, window: null };
+    }
+    const session = written.session === "" ? current.session : this.session(written.session);
+    const { name } = exactness(written.window);
+    const offset = /^([+-])(\d*)$/.exec(name);
+    if (offset !== null) {
+      const step = Number(offset[2] || "1") * (offset[1] === "+" ? 1 : -1);
+      const index = session.current.index + step;
+      if (index < 0) throw new TmuxError(`can't find window: ${name}`);
+      return { session, index, window: session.windows.find((each) => each.index === index) ?? null };
+    }
+    const found = windowIn(session, written.window);
+    if (found !== null) return { session, index: found.index, window: found };
+    if (/^\d+$/.test(name)) return { session, index: Number(name), window: null };
+    const other = written.isWindowOnly ? null : this.sessionOrNull(written.window);
+    if (other !== null) return { session: other, index: null, window: null };
+    throw new TmuxError(`can't find window: ${name}`);
+  }
+
+  private written({ session, window, pane, isWindowOnly, isPaneOnly }: Written, current: Place): Place {
+    if (session !== "") {
+      const found = this.session(session);
+      const inside = window === "" ? found.current : windowIn(found, window);
+      if (inside === null) throw new TmuxError(`can't find window: ${exactness(window).name}`);
+      return pane === "" ? placeOf(found, inside) : this.paneOf(found, inside, pane, current);
+    }
+    if (window !== "") {
+      const found = this.window(window, isWindowOnly, current);
+      return pane === "" ? found : this.paneOf(found.session, found.window, pane, current);
+    }
+    if (pane === "") return current;
+    if (pane.startsWith("%")) {
+      const found = this.model.places.find((place) => place.pane.id === pane);
+      if (found === undefined) throw new TmuxError(`can't find pane: ${pane}`);
+      return found;
+    }
+    const here = paneIn(current.window, pane, current);
+    if (here !== null) return { ...current, pane: here };
+    const there = isPaneOnly ? null : this.windowOrNull(pane, false, current);
+    if (there === null) throw new TmuxError(`can't find pane: ${paneWords[pane] ?? pane}`);
+    return there;
+  }
+
+  private paneOf(session: Session, window: Window, pane: string, current: Place): Place {
+    const found = paneIn(window, pane, current);
+    if (found === null) throw new TmuxError(`can't find pane: ${paneWords[pane] ?? pane}`);
+    return { session, window, pane: found };
+  }
+
+  private window(name: string, isOnly: boolean, current: Place): Place {
+    const found = this.windowOrNull(name, isOnly, current);
+    if (found === null) throw new TmuxError(`can't find window: ${exactness(windowWords[name] ?? name).name}`);
+    return found;
+  }
+
+  private windowOrNull(name: string, isOnly: boolean, current: Place): Place | null {
+    if (name.startsWith("@")) {
+      for (const session of this.model.sessions) {
+        const window = session.windows.find(({ id }) => id === name);
+        if (window !== undefined) return placeOf(session, window);
+      }
+      return null;
+    }
+    const window = windowIn(current.session, name);
+    if (window !== null) return placeOf(current.session, window);
+    const session = isOnly ? null : this.sessionOrNull(name);
+    return session === null ? null : placeOf(session);
+  }
+
+  private session(name: string): Session {
+    const found = this.sessionOrNull(name);
+    if (found === null) throw new TmuxError(`can't find session: ${exactness(name).name}`);
+    return found;
+  }
+
+  private sessionOrNull(written: string): Session | null {
+    const { name, isExact } = exactness(written);
+    const { sessions } = this.model;
+    if (name.startsWith("$")) return sessions.find(({ id }) => id === name) ?? null;
+    const exact = sessions.find((session) => session.name === name);
+    if (exact !== undefined || isExact) return exact ?? null;
+    return onlyOne(
+      sessions,
+      (each) => each.name.startsWith(name),
+      (each) => fnmatch(name, each.name),
+    );
+  }
+}
+
+function noServerTarget(target: string | undefined): string {
+  return target === undefined
+    ? "no current target"
+    : `can't find session: ${exactness(target.replace(/:.*/, "")).name}`;
+}
+
+function exactness(name: string): { readonly name: string; readonly isExact: boolean } {
+  return name.startsWith("=") ? { name: name.slice(1), isExact: true } : { name, isExact: false };
+}
+
+function readTarget(target: string, kind: TargetKind): Written {
+  const colon = target.indexOf(":");
+  const rest = colon === -1 ? target : target.slice(colon + 1);
+  const period = rest.indexOf(".");
+  const before = period === -1 ? rest : rest.slice(0, period);
+  const pane = period === -1 ? "" : rest.slice(period + 1);
+  const base = { isWindowOnly: colon !== -1, isPaneOnly: period !== -1, session: "", window: "", pane: "" };
+  const mapped = (written: Written): Written => ({
+    ...written,
+    window: windowWords[written.window] ?? written.window,
+    pane: written.pane,
+  });
+  if (colon !== -1) return mapped({ ...base, session: target.slice(0, colon), window: before, pane });
+  if (period !== -1) return mapped({ ...base, window: before, pane });
+  const by: TargetKind = before.startsWith("$")
+    ? "session"
+    : before.startsWith("@")
+      ? "window"
+      : before.startsWith("%")
+        ? "pane"
+        : kind;
+  return mapped({ ...base, [by]: before });
+}
+
+function windowIn(session: Session, written: string): Window | null {
+  const { name, isExact } = exactness(written);
+  const { windows, current } = session;
+  if (name.startsWith("@")) return windows.find(({ id }) => id === name) ?? null;
+  if (!isExact) {
+    const [, sign, digits] = /^([+-])(\d*)$/.exec(name) ?? [];
+    if (sign !== undefined) return around(windows, current, Number(digits || "1") * (sign === "+" ? 1 : -1));
+    if (name === "!") return windows.find((window) => window.info.last === true) ?? null;
+    if (name === "^") return windows[0] ?? null;
+    if (name === "$") return windows.at(-1) ?? null;
+  }
+  const numbered = /^\d+$/.test(name) ? windows.find(({ index }) => index === Number(name)) : undefined;
+  if (numbered !== undefined) return numbered;
+  const exact = windows.filter((window) => window.name === name);
+  if (exact.length > 0) return exact.length === 1 ? (exact[0] ?? null) : null;
+  if (isExact) return null;
+  return onlyOne(
+    windows,
+    (each) => each.name.startsWith(name),
+    (each) => fnmatch(name, each.name),
+  );
+}
+
+/** What one test finds, or else the other; null for none and for several. */
+function onlyOne<T>(all: readonly T[], ...tests: readonly ((each: T) => boolean)[]): T | null {
+  for (const test of tests) {
+    const found = all.filter(test);
+    if (found.length > 0) return found.length === 1 ? (found[0] ?? null) : null;
+  }
+  return null;
+}
+
+/** The one some places further, around the end. */
+export function around<T>(all: readonly T[], from: T, step: number): T | null {
+  const at = all.indexOf(from);
+  if (at === -1 || all.length === 0) return null;
+  return all[(((at + step) % all.length) + all.length) % all.length] ?? null;
+}
+
+function paneIn(window: Window, written: string, current: Place): Pane | null {
+  const name = paneWords[written] ?? written;
+  const { panes } = window;
+  if (name.startsWith("%")) return panes.find(({ id }) => id === name) ?? null;
+  if (name === "!") return panes.find((pane) => pane.info.last === true) ?? null;
+  const [, side] = /^\{(up|down|left|right)-of\}$/.exec(name) ?? [];
+  if (side !== undefined) return neighbour(current.window, current.pane, side);
+  const [, sign, digits] = /^([+-])(\d*)$/.exec(name) ?? [];
+  if (sign !== undefined) {
+    const from = panes.includes(current.pane) ? current.pane : window.active;
+    return around(panes, from, Number(digits || "1") * (sign === "+" ? 1 : -1));
+  }
+  const numbered = /^\d+$/.test(name) ? panes.find(({ index }) => index === Number(name)) : undefined;
+  return numbered ?? cornerPane(window, name);
+}
+
+interface Box {
+  readonly top: number;
+  readonly left: number;
+  readonly bottom: number;
+  readonly right: number;
+}
+
+export function boxOf({ info }: Pane): Box {
+  const { row = 0, col = 0, rows, cols } = info;
+  return { top: row, left: col, bottom: row + rows - 1, right: col + cols - 1 };
+}
+
+function cornerPane(window: Window, name: string): Pane | null {
+  const [last, middle] = [
+    { y: window.info.rows - 1, x: window.info.cols - 1 },
+    { y: Math.floor(window.info.rows / 2), x: Math.floor(window.info.cols / 2) },
+  ];
+  const points: Readonly<Record<string, readonly [number, number]>> = {
+    top: [0, middle.x],
+    bottom: [last.y, middle.x],
+    left: [middle.y, 0],
+    right: [middle.y, last.x],
+    "top-left": [0, 0],
+    "top-right": [0, last.x],
+    "bottom-left": [last.y, 0],
+    "bottom-right": [last.y, last.x],
+  };
+  const point = points[name];
+  if (point === undefined) return null;
+  const [y, x] = point;
+  return (
+    window.panes.find((pane) => {
+      const { top, bottom, left, right } = boxOf(pane);
+      return pane.info.hidden !== true && y >= top && y <= bottom + 1 && x >= left && x <= right + 1;
+    }) ?? null
+  );
+}
+
+/** The pane beside another one, around the window's edge as tmux looks for it. */
+export function neighbour(window: Window, pane: Pane, side: string): Pane | null {
+  const own = boxOf(pane);
+  const { rows, cols } = window.info;
+  const isUpright = side === "up" || side === "down";
+  const edge = { up: own.top === 0 ? rows : own.top - 1, down: own.bottom + 1 >= rows ? 0 : own.bottom + 2 };
+  const wide = { left: own.left === 0 ? cols : own.left - 1, right: own.right + 1 >= cols ? 0 : own.right + 2 };
+  const found = window.panes.filter((each) => {
+    if (each === pane || each.info.hidden === true) return false;
+    const box = boxOf(each);
+    const touches = isUpright
+      ? side === "up"
+        ? box.bottom + 1 === edge.up
+        : box.top === edge.down
+      : side === "left"
+        ? box.right + 1 === wide.left
+        : box.left === wide.right;
+    const overlaps = isUpright
+      ? box.left <= own.right + 1 && box.right + 1 >= own.left
+      : box.top <= own.bottom + 1 && box.bottom + 1 >= own.top;
+    return touches && overlaps;
+  });
+  return found.find((each) => each.info.active) ?? found[0] ?? null;
+}

@@ -1,0 +1,66 @@
+/** What agent teams and scripts do with tmux, done with `wsh tmux` in one session. */
+import { expect, test } from "bun:test";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+test("the calls of an agent team: panes beside the caller's, in place, with their ids, titles and ends", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev", "--", "cat");
+  const at = async (...words: readonly string[]): Promise<string> => (await wsh.ok("tmux", ...words)).trimEnd();
+  const [lead = ""] = (await at("list-panes", "-t", "dev", "-F", "#{pane_id}")).split("\n");
+  expect(await at("display-message", "-t", lead, "-p", "#{window_id}")).toMatch(/^@\d+$/);
+  expect(await at("show", "-Av", "mouse")).toBe("off");
+
+  const made = await at("split-window", "-d", "-t", lead, "-h", "-l", "70%", "-P", "-F", "#{pane_id}", "--", "cat");
+  expect(made).toMatch(/^%\d+$/);
+  await at("select-pane", "-t", made, "-T", "alpha");
+  await at("set-option", "-p", "-t", made, "remain-on-exit", "failed");
+  for (const style of ["window-style", "pane-border-style"])
+    await at("set-option", "-p", "-t", made, style, "bg=default");
+  await at("respawn-pane", "-k", "-t", made, "--", "echo team; exit 3");
+  const look = [
+    "list-panes",
+    "-t",
+    lead,
+    "-F",
+    "#{pane_id} #{pane_title} #{pane_dead} #{pane_dead_status} #{pane_active}",
+  ];
+  await until("the pane to stay with its failure", async () => (await at(...look)).includes(`${made} alpha 1 3 0`));
+  expect(await at("capture-pane", "-p", "-t", made)).toStartWith("team");
+
+  // Again in the same pane, by the id that the team knows; a good end takes the pane away.
+  await at("respawn-pane", "-k", "-t", made, "--", "cat");
+  await at("send-keys", "-t", made, "-l", "Enter C-c");
+  await at("send-keys", "-t", made, "", "Enter");
+  await until("what was typed", async () =>
+    (await at("capture-pane", "-p", "-t", made)).startsWith("Enter C-c\nEnter C-c"),
+  );
+  await at("send-keys", "-t", made, "C-d");
+  await until("the pane to be gone", async () => !(await at(...look)).includes(made));
+
+  // A chain: what a command made is what the next one means.
+  const chain = [
+    "new-session",
+    "-d",
+    "-s",
+    "two",
+    "cat",
+    ";",
+    "split-window",
+    "cat",
+    ";",
+    "display",
+    "-p",
+    "#S #{window_panes}",
+  ];
+  expect(await at(...chain)).toBe("two 2");
+  for (const [words, said] of [
+    [["has-session", "-t=nobody"], "can't find session: nobody"],
+    [["choose-tree"], "unknown command: choose-tree"],
+    [["split-window", "-d", "-I"], "command split-window: unknown flag -I"],
+    [["kill-pane", "-t", "%999"], "can't find pane: %999"],
+  ] as const)
+    expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });
+  await at("kill-server");
+  expect((await wsh.run("tmux", "ls")).stderr).toStartWith("no server running on ");
+});
