@@ -400,6 +400,11 @@ export const changing: readonly (readonly string[])[] = [
   ["kill-window", "-a", "-t", "main:5"],
   ["move-window", "-r", "-t", "main"],
   ["kill-session", "-a", "-t", "main"],
+  ["set", "-g", "base-index", "1"],
+  ["new-session", "-d", "-s", "based", "-n", "first", "-x", "80", "-y", "24", "cat"],
+  ["new-window", "-d", "-t", "based:", "-n", "second", "cat"],
+  ["set", "-g", "base-index", "2"],
+  ["move-window", "-r", "-t", "based"],
 ];
 
 /** What is compared behind every command line that changes. */

@@ -4,7 +4,7 @@ import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
-import { keepName, ownName, programOf } from "./start.ts";
+import { freeIndex, keepName, ownName, programOf } from "./start.ts";
 import { nameWindow } from "./windows.ts";
 
 /** Size of a session that nobody looks at, as in tmux. */
@@ -98,6 +98,8 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   const session = await sessionOf(run, info.id);
   if (program.keep_after_exit !== undefined)
     await run.backend.call("pane.update", { keep_after_exit: program.keep_after_exit }, session.current.active.target);
+  const base = await freeIndex(run, { ...session, windows: [] });
+  if (base !== session.current.index) await run.backend.call("window.update", { index: base }, session.current.target);
   const window = args.get("n");
   if (window !== undefined) await nameWindow(run, session.current.target, window);
   const made = await sessionOf(run, info.id);

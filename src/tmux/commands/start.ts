@@ -1,6 +1,6 @@
 /** What panes are started with: command, directory, environment, and how they end. Used by all commands that make one. */
 import { TmuxError } from "../error.ts";
-import type { Place } from "../model.ts";
+import type { Place, Session } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -30,6 +30,14 @@ export async function programOf(run: Run, args: Arguments, place: Place | null):
     ...(Object.keys(env).length > 0 ? { env } : {}),
     ...(keep === false ? {} : { keep_after_exit: keep }),
   };
+}
+
+/** The first number from `base-index` on that no window of the session has. */
+export async function freeIndex(run: Run, session: Session): Promise<number> {
+  const { state } = await run.load();
+  let index = Number(optionAt(state, { session }, "base-index") ?? 0);
+  while (session.windows.some((each) => each.index === index)) index++;
+  return index;
 }
 
 /** `remain-on-exit` as wsh has it. */

@@ -3,12 +3,13 @@ import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import type { Session, Window } from "../model.ts";
+import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around } from "../targets.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
-import { keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
+import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
 
 const CHANGED = "#{session_name}:#{window_index}.#{pane_index}";
 
@@ -129,7 +130,7 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
   const replaced = args.has("k") ? window : null;
   const made = await run.backend.call(
     "window.create",
-    { ...program, ...(index === null || replaced !== null ? {} : { index }), focus },
+    { ...program, index: replaced === null && index !== null ? index : await freeIndex(run, session), focus },
     session.target,
   );
   if (replaced !== null && index !== null) {
@@ -188,8 +189,13 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   if (args.has("r")) {
     const { session } = await run.place(args, "session");
-    for (const [index, window] of session.windows.entries())
-      if (window.index !== index) await run.backend.call("window.update", { index }, window.target);
+    const { state } = await run.load();
+    const base = Number(optionAt(state, { session }, "base-index") ?? 0);
+    const all = session.windows.map((window, i) => ({ window, index: base + i }));
+    // Those that go down first, from below; then the others from above: no number is taken then.
+    const down = all.filter(({ window, index }) => index < window.index);
+    const up = all.filter(({ window, index }) => index > window.index).toReversed();
+    for (const { window, index } of [...down, ...up]) await run.backend.call("window.update", { index }, window.target);
     return;
   }
   const source = targets.find(args.get("s"), "window");
@@ -201,19 +207,13 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
     await run.backend.call("window.update", { index: beside }, source.window.target);
     return;
   }
-  const free = index ?? freeIndex(session);
+  const free = index ?? (await freeIndex(run, session));
   if (free === source.window.index) throw new TmuxError(`same index: ${free}`);
   const taken = session.windows.find((each) => each.index === free);
   if (taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${free}`);
   if (taken !== undefined) await run.backend.call("window.close", {}, taken.target);
   await run.backend.call("window.update", { index: free }, source.window.target);
   if (takesFocus(run, args, source)) await run.backend.call("window.select", {}, source.window.target);
-}
-
-function freeIndex({ windows }: Session): number {
-  let index = 0;
-  while (windows.some((each) => each.index === index)) index++;
-  return index;
 }
 
 async function swapWindows(run: Run, args: Arguments): Promise<void> {
