@@ -18,6 +18,7 @@ export function guarded(sink: Required<ProgramSink>): ProgramSink {
   return {
     crashed: sink.crashed,
     chunk: guard(sink.chunk),
+    wantsRaw: sink.wantsRaw,
     mark: guard(sink.mark),
     bell: guard(sink.bell),
     title: guard(sink.title),
