@@ -340,7 +340,7 @@ withTmux("keys", () => {
       ['"g" = "pane.spilt"', "no operation 'pane.spilt'"],
       ['"gg" = "pane.zoom"', 'unknown key "gg"'],
       ['"g" = "pane.split direction=sideways"', "direction"],
-      ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],
+      ['"g" = "pane.zoom onn=true"', "'pane.zoom' has no parameter 'onn'"],
       ['"g" = 3', "must be text or a table"],
       ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
       ['"g" = "view.go"', "view.go needs session=NAME"],
