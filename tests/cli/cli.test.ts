@@ -496,7 +496,7 @@ describe("settings, scripts and completions", () => {
   test("skill lists the guides for agents and prints one", async () => {
     const list = await wsh.ok("skill");
     expect(list).toMatch(/^core-http +API primitives/);
-    expect(list.trim().split("\n")).toHaveLength(10);
+    expect(list.trim().split("\n")).toHaveLength(11);
     expect(await wsh.ok("skill", "core-http")).toStartWith("# wsh:core over HTTP and the command line");
     const { code, stderr } = await wsh.run("skill", "nosuch");
     expect({ code, named: stderr.includes("nosuch") && stderr.includes("core-http") }).toEqual({

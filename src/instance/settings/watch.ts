@@ -69,11 +69,20 @@ function placesOf(path: string): { readonly place: string; readonly directory: s
     const own = dirname(each);
     return [[own, basename(each)] as const, [dirname(own), basename(own)] as const]
       .flatMap(([directory, name]) => {
-        const inode = fs.statSync(directory, { throwIfNoEntry: false })?.ino;
+        const inode = inodeOf(directory);
         return inode === undefined ? [] : [{ place: `${directory} ${inode}`, directory, name }];
       })
       .slice(0, 1);
   });
+}
+
+/** Undefined where there is no directory, or one of another user that may not be read. */
+function inodeOf(directory: string): number | undefined {
+  try {
+    return fs.statSync(directory).ino;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Changes with a file's content. */
