@@ -108,8 +108,6 @@ export class Pane {
     this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
     this.commands = this.joinCommands(first.command);
     const { program, commands, silence, clock } = this;
-    // A command can end after its last output: once the shell's editor is back.
-    commands.log.on({ finished: () => events.emit("listed", undefined) });
     const isExec = options.isAskedFor === true && this.runsOneCommand;
     this.answers = new QueryAnswers({
       clock,

@@ -103,7 +103,8 @@ export class LocalPane implements PlacedPane {
       changed: () => this.changedPicture(),
     });
     this.pointer = this.pointing();
-    const { events } = this.pane;
+    const { events, commands } = this.pane;
+    const ended = commands.log.on({ finished: () => this.changed() });
     this.ends = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
@@ -129,6 +130,8 @@ export class LocalPane implements PlacedPane {
         this.port?.ended({ code, signal, isOwn: !isEnding });
       }),
       ...(["listed", "title", "alternate"] as const).map((change) => events.on(change, () => this.changed())),
+      // A command can end after its last output: once the shell's editor is back.
+      () => ended[Symbol.dispose](),
       own.events.on("listed", () => {
         this.changed();
         this.watchHome();
