@@ -93,9 +93,23 @@ const SHELLS: ReadonlySet<string> = new Set([
 
 /** What lists say runs in a pane: its command; of a shell for typing, the program that runs there now. */
 export function commandNow({ program, command }: Pick<PaneInfo, "program" | "command">): string {
+  return program === undefined || isItself({ program, command }) || !isForTyping(command) ? command : program;
+}
+
+/** A shell in which commands are typed: without one of its own, or a script. */
+function isForTyping(command: string): boolean {
   const [, ...options] = command.split(/\s+/);
-  const isForTyping = SHELLS.has(programIn(command)) && options.every((word) => /^-(?!\w*c)/.test(word));
-  return program === undefined || program === programIn(command) || !isForTyping ? command : program;
+  return SHELLS.has(programIn(command)) && options.every((word) => /^-(?!\w*c)/.test(word));
+}
+
+function isItself({ program, command }: Pick<PaneInfo, "program" | "command">): boolean {
+  return program === programIn(command);
+}
+
+/** A shell reads its startup files: it is in the foreground itself, and no command has ended yet. */
+export function isStarting(info: Pick<PaneInfo, "program" | "command" | "state" | "last_exit_code">): boolean {
+  const { command, state, last_exit_code } = info;
+  return state === "running" && last_exit_code === undefined && isItself(info) && isForTyping(command);
 }
 
 export const WindowInfoSchema = v.object({

@@ -1,13 +1,14 @@
 /** Programs in panes that would be lost with them, including background ones; not shells that wait at a prompt. */
 import { jobsOf } from "../../platform/jobs.ts";
-import { automaticName, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";
+import { automaticName, isStarting, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";
 
 /** Reads every process of the machine: some milliseconds. */
 export function programsIn(panes: readonly PaneInfo[]): RunningProgram[] {
   return panes.flatMap((info) => {
     const { id: pane, pid, state, view } = info;
     if (view !== undefined || state === "exited" || state === "lost") return [];
-    const own = state === "prompt" ? [] : [{ pane, program: automaticName(info), background: false }];
+    const isIdle = state === "prompt" || isStarting(info);
+    const own = isIdle ? [] : [{ pane, program: automaticName(info), background: false }];
     const jobs = pid === null ? [] : jobsOf(pid);
     return [...own, ...jobs.map((program) => ({ pane, program, background: true }))];
   });

@@ -1,6 +1,6 @@
 /** What lists say runs in a pane, and what a window is called without a name: the program, never a word of a command's arguments. */
 import { expect, test } from "bun:test";
-import { automaticName, commandNow } from "../../../src/protocol/session.ts";
+import { automaticName, commandNow, isStarting } from "../../../src/protocol/session.ts";
 
 test.each([
   ["/bin/bash", "vim", "vim", "vim"],
@@ -17,3 +17,18 @@ test.each([
   const pane = program === undefined ? { command } : { command, program };
   expect([commandNow(pane), automaticName(pane)]).toEqual([listed, named]);
 });
+
+test.each([
+  ["bash", "bash", "running", undefined, true],
+  ["bash", "bash", "running", 0, false],
+  ["bash", "bash", "prompt", undefined, false],
+  ["bash", "vim", "running", undefined, false],
+  ["bash build.sh", "bash", "running", undefined, false],
+  ["yes", "yes", "running", undefined, false],
+] as const)(
+  "%j with %j in the foreground, %s, last exit code %j: starting is %j",
+  (command, program, state, code, is) => {
+    const last = code === undefined ? {} : { last_exit_code: code };
+    expect(isStarting({ command, program, state, ...last })).toBe(is);
+  },
+);
