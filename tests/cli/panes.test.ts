@@ -104,7 +104,10 @@ describe("split, pane and window", () => {
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(
       `Pane ${inner} closed; ended 'cat'.\n`,
     );
-    expect(await wsh.run("pane", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("no session") });
+    expect(await wsh.run("pane", "list")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("not inside a session"),
+    });
     const env = { WSH_PANE: pane_id, WSH_SOCKET: wsh.instance.httpSocket };
     expect((await wsh.runWith({ env }, "-L", "other", "pane", "list")).code).toBe(2);
   });

@@ -69,7 +69,7 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "host.ping": "observe", "host.resolve": "observe", "host.attach": "observe", "host.client": "observe" },
   ...{ "host.subscribe": "observe", "host.follow": "observe", "host.raw": "observe", "host.window": "observe" },
   ...{ "host.written": "observe", "host.release": "observe", "host.give_back": "observe", "host.colors": "observe" },
-  ...{ "host.settings": "observe" },
+  ...{ "host.settings": "observe", "host.watched": "observe" },
   ...{ "host.help": "observe", "host.look": "observe", "host.focus": "observe", "host.command": "operate" },
 };
 const ownProcesses: readonly string[] = [

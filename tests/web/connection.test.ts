@@ -58,12 +58,12 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
     await page.waitForSelector(".connection.silent", { timeout: SILENT_MS });
     await page.waitForSelector(".tile > .lost", { timeout: SILENT_MS });
     await page.keyboard.type("dropped");
-    await page.waitForFunction(() => /^7 characters wait/.test(document.querySelector(".held")?.textContent ?? ""));
+    await page.waitForFunction(() => /^7 characters pending/.test(document.querySelector(".held")?.textContent ?? ""));
     await page.evaluate(() => document.querySelector<HTMLElement>(".held + button")?.click());
     await page.waitForSelector(".held", { hidden: true });
     await page.evaluate(() => document.querySelector<HTMLElement>(".text-input")?.focus());
     await page.keyboard.type("held");
-    await page.waitForFunction(() => /^4 characters wait/.test(document.querySelector(".held")?.textContent ?? ""));
+    await page.waitForFunction(() => /^4 characters pending/.test(document.querySelector(".held")?.textContent ?? ""));
   } finally {
     own.signal("SIGCONT");
   }
