@@ -49,7 +49,7 @@ export function viewBinding(operation: ViewOperation, parameters: Readonly<Recor
     return own;
   }
   const [stray] = Object.keys(rest);
-  if (stray !== undefined) throw new WshError("invalid_request", `'${operation}' takes no '${stray}'`);
+  if (stray !== undefined) throw new WshError("invalid_request", `'${operation}' has no parameter '${stray}'`);
   if (typeof target !== "string" || target === "")
     throw new WshError("invalid_request", `${operation} needs ${TARGET_PARAMETER}=NAME`);
   return { ...own, target, says: `go to ${target}` };

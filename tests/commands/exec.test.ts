@@ -194,7 +194,7 @@ for (const shell of shells) {
     test("exit ends the shell, and what ran stays readable", async () => {
       expect(await api.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
       const refused = await http.post(`/sessions/${shell}/exec`, { command: "true" });
-      expect(refused).toMatchObject({ status: 410, body: failure("session_ended", /ended/, { exit_code: 7 }) });
+      expect(refused).toMatchObject({ status: 410, body: failure("session_ended", /exited/, { exit_code: 7 }) });
       expect((await api.commands()).at(-1)).toMatchObject({ command: "exit 7", exit_code: 7 });
       expect((await api.commands()).length).toBe(20);
       expect(await api.status()).toMatchObject({ alive: false, state: "exited", exit_code: 7 });

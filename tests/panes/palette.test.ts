@@ -55,7 +55,7 @@ describe("the palette", () => {
     for (const [line, wrong] of [
       ["pane.splt x=1", "no operation 'pane.splt'; near: pane.list"],
       ["pane.split direction=sideways", "direction"],
-      ["pane.split directon=right", "takes no 'directon'"],
+      ["pane.split directon=right", "has no parameter 'directon'"],
       ["pane.split right", "'right' is not NAME=VALUE"],
       ['pane.split command="x', 'unterminated quotation mark "'],
       ["view.keys x=1", "view.keys takes no parameters"],
