@@ -202,6 +202,8 @@ class Trial {
 async function everyCut(machines: Machines, name: string, loss: Loss, step: number): Promise<void> {
   await machines.far.session(`s-${name}`);
   await machines.far.ok("wait", `s-${name}`, "prompt");
+  // The hub learns of the machine a moment after its start.
+  await until("the machine to be known", async () => (await machines.near.run("screen", `m1/s-${name}`)).code === 0);
   const trial = new Trial(machines);
   for (let pieces = 0; await trial.run(name, loss, pieces); pieces += step);
 }

@@ -30,7 +30,7 @@ async function doctor(wsh: Wsh, ...machine: readonly string[]): Promise<Finding[
 /** What is wrong with a certificate, how it is said, and what to do. */
 const broken: readonly [what: string, wanted: Wanted, text: RegExp, advice: RegExp][] = [
   ["that has ended", { from: -9, until: -1 }, /expired/, /^Renew it .*clock here says \d{4}-/],
-  ["that begins in two days", { from: 2 }, /not yet valid/, /^Set the clock here, .*clock here says \d{4}-/],
+  ["that begins in two days", { from: 2 }, /not yet valid/, /^Correct the clock here, .*clock here says \d{4}-/],
   ["for another host", { names: "DNS:other.example.org" }, /for another name/, /^Use an address that it names/],
 ];
 
