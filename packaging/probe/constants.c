@@ -67,6 +67,8 @@ static void constants(void) {
   NUMBER(TIOCSWINSZ);
   NUMBER(FIONREAD);
   NUMBER(ICANON);
+  NUMBER(OPOST);
+  NUMBER(ONLCR);
   NUMBER(ECHO);
   NUMBER(TCSANOW);
   NUMBER(TCIFLUSH);
@@ -142,6 +144,7 @@ static void constants(void) {
 
 static void layouts(void) {
   begin("termios", sizeof(struct termios));
+  FIELD(struct termios, "c_oflag", c_oflag);
   FIELD(struct termios, "c_lflag", c_lflag);
   end();
   begin("winsize", sizeof(struct winsize));

@@ -59,28 +59,39 @@ export async function runHost(): Promise<void> {
   });
   // What no pane's own guard holds: one fault would end every pane.
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
-    process.on(event, (error) => logger.error("a fault in the session, which goes on", { error }));
+    process.on(event, (error) => {
+      logger.error("a fault in the session, which goes on", { error });
+      // One while it ends must not keep it.
+      if (session.lifetime.isOver) over.resolve();
+    });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   // The machine or the login ends, as a rule: the session can come back.
   process.on("SIGTERM", () => {
     void Promise.race([keeper.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
   });
   await over.promise;
+  // Whatever fails of its end, the process ends.
+  const attempt = async (step: () => unknown): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      logger.warn("the session's end has left something behind", { error });
+    }
+  };
   // A write under way would leave what the session's end has removed.
-  await Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]);
-  host.dispose();
+  await attempt(() => Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]));
+  await attempt(() => host.dispose());
   const [guest] = keeper.guests;
   if (guest?.home != null) {
-    await leaveAsCarrier(instance, links(), guest.home.number).catch(() => {});
+    const { number } = guest.home;
+    await attempt(() => leaveAsCarrier(instance, links(), number));
     server.dismiss();
-    await keeper.untilAlone();
+    await attempt(() => keeper.untilAlone());
   }
-  keeper.dispose();
-  await releaseSession(instance, guest === undefined ? links() : host.host).catch((error) =>
-    logger.warn("the session's files could not be removed", { error }),
-  );
-  files.life.discard();
-  await server.flush(FLUSH_MS);
+  await attempt(() => keeper.dispose());
+  await attempt(() => releaseSession(instance, guest === undefined ? links() : host.host));
+  await attempt(() => files.life.discard());
+  await attempt(() => server.flush(FLUSH_MS));
   process.exit(0);
 }
 

@@ -29,7 +29,7 @@ describe("the SDK's second version", () => {
         expect(client.getNegotiatedProtocolVersion()).toBe(version);
         expect(client.getServerVersion()?.name).toBe("wsh");
         expect((await client.listTools()).tools).toHaveLength(tools.length);
-        expect((await client.listPrompts()).prompts).toHaveLength(9);
+        expect((await client.listPrompts()).prompts).toHaveLength(10);
         expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(2);
         const answer = await call(client, "wsh_exec", { command: "echo $((6*7))" });
         expect(answer.value).toMatchObject({ state: "finished", exit_code: 0, output: "42" });

@@ -46,7 +46,7 @@ describe("an attached terminal", () => {
     await shows(person, / 0:\S+ 1:\S+\*/);
     await wsh.ok("send", "dev:0", "bash -c 'sleep 1.5; exit 3'", "--enter");
     await shows(person, / 0:\S+\+/);
-    const said = /\x1b\]777;notify;wsh dev;'\w+' has ended with exit code 3 after \d s in window 0\x1b\\/;
+    const said = /\x1b\]777;notify;wsh dev;'\w+' exited with exit code 3 after \d s in window 0\x1b\\/;
     await until("the notification", () => said.test(person.bytes));
     expect(lastRow(await person.text())).not.toContain("exit 3");
     person.type(`${PREFIX}0`);

@@ -43,7 +43,7 @@ describe("an editor in bash, attached at the end of .bashrc", () => {
     await exec(wsh, "true");
     await wsh.ok("send", "s", "half of");
     await wsh.shows("s", "half of");
-    expect((await wsh.run("exec", "s", "--", "echo hi")).stderr).toContain("holds 'half of'");
+    expect((await wsh.run("exec", "s", "--", "echo hi")).stderr).toContain("contains 'half of'");
     expect(await wsh.ok("exec", "s", "--clear-line", "--", "echo hi")).toBe("hi\n");
   });
 

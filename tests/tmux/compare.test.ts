@@ -5,6 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { pathOf } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { changing, differences, formats, looking, reading, setUp } from "./lines.ts";
@@ -12,7 +13,7 @@ import { changing, differences, formats, looking, reading, setUp } from "./lines
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 const EVERY = 25;
 
-const version = Bun.which("tmux") === null ? "" : Bun.spawnSync(["tmux", "-V"]).stdout.toString().trim();
+const version = pathOf("tmux") === null ? "" : Bun.spawnSync(["tmux", "-V"]).stdout.toString().trim();
 
 interface Answer {
   readonly code: number;

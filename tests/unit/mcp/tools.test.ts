@@ -55,7 +55,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
       'background? beside? clear_line? command? context? create? cwd? env? grep? head? integrate? keep? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit? session? show? stdin? steps? stop_on_error=true tail? typed? until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
     wsh_get_output:
-      'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? session since? tail?',
+      'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? raw? session since? tail?',
     wsh_get_status: "session?",
     wsh_create_pane: "command? cwd? direction? env? focus? keep_after_exit? session size? title? view? window?",
     wsh_close_pane: "pane",
