@@ -57,11 +57,14 @@ describe("a process that is dead", () => {
     using place = testInstance();
     const { child, wrote } = await claimant(place, "claim-and-leave", "dev");
     const programs = wrote.split(" ").map(Number);
+    const socket = listSessions(place.instance)[0]?.socket ?? "";
     try {
       child.kill("SIGKILL");
       await child.exited;
       // That of the terminal gets SIGHUP; the other one notices nothing.
       expect(() => process.kill(programs[1] ?? 0, 0)).not.toThrow();
+      // The kernel may free it a moment after the end.
+      await until("its lock to be free", () => processState(socket) === "dead");
       expect(await cleanStale(place.instance)).toMatchObject([{ name: "dev" }]);
     } finally {
       for (const pid of programs) {
