@@ -5,12 +5,12 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { openHistory } from "../src/store/history/database.ts";
-import { Journal } from "../src/store/history/journal.ts";
-import type { HistoryRecord } from "../src/store/history/record.ts";
-import { RowWriter } from "../src/store/history/rows.ts";
-import { searchHistory } from "../src/store/history/search.ts";
-import { takeIn } from "../src/store/history/take-in.ts";
+import { openHistory } from "../src/history/database.ts";
+import { Journal } from "../src/history/journal.ts";
+import type { HistoryRecord } from "../src/history/record.ts";
+import { RowWriter } from "../src/history/rows.ts";
+import { searchHistory } from "../src/history/search.ts";
+import { takeIn } from "../src/history/take-in.ts";
 import { figure } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import type { Command, Option } from "commander";
 import { catalog } from "../src/cli/catalog.ts";
 import { wholeProgram } from "../src/cli/parser.ts";
-import { settingFacts, settingNames } from "../src/instance/settings/table.ts";
 import { VERSION } from "../src/protocol/version.ts";
+import { settingFacts, settingNames } from "../src/settings/table.ts";
 
 /** Text as roff takes it: no escapes, no line that looks like a request. */
 function roff(text: string): string {

@@ -12,7 +12,7 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
   const { runHost } = await import("./host/main.ts");
   await runHost();
 } else if (first === "history-worker" && rest.length === 0) {
-  const { runHistoryWorker } = await import("./store/history/worker.ts");
+  const { runHistoryWorker } = await import("./history/worker.ts");
   await runHistoryWorker();
 } else if (first === "script-sandbox" && rest.length === 0) {
   const { runSandbox } = await import("./script/sandbox.ts");

@@ -1,8 +1,8 @@
 /** The instance that flags and environment name, its settings, and their warnings. */
 import type { Command } from "commander";
 import { type Instance, resolveInstance } from "../instance/paths.ts";
-import type { LoadedSettings, SettingSources } from "../instance/settings/settings.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { LoadedSettings, SettingSources } from "../settings/settings.ts";
 import { UsageError } from "./arguments.ts";
 import { complain } from "./print.ts";
 
@@ -33,7 +33,7 @@ export async function settingsOf(
   flags: SettingSources["flags"] = {},
   tolerant = true,
 ): Promise<LoadedSettings> {
-  const { loadSettings } = await import("../instance/settings/settings.ts");
+  const { loadSettings } = await import("../settings/settings.ts");
   const settings = loadSettings(instance, { flags, env: process.env, tolerant });
   settings.warnings.forEach(warn);
   return settings;

@@ -24,8 +24,8 @@ export async function recorded<T>(
   act: () => Promise<T>,
 ): Promise<T> {
   const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
-    import("../instance/audit/direct-audit.ts"),
-    import("../instance/settings/settings.ts"),
+    import("../log/audit/direct-audit.ts"),
+    import("../settings/settings.ts"),
   ]);
   const audit = directAudit(instance, loadSettings(instance, { env: process.env, tolerant: true }).values)();
   const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh", via: directly } } as const;

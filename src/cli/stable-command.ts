@@ -2,8 +2,8 @@
  * The command with which something else (an AI host, launchd, systemd) starts wsh, now and after an upgrade: a name that
  * leads to this executable is preferred to the executable's own path, which carries a version under Homebrew.
  */
-import { selfCommand } from "../instance/launch/launch.ts";
-import { brewLinks, linkTo } from "../instance/launch/own-program.ts";
+import { selfCommand } from "../launch/launch.ts";
+import { brewLinks, linkTo } from "../launch/own-program.ts";
 
 export function stableCommand(args: readonly string[]): string[] {
   const [own = process.execPath, ...before] = selfCommand([]);

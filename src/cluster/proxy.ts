@@ -2,8 +2,9 @@
  * `wsh proxy`: copies between standard input and output and the server's socket, for a machine whose sshd forwards none.
  * Starts a server if none runs. Neither side is read further ahead than the other takes.
  */
-import { startServer } from "../instance/launch/server.ts";
+
 import { resolveInstance } from "../instance/paths.ts";
+import { startServer } from "../launch/server.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { writeThrough } from "../wire/sink.ts";
 import { Wire } from "../wire/socket.ts";

@@ -7,9 +7,9 @@
 import type { ClientStreams } from "./served.ts";
 
 export interface Streams {
-  readonly known: import("./attach/known-terminals.ts").KnownTerminals;
-  readonly TerminalStream: typeof import("./attach/attached-terminal.ts").TerminalStream;
-  readonly askTerminal: typeof import("./attach/requests.ts").askTerminal;
+  readonly known: import("../viewer/terminal/known-terminals.ts").KnownTerminals;
+  readonly TerminalStream: typeof import("../viewer/terminal/attached-terminal.ts").TerminalStream;
+  readonly askTerminal: typeof import("../viewer/terminal/requests.ts").askTerminal;
   readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
   readonly clients: ClientStreams;
 }
@@ -43,10 +43,10 @@ export class StreamCode {
 
   private async loadOnce(): Promise<Streams> {
     const [{ TerminalStream }, { askTerminal }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
-      import("./attach/attached-terminal.ts"),
-      import("./attach/requests.ts"),
+      import("../viewer/terminal/attached-terminal.ts"),
+      import("../viewer/terminal/requests.ts"),
       import("./window-stream.ts"),
-      import("./attach/known-terminals.ts"),
+      import("../viewer/terminal/known-terminals.ts"),
       this.clients(),
     ]);
     this.now = { known: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };

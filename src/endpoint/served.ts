@@ -7,8 +7,8 @@ import type { Message } from "../protocol/messages.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import type { AskedFirst } from "../session/windows/asked-first.ts";
+import type { Shown } from "../viewer/terminal/shown.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
-import type { Shown } from "./attach/shown.ts";
 
 /** A peer's one stream. */
 export interface PeerStream {

@@ -3,10 +3,9 @@
  * ready wait for their hello.
  */
 import * as v from "valibot";
-import type { AuditLog } from "../instance/audit/audit-log.ts";
-import { directly } from "../instance/audit/direct-audit.ts";
-import type { Settings } from "../instance/settings/table.ts";
 import type { Binding } from "../keys/bindings.ts";
+import type { AuditLog } from "../log/audit/audit-log.ts";
+import { directly } from "../log/audit/direct-audit.ts";
 import { isUnlimited, requireMay, requireMayStream, requireOwnSession, targetsIn } from "../operations/rights.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
@@ -17,11 +16,12 @@ import { requireInTime } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
+import type { Settings } from "../settings/table.ts";
+import type { AttachPolicy } from "../viewer/terminal/attached-terminal.ts";
 import { OnceMemory } from "../wire/once.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
-import type { AttachPolicy } from "./attach/attached-terminal.ts";
 import { CallerShares } from "./caller-shares.ts";
 import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
@@ -394,7 +394,7 @@ export class SessionServer implements PeerHandler {
   private async requireMayCall(by: Acting, { operation, input }: Binding): Promise<void> {
     const [{ findOperation }, { findOwn }] = await Promise.all([
       import("../operations/table.ts"),
-      import("./operations/own-targets.ts"),
+      import("../viewer/calls/own-targets.ts"),
     ]);
     const found = findOperation(operation);
     if (found === undefined) return;

@@ -1,6 +1,7 @@
 /** The settings that a session itself needs, whatever process serves it, as they are whenever it looks. */
-import type { Settings } from "../instance/settings/table.ts";
+
 import type { SessionSettings } from "../session/types.ts";
+import type { Settings } from "../settings/table.ts";
 
 export function sessionSettings(settings: Settings): SessionSettings {
   return {

@@ -3,23 +3,23 @@
  * anything runs. What fails leaves nothing behind.
  */
 
+import { keptVariables } from "../checkpoints/files/environment.ts";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
-import type { HostSpec } from "../instance/launch/host-spec.ts";
-import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { LifeLock } from "../instance/registry/life-lock.ts";
-import { linkAll, releasePane } from "../instance/registry/panes.ts";
-import type { Claim } from "../instance/registry/register.ts";
-import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
-import type { Settings } from "../instance/settings/table.ts";
+import type { HostSpec } from "../launch/host-spec.ts";
+import type { Logger } from "../log/log.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import { requireInTime } from "../protocol/requests.ts";
+import type { LifeLock } from "../registry/life-lock.ts";
+import { linkAll, releasePane } from "../registry/panes.ts";
+import type { Claim } from "../registry/register.ts";
+import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
 import { parseKept } from "../session/drawing/kept.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
-import { keptVariables } from "../store/checkpoint/environment.ts";
+import type { Settings } from "../settings/table.ts";
 import { parseTree } from "./checkpoints/tree.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";

@@ -5,17 +5,14 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
-import type { HostSpec, RestoredSpec } from "../instance/launch/host-spec.ts";
-import { KeyFile } from "../instance/launch/key-file.ts";
-import { selfCommand } from "../instance/launch/launch.ts";
-import { installScripts, restoreScripts } from "../instance/launch/script-files.ts";
-import { writeStdinFile } from "../instance/launch/stdin-file.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
-import type { MadeRequest } from "../instance/registry/made-requests.ts";
-import { type ClaimResult, claimLost, claimSession, type NameRule } from "../instance/registry/register.ts";
-import type { Settings } from "../instance/settings/table.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
+import type { HostSpec, RestoredSpec } from "../launch/host-spec.ts";
+import { KeyFile } from "../launch/key-file.ts";
+import { selfCommand } from "../launch/launch.ts";
+import { installScripts, restoreScripts } from "../launch/script-files.ts";
+import { writeStdinFile } from "../launch/stdin-file.ts";
 import type { ChildKey } from "../pane/commands/child-shells.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
@@ -26,6 +23,9 @@ import { checkSessionName, paneId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
+import type { MadeRequest } from "../registry/made-requests.ts";
+import { type ClaimResult, claimLost, claimSession, type NameRule } from "../registry/register.ts";
+import type { Settings } from "../settings/table.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
@@ -129,7 +129,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
 /** The session process takes the request that it is made for. @throws WshError request_conflict */
 export async function takeOnce(instance: Instance, once: HostSpec["once"]): Promise<MadeRequest | null> {
   if (once === undefined) return null;
-  const { takeRequest } = await import("../instance/registry/made-requests.ts");
+  const { takeRequest } = await import("../registry/made-requests.ts");
   return takeRequest(instance, once);
 }
 

@@ -4,10 +4,10 @@
  */
 
 import type { Instance } from "../instance/paths.ts";
-import type { SessionEntry } from "../instance/registry/directories.ts";
-import { listenerPid } from "../instance/registry/liveness.ts";
-import { cleanStale } from "../instance/registry/registry.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { SessionEntry } from "../registry/directories.ts";
+import { listenerPid } from "../registry/liveness.ts";
+import { cleanStale } from "../registry/registry.ts";
 import { Connection } from "../wire/connection.ts";
 
 /** Never rejects: the next new session tries again. */

@@ -2,13 +2,14 @@
  * Writes the commands of a session into the journal of its process (store/history), unless the session is private or
  * the history is off: then nothing is listened to or opened.
  */
-import type { Logger } from "../instance/log/log.ts";
-import type { Settings } from "../instance/settings/table.ts";
+
+import { type Begun, Journal } from "../history/journal.ts";
+import type { HistoryPlaces } from "../history/places.ts";
+import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../history/record.ts";
+import type { Logger } from "../log/log.ts";
 import { type KeptCommand, ShellHistory } from "../pane/commands/shell-history.ts";
 import { cutOutput } from "../pane/text/cut-output.ts";
-import { type Begun, Journal } from "../store/history/journal.ts";
-import type { HistoryPlaces } from "../store/history/places.ts";
-import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../store/history/record.ts";
+import type { Settings } from "../settings/table.ts";
 import type { PaneSession } from "./session.ts";
 
 export interface HistoryOptions {

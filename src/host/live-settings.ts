@@ -5,9 +5,9 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
-import { changedLooks, type LoadedSettings, loadSettings, settingsFault } from "../instance/settings/settings.ts";
-import type { Settings } from "../instance/settings/table.ts";
-import { watchConfig } from "../instance/settings/watch.ts";
+import { changedLooks, type LoadedSettings, loadSettings, settingsFault } from "../settings/settings.ts";
+import type { Settings } from "../settings/table.ts";
+import { watchConfig } from "../settings/watch.ts";
 
 /** `ask`: nothing is read. */
 const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });

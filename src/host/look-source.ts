@@ -1,6 +1,6 @@
 /** A pane's history, screen and commands for who looks back. */
 import type { CommandRecord } from "../protocol/commands.ts";
-import type { LookSource } from "../session/looking-back/text.ts";
+import type { LookSource } from "../session/copy-mode/text.ts";
 import type { TerminalModel } from "../terminal/model.ts";
 
 export function lookSource(terminal: TerminalModel, commands: () => readonly CommandRecord[]): LookSource {

@@ -4,24 +4,24 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
-import { takeWaitingKeys } from "../endpoint/attach/signalled-input.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
-import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
-import { directAudit, directly } from "../instance/audit/direct-audit.ts";
-import { HostSpecSchema } from "../instance/launch/host-spec.ts";
-import { reportFailure, reportReady } from "../instance/launch/report.ts";
-import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
-import type { LifeLock } from "../instance/registry/life-lock.ts";
-import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
-import { leaveAsCarrier, linkAll } from "../instance/registry/panes.ts";
-import { restoreSession } from "../instance/registry/register.ts";
-import { releaseSession } from "../instance/registry/registry.ts";
-import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
-import type { Settings } from "../instance/settings/table.ts";
+import { HostSpecSchema } from "../launch/host-spec.ts";
+import { reportFailure, reportReady } from "../launch/report.ts";
+import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
+import { directAudit, directly } from "../log/audit/direct-audit.ts";
+import { createLogger, type Logger } from "../log/log.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import { beforeEachRead } from "../pty/turns.ts";
+import type { LifeLock } from "../registry/life-lock.ts";
+import { watchOwnFiles } from "../registry/own-files-watch.ts";
+import { leaveAsCarrier, linkAll } from "../registry/panes.ts";
+import { restoreSession } from "../registry/register.ts";
+import { releaseSession } from "../registry/registry.ts";
+import { loadSettings, logLevelFor } from "../settings/settings.ts";
+import type { Settings } from "../settings/table.ts";
+import { takeWaitingKeys } from "../viewer/terminal/signalled-input.ts";
 import { type BuildOptions, type BuiltSession, buildSession } from "./build.ts";
 import { LiveSettings } from "./live-settings.ts";
 import type { SessionHost } from "./session-host.ts";
@@ -153,7 +153,7 @@ function watchForPeople(host: SessionHost, live: LiveSettings): void {
     const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isOfOne;
     if (isWatched || !isWanted) return;
     isWatched = true;
-    const { StatusLine } = await import("../endpoint/status/status-line.ts");
+    const { StatusLine } = await import("../viewer/status/status-line.ts");
     const line = new StatusLine(session, settings);
     live.onChanged(() => line.changed());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));

@@ -3,16 +3,16 @@
  * checkpoint and a journal of its commands; the session as a whole has a checkpoint as soon as there are several.
  */
 import { basename } from "node:path";
+import { keptEnvironment, keptVariables } from "../checkpoints/files/environment.ts";
+import { sessionDir } from "../checkpoints/files/places.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
-import type { Logger } from "../instance/log/log.ts";
+import { historyPlaces } from "../history/places.ts";
+import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { Settings } from "../instance/settings/table.ts";
+import type { Logger } from "../log/log.ts";
 import { paneId } from "../protocol/names.ts";
 import { Session } from "../session/session.ts";
-import { keptEnvironment, keptVariables } from "../store/checkpoint/environment.ts";
-import { sessionDir } from "../store/checkpoint/places.ts";
-import { historyPlaces } from "../store/history/places.ts";
-import { takeInWhenMany } from "../store/history/start-worker.ts";
+import type { Settings } from "../settings/table.ts";
 import { Checkpoints } from "./checkpoints/keep.ts";
 import { LayoutCheckpoint } from "./checkpoints/layout.ts";
 import { resume, toResume } from "./checkpoints/resume.ts";

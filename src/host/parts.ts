@@ -1,10 +1,10 @@
 /** The parts of a session, as its handlers see them. Types only. */
 import type { Instance } from "../instance/paths.ts";
-import type { Settings } from "../instance/settings/table.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Session } from "../session/session.ts";
 import type { Place } from "../session/windows/state.ts";
+import type { Settings } from "../settings/table.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { PaneRequest } from "./create.ts";
 import type { PaneKeeper } from "./pane-keeper.ts";

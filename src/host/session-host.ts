@@ -3,12 +3,10 @@
  * pane; terminals are shown a window; what happens to windows and panes is reported.
  */
 import * as v from "valibot";
-import type { Shown } from "../endpoint/attach/shown.ts";
+import { SaveToSchema, unnamedDir } from "../checkpoints/files/named.ts";
 import { programsIn } from "../endpoint/operations/running.ts";
 import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
-import { claimPane, linkWindow, releasePane } from "../instance/registry/panes.ts";
-import type { Settings } from "../instance/settings/table.ts";
 import type { Binding } from "../keys/bindings.ts";
 import { addressesPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -17,11 +15,13 @@ import { formatTarget, parseTarget, sessionId, type Target, windowId } from "../
 import type { WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
+import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import { type AskedFirst, askedFirst, endsPrograms } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
-import { SaveToSchema, unnamedDir } from "../store/checkpoint/named.ts";
+import type { Settings } from "../settings/table.ts";
+import type { Shown } from "../viewer/terminal/shown.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import { type MadePane, type PaneHome, planPane } from "./create.ts";
 import { FloodPace } from "./fairness/pacing.ts";

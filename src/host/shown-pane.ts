@@ -1,9 +1,9 @@
 /** The session's one pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
 import { frameModes } from "../compositor/frame-modes.ts";
-import type { Pointed } from "../endpoint/attach/pointer.ts";
-import type { Shown } from "../endpoint/attach/shown.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
+import type { Pointed } from "../viewer/terminal/pointer.ts";
+import type { Shown } from "../viewer/terminal/shown.ts";
 import { lookSource } from "./look-source.ts";
 import type { PaneSession } from "./session.ts";
 

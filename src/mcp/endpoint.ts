@@ -2,8 +2,9 @@
  * MCP for the gateway: a socket that listens for bridges, a handler for `/mcp`, and a way to stop. The SDK is loaded by
  * the first caller, so that a server without MCP clients neither waits for it nor holds it in memory.
  */
-import { bindAside } from "../instance/single-server.ts";
+
 import type { Call } from "../operations/call.ts";
+import { bindAside } from "../registry/single-server.ts";
 import type { McpExtension } from "./caller-server.ts";
 import type { HttpIdentity } from "./http/caller.ts";
 import type { McpHttp } from "./http/http.ts";

@@ -5,15 +5,15 @@
  */
 
 import { Machines } from "../cluster/machines.ts";
-import { auditLog } from "../instance/audit/audit-log.ts";
-import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
-import type { Settings } from "../instance/settings/table.ts";
+import { historyPlaces } from "../history/places.ts";
+import { auditLog } from "../log/audit/audit-log.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { requireAllSessions } from "../operations/rights.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
-import { historyPlaces } from "../store/history/places.ts";
+import { ensureAuditKey } from "../secrets/own-secrets.ts";
+import type { Settings } from "../settings/table.ts";
 import type { Access } from "./auth/access.ts";
 import { endingCalls } from "./auth/ended.ts";
 import { mountLogin, mountMe } from "./auth/login-routes.ts";

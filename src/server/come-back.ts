@@ -4,10 +4,10 @@
  * time; the watch reports a loss again until all is back.
  */
 import type { Instance } from "../instance/paths.ts";
-import type { LifeLock } from "../instance/registry/life-lock.ts";
-import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
-import { claimServer } from "../instance/single-server.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { LifeLock } from "../registry/life-lock.ts";
+import { watchOwnFiles } from "../registry/own-files-watch.ts";
+import { claimServer } from "../registry/single-server.ts";
 
 export interface ComeBackEvents {
   /** Binds both sockets at their free paths. */

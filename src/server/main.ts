@@ -4,12 +4,12 @@
  */
 
 import os from "node:os";
-import { pageHost } from "../instance/secrets/own-secrets.ts";
-import { claimServer, releaseServer } from "../instance/single-server.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
 import { defaultInstanceName } from "../protocol/names.ts";
+import { claimServer, releaseServer } from "../registry/single-server.ts";
+import { pageHost } from "../secrets/own-secrets.ts";
 import { type Access, createAccess, isExposed } from "./auth/access.ts";
 import { buildGateway, type Gateway } from "./build.ts";
 import { keepSockets } from "./come-back.ts";

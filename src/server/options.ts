@@ -1,8 +1,9 @@
 /** A gateway's options: from the command line, the settings and, for the rest, the caller of `runServer`. */
-import type { ServerInfo } from "../instance/server-info.ts";
-import type { Settings } from "../instance/settings/table.ts";
+
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
+import type { ServerInfo } from "../registry/server-info.ts";
+import type { Settings } from "../settings/table.ts";
 import type { AccessOptions } from "./auth/access.ts";
 import type { FleetFile } from "./fleet/membership.ts";
 import type { TlsFiles } from "./http/tls-files.ts";

@@ -3,16 +3,16 @@
  * lasting choice whether it stays without sessions. Whether this run stays is separate from how later ones start:
  * starting a server by hand makes no choice for later ones.
  */
-import { auditFile } from "../instance/audit/audit-log.ts";
+import { auditFile } from "../log/audit/audit-log.ts";
+import { WshError } from "../protocol/errors.ts";
+import { VERSION } from "../protocol/version.ts";
 import {
   readLastServerInfo,
   readServerInfo,
   type ServerInfo,
   sweepServerInfos,
   writeServerInfo,
-} from "../instance/server-info.ts";
-import { WshError } from "../protocol/errors.ts";
-import { VERSION } from "../protocol/version.ts";
+} from "../registry/server-info.ts";
 import type { GatewayOptions } from "./options.ts";
 
 export class PublishedInfo {

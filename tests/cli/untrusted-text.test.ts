@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatLine } from "../../src/instance/log/log.ts";
+import { formatLine } from "../../src/log/log.ts";
 import { visible, visibleCell, visibleJson, visibleLines } from "../../src/protocol/visible.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -4,7 +4,6 @@ import fs from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
-import { settingNames } from "../../src/instance/settings/table.ts";
 import { defaultBindings, isViewOperation, viewOperations } from "../../src/keys/bindings.ts";
 import { configuredBindings } from "../../src/keys/configured.ts";
 import { parseKeyName } from "../../src/keys/names.ts";
@@ -18,6 +17,7 @@ import { simpleConditions } from "../../src/protocol/conditions.ts";
 import { errorCodes } from "../../src/protocol/errors.ts";
 import { eventNames, LifecycleEventSchema, SessionEventSchema } from "../../src/protocol/events.ts";
 import { SessionStateSchema } from "../../src/protocol/session.ts";
+import { settingNames } from "../../src/settings/table.ts";
 
 const root = join(import.meta.dir, "../..");
 const read = (file: string): string => fs.readFileSync(join(root, file), "utf8");

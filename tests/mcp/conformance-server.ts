@@ -3,10 +3,10 @@
  * token, until a signal ends it. The instance is named by the environment, as for `wsh server`.
  */
 import { hostname } from "../../src/instance/hostname.ts";
-import { createLogger } from "../../src/instance/log/log.ts";
 import { resolveInstance } from "../../src/instance/paths.ts";
-import { loadSettings } from "../../src/instance/settings/settings.ts";
+import { createLogger } from "../../src/log/log.ts";
 import { runServer } from "../../src/server/main.ts";
+import { loadSettings } from "../../src/settings/settings.ts";
 import { fixtures } from "./conformance-fixtures.ts";
 
 const instance = resolveInstance({ env: process.env });

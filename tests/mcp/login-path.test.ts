@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { askLoginShell, isDesktopEnvironment } from "../../src/instance/launch/login-path.ts";
+import { askLoginShell, isDesktopEnvironment } from "../../src/launch/login-path.ts";
 import { givenTime } from "../support/attempts.ts";
 import { contentOf } from "../support/content-of.ts";
 import { until } from "../support/until.ts";

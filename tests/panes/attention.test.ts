@@ -1,8 +1,8 @@
 /** What happens where nobody looks is marked in the status line, and the terminals of people are told, once. */
 import { describe, expect, test } from "bun:test";
-import { Attention } from "../../src/endpoint/status/attention.ts";
 import { attentionFor, type NewsKind, newsKinds } from "../../src/protocol/attention.ts";
 import type { Viewer } from "../../src/session/viewers.ts";
+import { Attention } from "../../src/viewer/status/attention.ts";
 import { Http } from "../support/http.ts";
 import { personAt } from "../support/person.ts";
 import type { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";

@@ -1,7 +1,7 @@
 /** The status line says which windows there are and what happens in them, and takes no row while it has nothing to say. */
 import { describe, expect, test } from "bun:test";
-import { type StatusFacts, segmentNames, statusText } from "../../src/endpoint/status/segments.ts";
 import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
+import { type StatusFacts, segmentNames, statusText } from "../../src/viewer/status/segments.ts";
 import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";

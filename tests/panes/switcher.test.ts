@@ -1,6 +1,6 @@
 /** The switcher: a person finds a session, window or pane by a few letters and goes there in the same terminal. */
 import { describe, expect, test } from "bun:test";
-import { fuzzyCost, fuzzyFilter } from "../../src/endpoint/switcher/fuzzy.ts";
+import { fuzzyCost, fuzzyFilter } from "../../src/viewer/switcher/fuzzy.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";

@@ -1,9 +1,9 @@
 /** What is typed in one of several panes shows at once, before the picture that has it, and is never left wrong. */
 import { expect, test } from "bun:test";
-import { findSession } from "../../src/instance/registry/registry.ts";
 import { composedAttach } from "../../src/protocol/attach.ts";
 import { messageTypes } from "../../src/protocol/messages.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
+import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { splitServer } from "../support/panes.ts";
 import { attachment, personContext } from "../support/terminals/attached-peer.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { sharedLog } from "../../src/instance/log/shared-log.ts";
+import { sharedLog } from "../../src/log/shared-log.ts";
 import { Gateway } from "../support/server.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";

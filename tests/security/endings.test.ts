@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { createToken, revokeToken } from "../../src/instance/secrets/named-tokens.ts";
+import { createToken, revokeToken } from "../../src/secrets/named-tokens.ts";
 import { stopProcess } from "../support/processes.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";

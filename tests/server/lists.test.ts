@@ -4,8 +4,8 @@
  * all kinds of changes, by itself and by others, told and silent.
  */
 import { expect, test } from "bun:test";
-import { listSessions } from "../../src/instance/registry/registry.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
+import { listSessions } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { within } from "../support/attempts.ts";
 import { stopProcess } from "../support/processes.ts";

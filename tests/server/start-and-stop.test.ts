@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
-import { readServerInfo } from "../../src/instance/server-info.ts";
+import { readServerInfo } from "../../src/registry/server-info.ts";
 import { failure, Http } from "../support/http.ts";
 import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";

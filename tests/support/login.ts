@@ -1,5 +1,5 @@
 /** A browser as the server sees it: a page of the instance's own origin, with a key that it made. */
-import { pageHost } from "../../src/instance/secrets/own-secrets.ts";
+import { pageHost } from "../../src/secrets/own-secrets.ts";
 import type { Gateway } from "./server.ts";
 
 export class Browser {

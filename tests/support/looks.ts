@@ -2,11 +2,11 @@
 import { SessionClient } from "../../src/cli/session/client.ts";
 import { asJson, findAll, isEnded } from "../../src/cli/session/listed.ts";
 import type { Instance } from "../../src/instance/paths.ts";
-import { processState } from "../../src/instance/registry/liveness.ts";
-import { findSession } from "../../src/instance/registry/registry.ts";
 import { parsePlace, parseTarget } from "../../src/protocol/names.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { visibleRendered } from "../../src/protocol/visible.ts";
+import { processState } from "../../src/registry/liveness.ts";
+import { findSession } from "../../src/registry/registry.ts";
 
 /** @returns null where `wsh screen` itself has to say it: of other machines, of what is lost or is not there */
 export async function readScreen(instance: Instance, name: string): Promise<string | null> {

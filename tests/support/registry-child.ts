@@ -1,13 +1,13 @@
 /** A child process for tests of the instance layer; the first argument says what it does. */
 
 import fs from "node:fs";
-import { reportFailure, reportReady } from "../../src/instance/launch/report.ts";
 import { withLock } from "../../src/instance/lock.ts";
 import { resolveInstance } from "../../src/instance/paths.ts";
-import { claimSession } from "../../src/instance/registry/register.ts";
-import { ensureToken } from "../../src/instance/secrets/own-secrets.ts";
-import { claimServer } from "../../src/instance/single-server.ts";
+import { reportFailure, reportReady } from "../../src/launch/report.ts";
 import { WshError } from "../../src/protocol/errors.ts";
+import { claimSession } from "../../src/registry/register.ts";
+import { claimServer } from "../../src/registry/single-server.ts";
+import { ensureToken } from "../../src/secrets/own-secrets.ts";
 
 const [role, argument = ""] = process.argv.slice(2);
 const instance = resolveInstance({ env: process.env });

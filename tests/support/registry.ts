@@ -4,7 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
-import { type ClaimResult, claimSession, type NameRule } from "../../src/instance/registry/register.ts";
+import { type ClaimResult, claimSession, type NameRule } from "../../src/registry/register.ts";
 
 export interface TestInstance extends Disposable {
   readonly instance: Instance;

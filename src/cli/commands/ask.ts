@@ -2,13 +2,13 @@
 import { type Command, Option } from "commander";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import { type QuestionKind, questionKinds } from "../../protocol/asking.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
+import { listSessions } from "../../registry/registry.ts";
 import { collect, seconds, UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";

@@ -1,11 +1,11 @@
 /** `wsh attach`: attaches this terminal to an existing session. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { findSession, listSessions } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
+import { findSession, listSessions } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { attachHere } from "../session/attach-here.ts";

@@ -1,9 +1,9 @@
 /** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
 import { Argument, type Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { findSession } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
@@ -62,7 +62,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
   if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
   if (replace && action !== "save") throw new UsageError(`--replace cannot be used with '${action}'`);
   const instance = instanceOf(command);
-  const work = await import("../../lost/named/work.ts");
+  const work = await import("../../checkpoints/named/work.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
   switch (action) {
     case "save": {
@@ -74,7 +74,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
     }
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
-      const { listAll } = await import("../../lost/work.ts");
+      const { listAll } = await import("../../checkpoints/work.ts");
       const all = listAll(instance, configuredHostname(instance), name === undefined ? {} : { session: name });
       if (name !== undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : sayList(all);
@@ -90,7 +90,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
     }
     case "restore": {
       const from = needed(label, action, "a label; `wsh restore` takes none");
-      const { restoreAsked } = await import("../../lost/work.ts");
+      const { restoreAsked } = await import("../../checkpoints/work.ts");
       const input = { session, label: from, all: false, ...(as === undefined ? {} : { as }) };
       const done = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of done.left_out) complain(`restored without pane ${pane_id}: ${message}`);

@@ -4,10 +4,10 @@
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { formatOrigin, type LoadedSettings } from "../../instance/settings/settings.ts";
-import { settingFacts, settingNames } from "../../instance/settings/table.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
 import { visible } from "../../protocol/visible.ts";
+import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
+import { settingFacts, settingNames } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { bindingsOf } from "../session/bindings.ts";

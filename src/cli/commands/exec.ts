@@ -4,8 +4,8 @@
  */
 import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
-import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
+import type { HostSpec } from "../../launch/host-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";

@@ -27,7 +27,7 @@ export function register(program: Command): void {
       const what =
         name === undefined ? "the checkpoints of all sessions that are not running" : `the checkpoints of '${name}'`;
       if (yes !== true && !(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
-      const { forgetAsked } = await import("../../lost/work.ts");
+      const { forgetAsked } = await import("../../checkpoints/work.ts");
       const { forgotten } = await forgetAsked(
         instanceOf(command),
         name === undefined ? { all } : { session: name, all },

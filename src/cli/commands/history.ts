@@ -6,10 +6,12 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { History } from "../../history/ask.ts";
+import { type HistoryPlaces, historyPlaces } from "../../history/places.ts";
+import { MAX_COMMAND } from "../../history/record.ts";
+import type { Retention } from "../../history/retention.ts";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
-import { loadSettings } from "../../instance/settings/settings.ts";
 import {
   type HistoryCommand,
   HistoryDeleteSchema,
@@ -21,10 +23,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
-import type { History } from "../../store/history/ask.ts";
-import { type HistoryPlaces, historyPlaces } from "../../store/history/places.ts";
-import { MAX_COMMAND } from "../../store/history/record.ts";
-import type { Retention } from "../../store/history/retention.ts";
+import { findSession } from "../../registry/registry.ts";
+import { loadSettings } from "../../settings/settings.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import type { HistoryThere } from "../history/machines.ts";
@@ -126,7 +126,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     if (isFar) throw new UsageError("--import works on this machine only");
     return importAll(places, options.import, options.json === true);
   }
-  const { History } = await import("../../store/history/ask.ts");
+  const { History } = await import("../../history/ask.ts");
   using history = new History(places, places.retention);
   const { list, json, output, limit } = options;
   const isList = isFar || list === true || json === true || output === true || limit !== undefined;
@@ -267,7 +267,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
 }
 
 async function historyHere(instance: Instance): Promise<History> {
-  const { History } = await import("../../store/history/ask.ts");
+  const { History } = await import("../../history/ask.ts");
   const places = placesOf(instance);
   return new History(places, places.retention);
 }
@@ -294,7 +294,7 @@ function searchOf(filters: Record<string, unknown>) {
 
 async function importAll(places: Places, chosen: true | string[] | boolean, json: boolean): Promise<void> {
   const { findImports, importFrom } = await import("../history/import.ts");
-  const { History } = await import("../../store/history/ask.ts");
+  const { History } = await import("../../history/ask.ts");
   const files = findImports(Array.isArray(chosen) ? chosen : [], process.env);
   using history = new History(places, places.retention);
   const results = files.map((file) => importFrom(history, file));

@@ -2,12 +2,12 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { askServer } from "../../instance/server-client.ts";
-import { isSettingName, settingFacts } from "../../instance/settings/table.ts";
-import { isServerAlive } from "../../instance/single-server.ts";
 import { outputSchema } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
+import { askServer } from "../../registry/server-client.ts";
+import { isServerAlive } from "../../registry/single-server.ts";
+import { isSettingName, settingFacts } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
 import { findAll } from "../session/listed.ts";

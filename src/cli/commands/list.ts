@@ -1,11 +1,11 @@
 /** `wsh list`: shows the sessions of the instance, and what runs in them. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { paneId } from "../../protocol/names.ts";
 import { commandNow, type LostInfo, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
 import { visibleCell } from "../../protocol/visible.ts";
+import { listSessions } from "../../registry/registry.ts";
 import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
 import { ago } from "../history/words.ts";

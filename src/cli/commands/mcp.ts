@@ -1,7 +1,7 @@
 /** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
 
 import { type Command, Option } from "commander";
-import { withLoginPath } from "../../instance/launch/login-path.ts";
+import { withLoginPath } from "../../launch/login-path.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { instanceOf } from "../instance.ts";
 

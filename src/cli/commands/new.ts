@@ -1,10 +1,10 @@
 /** `wsh new`: starts a session in the background. */
 import { type Command, Option } from "commander";
 import * as v from "valibot";
-import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
+import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
 import { absolute, collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
@@ -119,8 +119,8 @@ async function newPlaced(
   { ifExists, json }: NewOptions,
 ): Promise<void> {
   const [{ startServer }, { askServer }, { namesRequest, nextRequest }] = await Promise.all([
-    import("../../instance/launch/server.ts"),
-    import("../../instance/server-client.ts"),
+    import("../../launch/server.ts"),
+    import("../../registry/server-client.ts"),
     import("../session/asked-there.ts"),
   ]);
   const tags = place.filter((tag) => tag !== ANYWHERE).map((tag) => checkTag(tag.replace(/^tag=/, "")));

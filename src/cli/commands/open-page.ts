@@ -8,11 +8,11 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
-import { askServer } from "../../instance/server-client.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { findSession } from "../../registry/registry.ts";
+import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { tunnelLine } from "../tunnel.ts";
@@ -77,7 +77,7 @@ function sessionNamed(instance: Instance, target: string): string {
 }
 
 async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
-  const { startServer } = await import("../../instance/launch/server.ts");
+  const { startServer } = await import("../../launch/server.ts");
   await startServer(instance);
   try {
     return v.parse(CodeSchema, await askServer(instance, "POST", "/auth/code"));

@@ -5,12 +5,12 @@
 import { existsSync, fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
+import { checkpointsDir } from "../../checkpoints/files/places.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { processState } from "../../instance/registry/liveness.ts";
-import { findSession, listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
-import { checkpointsDir } from "../../store/checkpoint/places.ts";
+import { processState } from "../../registry/liveness.ts";
+import { findSession, listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, takesColor } from "../print.ts";
@@ -195,7 +195,7 @@ function refuseNested({ nested }: OpenFlags): void {
 
 /** Refuses to start a shell without a terminal to show it: it would be left behind. @throws WshError */
 async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
-  const { startServer } = await import("../../instance/launch/server.ts");
+  const { startServer } = await import("../../launch/server.ts");
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
 }
 

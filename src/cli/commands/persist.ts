@@ -1,8 +1,8 @@
 /** `wsh persist`: whether the server stays when its last session ends. */
 import { Argument, type Command } from "commander";
 import * as v from "valibot";
-import { askServer } from "../../instance/server-client.ts";
 import { outputSchema } from "../../operations/table.ts";
+import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 

@@ -43,7 +43,7 @@ export function register(program: Command): void {
 
 /** What was kept all the time is deleted; what a person saved is theirs to delete. */
 async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
-  const { namedFolders } = await import("../../store/checkpoint/named.ts");
+  const { namedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];
   try {
     labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);

@@ -24,7 +24,7 @@ export function register(program: Command): void {
     .option("--json", "print the sessions as JSON")
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
       const instance = instanceOf(command);
-      const { restoreAsked } = await import("../../lost/work.ts");
+      const { restoreAsked } = await import("../../checkpoints/work.ts");
       const session = name ?? (all ? undefined : await onlyLost(instance));
       const done = await restoreAsked(
         instance,
@@ -45,7 +45,7 @@ export function register(program: Command): void {
 
 /** @throws UsageError */
 async function onlyLost(instance: ReturnType<typeof instanceOf>): Promise<string> {
-  const { allLost } = await import("../../lost/find.ts");
+  const { allLost } = await import("../../checkpoints/find.ts");
   const lost = allLost(instance);
   const [first] = lost;
   if (first !== undefined && lost.length === 1) return `@s${first.number}`;

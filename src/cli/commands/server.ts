@@ -6,10 +6,10 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import type { SettingName } from "../../instance/settings/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import type { ViewKeys } from "../../server/options.ts";
+import type { SettingName } from "../../settings/table.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf, warn } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
@@ -71,7 +71,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       if (flags.ensure === true) return ensure(instance, flags);
       if (flags.report !== true) return serve(instance, flags, () => {});
-      const { reportFailure, reportReady } = await import("../../instance/launch/report.ts");
+      const { reportFailure, reportReady } = await import("../../launch/report.ts");
       let reported = false;
       try {
         await serve(instance, flags, (info) => {
@@ -116,10 +116,10 @@ async function serve(
       import("../../server/main.ts"),
       import("../../cluster/fleet/creds-file.ts"),
       import("../../server/http/address.ts"),
-      import("../../instance/log/log.ts"),
+      import("../../log/log.ts"),
       import("../../instance/hostname.ts"),
-      import("../../instance/settings/watch.ts"),
-      import("../../instance/settings/settings.ts"),
+      import("../../settings/watch.ts"),
+      import("../../settings/settings.ts"),
     ]);
   // What is bound, opened or limited when the server starts stays; a mistake changes nothing.
   watchConfig(instance.configFile, () => {
@@ -178,7 +178,7 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
-  const { restoreAsked } = await import("../../lost/work.ts");
+  const { restoreAsked } = await import("../../checkpoints/work.ts");
   for (let at = 0; ; at++) {
     const pauseMs = RESTORE_PAUSES_MS[at];
     const failures: string[] = [];
@@ -198,8 +198,8 @@ async function restoreAll(instance: Instance): Promise<void> {
 }
 
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
-  const { startServer } = await import("../../instance/launch/server.ts");
-  const { readServerInfo } = await import("../../instance/server-info.ts");
+  const { startServer } = await import("../../launch/server.ts");
+  const { readServerInfo } = await import("../../registry/server-info.ts");
   const args = flags.fleet === undefined ? [] : ["--fleet", resolve(flags.fleet)];
   const { started } = await startServer(instance, { bind: flags.bind, token: flags.token, args });
   if (!started && args.length > 0) {

@@ -3,8 +3,8 @@ import fs from "node:fs";
 import type { Command } from "commander";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { isServerAlive } from "../../registry/single-server.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
@@ -105,13 +105,13 @@ async function info(instance: Instance, name: string, json: boolean): Promise<vo
 async function remove(instance: Instance, name: string): Promise<void> {
   const machines = await machinesOf(instance);
   if (machines.all.some((each) => each.name === name) || !isServerAlive(instance)) return machines.remove(name);
-  const { askServer } = await import("../../instance/server-client.ts");
+  const { askServer } = await import("../../registry/server-client.ts");
   await askServer(instance, "DELETE", `/servers/${encodeURIComponent(name)}`);
 }
 
 /** The server's links, where one runs: ours end with this command. */
 async function reload(instance: Instance, json: boolean): Promise<void> {
-  const { askServer } = await import("../../instance/server-client.ts");
+  const { askServer } = await import("../../registry/server-client.ts");
   try {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {

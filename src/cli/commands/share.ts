@@ -6,17 +6,11 @@
 import os from "node:os";
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { sessionIdOf } from "../../instance/registry/registry.ts";
-import {
-  createToken,
-  hasExpired,
-  readTokens,
-  revokeToken,
-  type StoredToken,
-} from "../../instance/secrets/named-tokens.ts";
-import { readServerInfo } from "../../instance/server-info.ts";
-import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { sessionIdOf } from "../../registry/registry.ts";
+import { readServerInfo } from "../../registry/server-info.ts";
+import { isServerAlive } from "../../registry/single-server.ts";
+import { createToken, hasExpired, readTokens, revokeToken, type StoredToken } from "../../secrets/named-tokens.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table, takesColor } from "../print.ts";

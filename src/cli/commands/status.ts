@@ -1,10 +1,10 @@
 /** `wsh status`: what a session's program is doing and how that is known; without a name, the server's state. */
 import type { Command } from "commander";
 import * as v from "valibot";
-import { askServer } from "../../instance/server-client.ts";
 import { outputSchema } from "../../operations/table.ts";
 import type { Status } from "../../protocol/commands.ts";
 import { visibleCell } from "../../protocol/visible.ts";
+import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";

@@ -1,12 +1,12 @@
 /** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
-import { askServer } from "../../instance/server-client.ts";
-import { clearDeadServer, isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
+import { processState } from "../../registry/liveness.ts";
+import { cleanStale, listSessions } from "../../registry/registry.ts";
+import { askServer } from "../../registry/server-client.ts";
+import { clearDeadServer, isServerAlive } from "../../registry/single-server.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { endSession } from "../session/end.ts";

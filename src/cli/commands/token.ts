@@ -1,10 +1,10 @@
 /** `wsh token`: the instance's own token, and the tokens that a person makes for programs. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { sessionIdOf } from "../../instance/registry/registry.ts";
-import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/names.ts";
+import { sessionIdOf } from "../../registry/registry.ts";
+import { readToken } from "../../secrets/own-secrets.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
@@ -67,7 +67,7 @@ function printOwn(instance: Instance): Promise<void> {
 async function create(instance: Instance, name: string, { access, session, expires }: TokenOptions): Promise<void> {
   const held = accesses.find((one) => one === (access ?? "operate"));
   if (held === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
-  const { createToken } = await import("../../instance/secrets/named-tokens.ts");
+  const { createToken } = await import("../../secrets/named-tokens.ts");
   const wanted = { name, access: held, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
   const made = () =>
     createToken(instance, { ...wanted, session: session === undefined ? session : sessionIdOf(instance, session) });
@@ -76,8 +76,8 @@ async function create(instance: Instance, name: string, { access, session, expir
 
 async function revoke(instance: Instance, name: string): Promise<void> {
   const [{ revokeToken }, { revokeDevice }] = await Promise.all([
-    import("../../instance/secrets/named-tokens.ts"),
-    import("../../instance/secrets/devices.ts"),
+    import("../../secrets/named-tokens.ts"),
+    import("../../secrets/devices.ts"),
   ]);
   let what = "Browser";
   await recorded(instance, "token.revoke", { name }, async () => {
@@ -90,9 +90,9 @@ async function revoke(instance: Instance, name: string): Promise<void> {
 
 async function list(instance: Instance, json: boolean): Promise<void> {
   const [{ hasExpired, readTokens }, { devices }, { listSessions }] = await Promise.all([
-    import("../../instance/secrets/named-tokens.ts"),
-    import("../../instance/secrets/devices.ts"),
-    import("../../instance/registry/registry.ts"),
+    import("../../secrets/named-tokens.ts"),
+    import("../../secrets/devices.ts"),
+    import("../../registry/registry.ts"),
   ]);
   const tokens = readTokens(instance)
     .filter((token) => !hasExpired(token, Date.now()))

@@ -3,8 +3,8 @@ import fs from "node:fs";
 import os from "node:os";
 import { basename, join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { listSessions } from "../../registry/registry.ts";
 import { SessionClient } from "../session/client.ts";
 import type { Finding } from "./finding.ts";
 

@@ -3,11 +3,12 @@
  * line to the session that it runs in, which puts it at the next prompt. Outside any session the line is printed.
  * The terminal is given back on every way out.
  */
+
+import type { History } from "../../history/ask.ts";
+import { MAX_COMMAND } from "../../history/record.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { History } from "../../store/history/ask.ts";
-import { MAX_COMMAND } from "../../store/history/record.ts";
 import { UsageError } from "../arguments.ts";
 import { errorScreen, fullScreen, outputScreen, type Screen } from "../full-screen.ts";
 import { complain, print, say, takesColor } from "../print.ts";

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import type { History } from "../../store/history/ask.ts";
+import type { History } from "../../history/ask.ts";
 import {
   type ImportSource,
   importSources,
@@ -10,8 +10,8 @@ import {
   readBash,
   readFish,
   readZsh,
-} from "../../store/history/import/sources.ts";
-import type { HistoryRecord } from "../../store/history/record.ts";
+} from "../../history/import/sources.ts";
+import type { HistoryRecord } from "../../history/record.ts";
 import { UsageError } from "../arguments.ts";
 
 export interface ImportFile {

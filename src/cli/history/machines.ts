@@ -1,10 +1,10 @@
 /** The history of other machines, each asked by this process itself, so that ssh can ask the person. */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import { historyOfAll } from "../../cluster/history-everywhere.ts";
+import type { History } from "../../history/ask.ts";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
-import type { History } from "../../store/history/ask.ts";
 import { settingsOf } from "../instance.ts";
 import { nextRequest } from "../session/asked-there.ts";
 import { cliCaller } from "../session/client.ts";

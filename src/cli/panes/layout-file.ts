@@ -8,12 +8,12 @@ import { join, resolve } from "node:path";
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
-import { reasonOf } from "../../instance/settings/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { countPanes, type LayoutTree, MAX_WEIGHT, MIN_WEIGHT, type PaneProgram } from "../../protocol/layout.ts";
 import { isWindowName } from "../../protocol/names.ts";
 import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
+import { reasonOf } from "../../settings/config-file.ts";
 
 /** A layout as tmux writes it; without its checksum, too, which is then what is missed. */
 const tmuxPattern = /^([0-9a-f]{4},)?\d+x\d+,\d+,\d+/;

@@ -3,11 +3,11 @@ import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
 import { type Person, PersonHere } from "../../attach/person.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { type LoadedSettings, loadSettings, settingsFault } from "../../instance/settings/settings.ts";
-import { watchConfig } from "../../instance/settings/watch.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
+import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
+import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
@@ -35,7 +35,7 @@ export async function attachHere(
   const around = await socketAround(process.env);
   const { socket } = options;
   if (around !== null && typeof socket === "string") {
-    const { refuseMirror } = await import("../../endpoint/switcher/mirrors.ts");
+    const { refuseMirror } = await import("../../viewer/switcher/mirrors.ts");
     await refuseMirror(instance, around, { ...options, socket });
   }
   requireTerminal("`wsh screen` prints what a session shows, `wsh output` what it printed, `wsh send` types.");
@@ -90,8 +90,8 @@ function leaveBy(prefix: Prefix | null): string {
 
 /** Where a session is served now; null while it is not. */
 async function servedAt(instance: Instance, session: number | null): Promise<string | null> {
-  const { listSessions } = await import("../../instance/registry/registry.ts");
-  const { processState } = await import("../../instance/registry/liveness.ts");
+  const { listSessions } = await import("../../registry/registry.ts");
+  const { processState } = await import("../../registry/liveness.ts");
   const found = listSessions(instance).find((entry) => entry.session === session);
   return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
 }
@@ -100,6 +100,6 @@ async function servedAt(instance: Instance, session: number | null): Promise<str
 async function socketAround(env: Readonly<Record<string, string | undefined>>): Promise<string | null> {
   const around = paneAround(env);
   if (around === null) return null;
-  const { listProcesses, lookUp } = await import("../../instance/registry/registry.ts");
+  const { listProcesses, lookUp } = await import("../../registry/registry.ts");
   return lookUp(listProcesses(around.instance), parseTarget(around.pane))?.socket ?? null;
 }

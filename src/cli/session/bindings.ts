@@ -1,8 +1,9 @@
 /** What keys do after the prefix, as the settings have it: checked against the table of operations. */
-import type { LoadedSettings } from "../../instance/settings/settings.ts";
+
 import { type Binding, keyName } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { LoadedSettings } from "../../settings/settings.ts";
 
 /**
  * The person's changes to the table of bindings.

@@ -6,15 +6,15 @@ import * as v from "valibot";
 import { addressedAnswer, addressedSession } from "../../cluster/addressed.ts";
 import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
-import type { SessionEntry } from "../../instance/registry/directories.ts";
-import { processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { Asked } from "../../protocol/requests.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
+import type { SessionEntry } from "../../registry/directories.ts";
+import { processState } from "../../registry/liveness.ts";
+import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 
 /** How the command line introduces itself to a session process. */
@@ -170,7 +170,7 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
     missing = thrown;
   }
-  const { showLost } = await import("../../lost/find.ts");
+  const { showLost } = await import("../../checkpoints/find.ts");
   if (!(await showLost(instance, target, { env: process.env, starter: "cli" }))) throw missing;
   return findSession(instance, parsed);
 }

@@ -1,13 +1,14 @@
 /** Ends a session by asking its process; one that does not answer is killed, which hangs up its programs. */
+
+import { sessionDir } from "../../checkpoints/files/places.ts";
+import { removeSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { listenerPid, processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { RunningProgram } from "../../protocol/session.ts";
-import { sessionDir } from "../../store/checkpoint/places.ts";
-import { removeSession } from "../../store/checkpoint/sessions.ts";
+import { listenerPid, processState } from "../../registry/liveness.ts";
+import { cleanStale, findSession } from "../../registry/registry.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
 

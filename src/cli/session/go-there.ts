@@ -6,10 +6,10 @@
 import tty from "node:tty";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { listProcesses, lookUp } from "../../instance/registry/registry.ts";
 import { type GoInput, WentSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { listProcesses, lookUp } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
 import { paneAround } from "./around.ts";
 import { cliCaller } from "./client.ts";

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
+import { listSessions } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
 import { cliCaller } from "./client.ts";
 

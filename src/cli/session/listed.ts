@@ -6,13 +6,13 @@
 import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
-import type { SessionEntry } from "../../instance/registry/directories.ts";
-import { cleanStale, listSessions, lookUp } from "../../instance/registry/registry.ts";
-import { askServer } from "../../instance/server-client.ts";
-import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import type { SessionEntry } from "../../registry/directories.ts";
+import { cleanStale, listSessions, lookUp } from "../../registry/registry.ts";
+import { askServer } from "../../registry/server-client.ts";
+import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
 import { connectFailure } from "./client.ts";
 
@@ -44,7 +44,7 @@ export async function findAll(instance: Instance): Promise<Listed[]> {
 
 /** Lost sessions, where no server says which there are. */
 async function lostBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
-  const { listLost } = await import("../../lost/work.ts");
+  const { listLost } = await import("../../checkpoints/work.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
   return listLost(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
     entry: entryOf(instance, info),

@@ -3,14 +3,14 @@
  * until the session has run again. Setting `restore` answers in advance.
  */
 import fs from "node:fs";
+import { checkpointsDir, declinedFile } from "../../checkpoints/files/places.ts";
+import type { LostSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { processState } from "../../instance/registry/liveness.ts";
-import { cleanStale, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { checkpointsDir, declinedFile } from "../../store/checkpoint/places.ts";
-import type { LostSession } from "../../store/checkpoint/sessions.ts";
+import { processState } from "../../registry/liveness.ts";
+import { cleanStale, listSessions, lookUp } from "../../registry/registry.ts";
 import { confirmed } from "../confirm.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
@@ -20,10 +20,10 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
   if (there !== undefined && !there.ended && processState(there.socket) !== "dead") {
-    const { lives } = await import("../../lost/dying.ts");
+    const { lives } = await import("../../checkpoints/dying.ts");
     if (await lives(there.socket)) return;
   }
-  const { findLost } = await import("../../store/checkpoint/sessions.ts");
+  const { findLost } = await import("../../checkpoints/files/sessions.ts");
   let lost: LostSession;
   try {
     lost = findLost(instance, parsed);
@@ -40,7 +40,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
     `Session '${lost.session.name}' is lost (${lost.why}). Restore it?`,
   );
   if (!wanted) throw new WshError("session_lost", `session '${lost.session.name}' is lost: ${lost.why}`);
-  const { restoreSession } = await import("../../lost/restore.ts");
+  const { restoreSession } = await import("../../checkpoints/restore.ts");
   await restoreSession(instance, lost, undefined, { env: process.env, starter: "cli" });
   sayLeftOut(lost);
 }
@@ -48,7 +48,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
 /** Before plain `wsh` makes a session. @returns the session to attach to: of those that came back, the one used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
-  const { allLost } = await import("../../lost/find.ts");
+  const { allLost } = await import("../../checkpoints/find.ts");
   const lost = allLost(instance).filter((one) => !isDeclined(one));
   if (lost.length === 0) return null;
   const { values } = await settingsOf(instance);
@@ -58,7 +58,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
       ? `Session '${names}' is lost (${lost[0]?.why}). Restore it?`
       : `Lost sessions: ${names}. Restore them?`;
   if (!(await isWanted(values.restore, lost, question))) return null;
-  const { restoreSession } = await import("../../lost/restore.ts");
+  const { restoreSession } = await import("../../checkpoints/restore.ts");
   const restored: SessionInfo[] = [];
   for (const one of lost.toSorted((a, b) => b.saved_at - a.saved_at)) {
     try {

@@ -4,10 +4,10 @@
  */
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../../client/client.ts";
-import { ownProgram } from "../../instance/launch/own-program.ts";
-import { installScripts } from "../../instance/launch/script-files.ts";
-import { startServer } from "../../instance/launch/server.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { ownProgram } from "../../launch/own-program.ts";
+import { installScripts } from "../../launch/script-files.ts";
+import { startServer } from "../../launch/server.ts";
 import { runtimeText } from "../../script/bundles.ts";
 import { ORDERS_VARIABLE, type Orders } from "../../script/orders.ts";
 

@@ -8,12 +8,12 @@ import { addressedSession } from "../../cluster/addressed.ts";
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
-import { startServer } from "../../instance/launch/server.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { askServer } from "../../instance/server-client.ts";
+import { startServer } from "../../launch/server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, isAddress, type ServerEntry, ServerEntrySchema } from "../../protocol/machines.ts";
 import { countsOf, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { askServer } from "../../registry/server-client.ts";
 import { cliCaller } from "./client.ts";
 import { machinesOf } from "./machines.ts";
 

@@ -4,9 +4,9 @@
  */
 import { isAbsolute } from "node:path";
 import * as v from "valibot";
-import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
-import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { hostSpecOf, startHost } from "../../launch/host.ts";
+import type { HostSpec } from "../../launch/host-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";

@@ -5,8 +5,8 @@
  */
 import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
-import { reasonOf } from "../../instance/settings/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { reasonOf } from "../../settings/config-file.ts";
 import { at, withValue } from "./jsonc.ts";
 
 /** Integers beyond 2^53, which others' settings may hold, are no mistake. */

@@ -2,11 +2,12 @@
  * The way to a machine of the fleet for programs of this machine: only servers connect to a fleet, so they ask the server
  * here, which passes on what they say. Started where this instance has credentials and no server runs.
  */
-import { startServer } from "../../instance/launch/server.ts";
+
 import type { Instance } from "../../instance/paths.ts";
-import { readServerInfo } from "../../instance/server-info.ts";
-import { isServerAlive } from "../../instance/single-server.ts";
+import { startServer } from "../../launch/server.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { readServerInfo } from "../../registry/server-info.ts";
+import { isServerAlive } from "../../registry/single-server.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Way } from "../way.ts";
 

@@ -6,20 +6,21 @@
  *
  * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
  */
-import type { Logger } from "../../instance/log/log.ts";
+
+import { noteNumbers } from "../../checkpoints/files/named.ts";
+import { type Before, type HistoryFile, PartWriter } from "../../checkpoints/files/part-writer.ts";
+import { checkpointsDir, panePart, sessionDir } from "../../checkpoints/files/places.ts";
+import { pruneSometimes } from "../../checkpoints/files/prune.ts";
+import type { Foreground } from "../../checkpoints/files/record.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { refused } from "../../instance/refused.ts";
-import type { Settings } from "../../instance/settings/table.ts";
+import type { Logger } from "../../log/log.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
 import type { Session } from "../../session/session.ts";
-import { noteNumbers } from "../../store/checkpoint/named.ts";
-import { type Before, type HistoryFile, PartWriter } from "../../store/checkpoint/part-writer.ts";
-import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
-import { pruneSometimes } from "../../store/checkpoint/prune.ts";
-import type { Foreground } from "../../store/checkpoint/record.ts";
+import type { Settings } from "../../settings/table.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 

@@ -4,21 +4,22 @@
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
-import type { Logger } from "../../instance/log/log.ts";
+
+import type { Block } from "../../checkpoints/files/blocks.ts";
+import { type Before, PartWriter } from "../../checkpoints/files/part-writer.ts";
+import { checkpointsDir, sessionDir } from "../../checkpoints/files/places.ts";
+import { CHECKPOINT_VERSION, type LayoutRecord } from "../../checkpoints/files/record.ts";
+import { removeSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
-import type { Settings } from "../../instance/settings/table.ts";
+import type { Logger } from "../../log/log.ts";
 import { bootId } from "../../platform/boot.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
 import type { Windows } from "../../session/windows/state.ts";
-import type { Block } from "../../store/checkpoint/blocks.ts";
-import { type Before, PartWriter } from "../../store/checkpoint/part-writer.ts";
-import { checkpointsDir, sessionDir } from "../../store/checkpoint/places.ts";
-import { CHECKPOINT_VERSION, type LayoutRecord } from "../../store/checkpoint/record.ts";
-import { removeSession } from "../../store/checkpoint/sessions.ts";
+import type { Settings } from "../../settings/table.ts";
 import type { Arrangement } from "../panes/arrangement.ts";
 import { type Stored, treeOf } from "./tree.ts";
 

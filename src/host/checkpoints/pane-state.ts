@@ -1,4 +1,9 @@
 /** What a checkpoint keeps of a pane at a moment: read between two chunks, and nothing is changed by it. */
+
+import type { Block } from "../../checkpoints/files/blocks.ts";
+import { MAX_BLOCK_BYTES } from "../../checkpoints/files/blocks.ts";
+import { cutLine, type HistorySource } from "../../checkpoints/files/part-writer.ts";
+import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../checkpoints/files/record.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { bootId } from "../../platform/boot.ts";
@@ -7,10 +12,6 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import type { Session } from "../../session/session.ts";
-import type { Block } from "../../store/checkpoint/blocks.ts";
-import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
-import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
-import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../store/checkpoint/record.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 
 /** Lines above the screen that `recent` keeps. */

@@ -3,11 +3,11 @@
  * is only read, as it was. Types nothing and starts nothing.
  */
 import * as v from "valibot";
+import { readHistory, readPane, type StoredPane } from "../../checkpoints/files/part-reader.ts";
+import type { HistoryFile } from "../../checkpoints/files/part-writer.ts";
+import type { Foreground, PaneNumbers, PaneRecord } from "../../checkpoints/files/record.ts";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
-import { readHistory, readPane, type StoredPane } from "../../store/checkpoint/part-reader.ts";
-import type { HistoryFile } from "../../store/checkpoint/part-writer.ts";
-import type { Foreground, PaneNumbers, PaneRecord } from "../../store/checkpoint/record.ts";
 
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";

@@ -2,11 +2,12 @@
  * Brings a restored pane's program back, at the new shell's first prompt: its line stands there, unsent; lines that are
  * safe to run again are run. Where the shell cannot be given a line, a note says what ran.
  */
-import type { Logger } from "../../instance/log/log.ts";
+
+import type { Foreground } from "../../checkpoints/files/record.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type ResumedLine, resumedLine } from "../../shell/resumed-line.ts";
-import type { Foreground } from "../../store/checkpoint/record.ts";
 
 /** Longest wait for the shell's first prompt, in ms: startup files may look things up over a network. */
 const PROMPT_MS = 60_000;

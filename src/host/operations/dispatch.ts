@@ -6,7 +6,6 @@
 import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
-import { findOwn } from "../../endpoint/operations/own-targets.ts";
 import { parseInput } from "../../operations/call.ts";
 import { requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
@@ -18,6 +17,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { parse } from "../../protocol/parse.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
+import { findOwn } from "../../viewer/calls/own-targets.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";

@@ -6,7 +6,7 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { encodeRows } from "../../protocol/frame-codec.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
-import { finder, foldsCase } from "../../session/looking-back/search.ts";
+import { finder, foldsCase } from "../../session/copy-mode/search.ts";
 import { cellsOfUnits, placeOf, rowsBefore, rowsFrom, unitsBeforeCell } from "../../terminal/history/line-rows.ts";
 import { segmentCells } from "../../terminal/history/segment.ts";
 import type { Position } from "../../terminal/marks.ts";

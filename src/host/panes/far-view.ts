@@ -5,8 +5,8 @@
 
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { readMachines } from "../../cluster/remembered.ts";
-import { selfCommand } from "../../instance/launch/launch.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { selfCommand } from "../../launch/launch.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";
 import { isMachineName, parsePlace, parseTarget } from "../../protocol/names.ts";

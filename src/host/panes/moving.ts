@@ -5,11 +5,11 @@
  */
 import * as v from "valibot";
 import { hostSocket } from "../../instance/paths.ts";
-import { linkPane, releasePane } from "../../instance/registry/panes.ts";
-import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { KeepSchema } from "../../protocol/layout.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import { linkPane, releasePane } from "../../registry/panes.ts";
+import { findSession } from "../../registry/registry.ts";
 import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
 import { paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
 import { Connection } from "../../wire/connection.ts";

@@ -1,11 +1,12 @@
 /** Opens a view: another session, or a pane of one, in a pane here. */
-import { refuseMirror } from "../../endpoint/switcher/mirrors.ts";
+
 import { hostSocket } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
 import { addressesPane } from "../../operations/routing.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
+import { findSession } from "../../registry/registry.ts";
+import { refuseMirror } from "../../viewer/switcher/mirrors.ts";
 import type { SessionParts } from "../parts.ts";
 import { ViewLink } from "./view-link.ts";
 

@@ -1,5 +1,5 @@
 /** What is typed, clicked and dragged in a window: it goes to the panes that are there, and to its borders. */
-import type { Pointed } from "../../endpoint/attach/pointer.ts";
+
 import { borderAt, type Placement, paneAt } from "../../session/layout/cells.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
 import type { Typed } from "../../session/types.ts";
@@ -12,6 +12,7 @@ import {
   type Windows,
   windowById,
 } from "../../session/windows/state.ts";
+import type { Pointed } from "../../viewer/terminal/pointer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 

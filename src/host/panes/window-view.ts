@@ -9,8 +9,6 @@
 import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
 import { type PlacedPane, WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
-import type { Pointed } from "../../endpoint/attach/pointer.ts";
-import type { Shown, ShownListener, ShownProgram } from "../../endpoint/attach/shown.ts";
 import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
 import { windowId } from "../../protocol/names.ts";
@@ -26,6 +24,8 @@ import {
   windowWith,
 } from "../../session/windows/state.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
+import type { Pointed } from "../../viewer/terminal/pointer.ts";
+import type { Shown, ShownListener, ShownProgram } from "../../viewer/terminal/shown.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";

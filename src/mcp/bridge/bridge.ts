@@ -5,8 +5,8 @@
  * without limit. It imports no SDK, so that the first answer is fast.
  */
 
-import { startServer } from "../../instance/launch/server.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { startServer } from "../../launch/server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { visible } from "../../protocol/visible.ts";
@@ -258,7 +258,7 @@ class Bridge {
   private async mentionBind(): Promise<void> {
     const { instance, bind } = this.options;
     if (bind === undefined || bind === "none") return;
-    const { readServerInfo } = await import("../../instance/server-info.ts");
+    const { readServerInfo } = await import("../../registry/server-info.ts");
     const addresses = readServerInfo(instance)?.addresses ?? [];
     if (addresses.some((address) => address.endsWith(bind))) return;
     this.complain(`the running server does not listen on ${bind}; kill it first, or omit --bind`);

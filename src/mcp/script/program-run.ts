@@ -2,7 +2,7 @@
  * An agent's running program: its process (`wsh script-sandbox`), and its unread output. Every call of the program is
  * made in the agent's name, and only calls of the language are known.
  */
-import { selfCommand } from "../../instance/launch/launch.ts";
+import { selfCommand } from "../../launch/launch.ts";
 import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
 import { LineSplitter } from "../../wire/lines.ts";
 import type { Ask } from "../tools/tool.ts";

@@ -1,9 +1,9 @@
 /** Who is admitted, from the options the server was started with: tokens, host names, origins, the rate. */
 import os from "node:os";
-import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { ensureToken, pageHost } from "../../instance/secrets/own-secrets.ts";
+import type { Logger } from "../../log/log.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { ensureToken, pageHost } from "../../secrets/own-secrets.ts";
 import { type Bind, hostName, isLoopback } from "../http/address.ts";
 import type { GuardPolicy } from "./guard.ts";
 import { Login } from "./login.ts";

@@ -6,9 +6,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { randomToken } from "../../base/random-token.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { addDevice, devices, noteUse } from "../../instance/secrets/devices.ts";
-import { bindLink, checkBrowser, readTokens } from "../../instance/secrets/named-tokens.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { addDevice, devices, noteUse } from "../../secrets/devices.ts";
+import { bindLink, checkBrowser, readTokens } from "../../secrets/named-tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { isPublicKey } from "./p256.ts";
 import { type Credential, deviceToken, type Link, type TokenStore } from "./token-store.ts";

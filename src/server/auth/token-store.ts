@@ -3,10 +3,11 @@
  * browsers, which log in for theirs (login.ts). A link's code is no token: it registers one browser, and opens nothing
  * else. Each has a signal that aborts when it is revoked or its time is over: what was opened by it ends then.
  */
-import type { Logger } from "../../instance/log/log.ts";
+
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
-import { type Device, devices } from "../../instance/secrets/devices.ts";
-import { readTokens, type StoredToken, tokensFile } from "../../instance/secrets/named-tokens.ts";
+import type { Logger } from "../../log/log.ts";
+import { type Device, devices } from "../../secrets/devices.ts";
+import { readTokens, type StoredToken, tokensFile } from "../../secrets/named-tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { type Lasting, WatchedList } from "./watched-list.ts";
 

@@ -3,12 +3,12 @@
  * that is still valid is shown without asking; its times are ages, which grow here.
  */
 import * as v from "valibot";
-import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, paneId, sessionId, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
+import type { SessionEntry } from "../../registry/directories.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
 import { standingOf } from "../../wire/standing.ts";

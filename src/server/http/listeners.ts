@@ -5,7 +5,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import type { Hono } from "hono";
-import { bindAside } from "../../instance/single-server.ts";
+import { bindAside } from "../../registry/single-server.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 import { type Bind, isLoopback } from "./address.ts";
 import type { AppEnv } from "./context.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Machines } from "../../cluster/machines.ts";
-import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import type { AuditLog } from "../../log/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { isUnlimited, requireAccess, requireAllSessions } from "../../operations/rights.ts";
 import { addressesPane } from "../../operations/routing.ts";

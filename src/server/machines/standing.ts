@@ -1,7 +1,7 @@
 /** What this machine says of itself to those who place sessions. */
 import os from "node:os";
 import type { Acceptance } from "../../cluster/placement.ts";
-import type { Settings } from "../../instance/settings/table.ts";
+import type { Settings } from "../../settings/table.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
 export interface Standing {

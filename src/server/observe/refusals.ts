@@ -1,5 +1,5 @@
 /** Refused requests in the audit log: no more than a person reads, so that guessing tokens pushes out no history. */
-import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import type { AuditLog } from "../../log/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import type { Refused } from "../http/context.ts";
 

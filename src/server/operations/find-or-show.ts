@@ -12,7 +12,7 @@ export async function findOrShow(hosts: Hosts, context: CallContext, session: st
     return await hosts.find(session, only);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
-    const { showLost } = await import("../../lost/find.ts");
+    const { showLost } = await import("../../checkpoints/find.ts");
     if (!(await showLost(hosts.instance, session, { env, starter: "server" }, only))) throw thrown;
     return hosts.find(session, only);
   }

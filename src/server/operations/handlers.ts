@@ -1,10 +1,11 @@
 /**
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
+
+import type { Restorer } from "../../checkpoints/launch.ts";
+import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
+import { forgetAsked, listAll, listLost, restoreAsked } from "../../checkpoints/work.ts";
 import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
-import type { Restorer } from "../../lost/launch.ts";
-import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../lost/named/work.ts";
-import { forgetAsked, listAll, listLost, restoreAsked } from "../../lost/work.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";

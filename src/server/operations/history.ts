@@ -1,12 +1,12 @@
 /** Operations on the history of commands: a process for each question opens the database, and other machines have their own. */
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import { type HistoryPart, historyOfAll } from "../../cluster/history-everywhere.ts";
+import { askWorker } from "../../history/start-worker.ts";
+import type { HistoryWork } from "../../history/worker.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import { askWorker } from "../../store/history/start-worker.ts";
-import type { HistoryWork } from "../../store/history/worker.ts";
 import type { ServerState } from "./server-state.ts";
 import type { FarMachines } from "./servers.ts";
 

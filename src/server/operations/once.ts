@@ -1,7 +1,7 @@
 /**
  * Requests with an id, as the server executes them: once, with one answer for all callers with that id. A session's
  * process also remembers its own requests, so that they survive this server; the registry remembers those that make
- * sessions (instance/registry/made-requests.ts). The rest is known to this server alone.
+ * sessions (registry/made-requests.ts). The rest is known to this server alone.
  */
 import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";

@@ -1,10 +1,10 @@
 /** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
 import type { Acceptance } from "../../cluster/placement.ts";
+import type { HistoryPlaces } from "../../history/places.ts";
+import type { Retention } from "../../history/retention.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
-import type { HistoryPlaces } from "../../store/history/places.ts";
-import type { Retention } from "../../store/history/retention.ts";
 
 export interface ServerState {
   readonly instance: Instance;

@@ -4,7 +4,7 @@
  * of all sessions and keep an ephemeral server alive.
  */
 import type { Hono } from "hono";
-import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import type { AuditLog } from "../../log/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";

@@ -3,7 +3,6 @@
  * like an attached terminal; pictures and input pass through unread. The session process decides what it may do.
  */
 import type * as v from "valibot";
-import { settingsFault } from "../../instance/settings/settings.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -11,6 +10,7 @@ import { parseJson } from "../../protocol/json.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VIEW_CREDIT, type ViewMessage, ViewRequestSchema } from "../../protocol/view.ts";
+import { settingsFault } from "../../settings/settings.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
 import { ViewFeed } from "../hosts/view-feed.ts";

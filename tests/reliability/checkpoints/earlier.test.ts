@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { type BlockKind, packBlock } from "../../../src/checkpoints/files/blocks.ts";
 import { thisMachine } from "../../../src/instance/place-digest.ts";
-import { type BlockKind, packBlock } from "../../../src/store/checkpoint/blocks.ts";
 import earlier from "../../fixtures/earlier-checkpoints.json";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { readBlocks } from "../../../src/store/checkpoint/blocks.ts";
-import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
+import { readBlocks } from "../../../src/checkpoints/files/blocks.ts";
+import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";

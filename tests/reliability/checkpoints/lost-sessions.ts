@@ -1,7 +1,7 @@
 /** What tests of lost sessions do again and again: wait until a session is written down, and take its processes away. */
 import fs from "node:fs";
 import { join } from "node:path";
-import { readHistory, readPane, type StoredPane } from "../../../src/store/checkpoint/part-reader.ts";
+import { readHistory, readPane, type StoredPane } from "../../../src/checkpoints/files/part-reader.ts";
 import { until } from "../../support/until.ts";
 import type { Wsh } from "../../support/wsh.ts";
 

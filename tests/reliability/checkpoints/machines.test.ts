@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { forgetAsked } from "../../../src/lost/work.ts";
-import { PartWriter } from "../../../src/store/checkpoint/part-writer.ts";
-import { checkpointsDir } from "../../../src/store/checkpoint/places.ts";
-import { prune } from "../../../src/store/checkpoint/prune.ts";
+import { PartWriter } from "../../../src/checkpoints/files/part-writer.ts";
+import { checkpointsDir } from "../../../src/checkpoints/files/places.ts";
+import { prune } from "../../../src/checkpoints/files/prune.ts";
+import { forgetAsked } from "../../../src/checkpoints/work.ts";
 import { testInstance } from "../../support/registry.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount } from "../faults/enclosed.ts";

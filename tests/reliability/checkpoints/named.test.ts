@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
+import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { until } from "../../support/until.ts";

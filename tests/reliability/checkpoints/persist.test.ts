@@ -1,7 +1,7 @@
 /** Overlays and panels that ask for it are there again after a restore; others are not. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
-import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
+import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";

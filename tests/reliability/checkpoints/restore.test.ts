@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { packBlock } from "../../../src/checkpoints/files/blocks.ts";
 import { firstCommandId } from "../../../src/protocol/pane-numbers.ts";
-import { packBlock } from "../../../src/store/checkpoint/blocks.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";

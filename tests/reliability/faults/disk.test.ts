@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { LineWriter } from "../../../src/instance/log/line-writer.ts";
+import { LineWriter } from "../../../src/log/line-writer.ts";
 import { until } from "../../support/until.ts";
 import { program } from "../../support/wsh-program.ts";
 import { canMount, Enclave } from "./enclosed.ts";

@@ -1,10 +1,10 @@
 /** A person at an attached terminal, as far as a session's host can tell: keys go in, what is shown is thrown away. */
 
 import type { Instance } from "../../../src/instance/paths.ts";
-import { findSession } from "../../../src/instance/registry/registry.ts";
 import type { Attach } from "../../../src/protocol/attach.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
+import { findSession } from "../../../src/registry/registry.ts";
 import { Connection } from "../../../src/wire/connection.ts";
 
 /** What a person's client asks for: nothing but the screen. */

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { brewLinks, linkTo } from "../../../src/instance/launch/own-program.ts";
+import { brewLinks, linkTo } from "../../../src/launch/own-program.ts";
 
 test("Homebrew's links are preferred to the version in its Cellar, where they lead to this executable", () => {
   const prefix = realpathSync(mkdtempSync(join(tmpdir(), "wsh-brew-")));

@@ -1,9 +1,9 @@
 /** The first terminal at a session, for which its host loads code: nothing that comes meanwhile is lost or overtakes. */
 import { expect, test } from "bun:test";
 import { StreamCode } from "../../../src/endpoint/lazy-streams.ts";
-import { findSession } from "../../../src/instance/registry/registry.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
+import { findSession } from "../../../src/registry/registry.ts";
 import { Connection } from "../../../src/wire/connection.ts";
 import { attachment, personContext } from "../../support/terminals/attached-peer.ts";
 import { Wsh } from "../../support/wsh.ts";

@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { withLock } from "../../../src/instance/lock.ts";
-import { createLogger } from "../../../src/instance/log/log.ts";
 import { type Instance, maxSocketPathBytes, prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
-import { listenerPid, processState } from "../../../src/instance/registry/liveness.ts";
-import { listSessions } from "../../../src/instance/registry/registry.ts";
-import { ensureToken, readToken } from "../../../src/instance/secrets/own-secrets.ts";
+import { createLogger } from "../../../src/log/log.ts";
 import { platform } from "../../../src/platform/platform.ts";
+import { listenerPid, processState } from "../../../src/registry/liveness.ts";
+import { listSessions } from "../../../src/registry/registry.ts";
+import { ensureToken, readToken } from "../../../src/secrets/own-secrets.ts";
 import { fakeDaemon as fake, listen, type TestInstance, testInstance } from "../../support/registry.ts";
 
 function code(name: string) {

@@ -2,16 +2,16 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { installScripts } from "../../../src/instance/launch/script-files.ts";
-import { writeStdinFile } from "../../../src/instance/launch/stdin-file.ts";
 import { type Instance, prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
+import { installScripts } from "../../../src/launch/script-files.ts";
+import { writeStdinFile } from "../../../src/launch/stdin-file.ts";
 import {
   readLastServerInfo,
   readServerInfo,
   type ServerInfo,
   sweepServerInfos,
   writeServerInfo,
-} from "../../../src/instance/server-info.ts";
+} from "../../../src/registry/server-info.ts";
 import { session, type TestInstance, testInstance } from "../../support/registry.ts";
 
 const info: ServerInfo = {

@@ -5,35 +5,39 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { installScripts } from "../../../src/instance/launch/script-files.ts";
 import { resolveInstance } from "../../../src/instance/paths.ts";
-import { lockBeside, removeLock } from "../../../src/instance/registry/life-lock.ts";
-import { claimSession } from "../../../src/instance/registry/register.ts";
-import { cleanStale, findSession, listSessions, releaseSession } from "../../../src/instance/registry/registry.ts";
-import { watchRegistry } from "../../../src/instance/registry/registry-watch.ts";
-import { readServerInfo, writeServerInfo } from "../../../src/instance/server-info.ts";
-import { claimServer, isServerAlive } from "../../../src/instance/single-server.ts";
+import { installScripts } from "../../../src/launch/script-files.ts";
 import { usePlatform } from "../../../src/platform/platform.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
+import { lockBeside, removeLock } from "../../../src/registry/life-lock.ts";
+import { claimSession } from "../../../src/registry/register.ts";
+import { cleanStale, findSession, listSessions, releaseSession } from "../../../src/registry/registry.ts";
+import { watchRegistry } from "../../../src/registry/registry-watch.ts";
+import { readServerInfo, writeServerInfo } from "../../../src/registry/server-info.ts";
+import { claimServer, isServerAlive } from "../../../src/registry/single-server.ts";
 import { onFakeDarwin } from "../../support/fake-darwin/environment.ts";
 import { cleanTmp, fakeDarwin } from "../../support/fake-darwin/platform.ts";
 import { listen, session, testInstance } from "../../support/registry.ts";
 import { until } from "../../support/until.ts";
 
-test.each(["registry", "ids", "life-lock", "launch", "instance", "kept-files"])(
-  "the suite of %s passes there",
-  async (suite) => {
-    const file = join(import.meta.dir, `${suite}.test.ts`);
-    const child = Bun.spawn([process.execPath, "test", "--timeout", "60000", file], {
-      env: { ...process.env, ...onFakeDarwin },
-      stdout: "ignore",
-      stderr: "pipe",
-    });
-    const said = await new Response(child.stderr).text();
-    expect(await child.exited, said).toBe(0);
-    expect(said).toMatch(/ [1-9]\d* pass\n/);
-  },
-);
+test.each([
+  "registry/registry",
+  "registry/ids",
+  "registry/life-lock",
+  "launch/launch",
+  "instance/instance",
+  "instance/kept-files",
+])("the suite of %s passes there", async (suite) => {
+  const file = join(import.meta.dir, "..", `${suite}.test.ts`);
+  const child = Bun.spawn([process.execPath, "test", "--timeout", "60000", file], {
+    env: { ...process.env, ...onFakeDarwin },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const said = await new Response(child.stderr).text();
+  expect(await child.exited, said).toBe(0);
+  expect(said).toMatch(/ [1-9]\d* pass\n/);
+});
 
 describe("there", () => {
   let used: Disposable;

@@ -1,11 +1,11 @@
 /** Operations on the panes of a session with several. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
-import { takeWindowId } from "../../../instance/registry/panes.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { parseTarget } from "../../../protocol/names.ts";
 import type { Size } from "../../../protocol/size.ts";
+import { takeWindowId } from "../../../registry/panes.ts";
 import { replacePane } from "../../../session/layout/tree.ts";
 import { breakOut, join, resize, show, split, swap, zoom } from "../../../session/windows/changes.ts";
 import {

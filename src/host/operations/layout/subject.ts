@@ -1,4 +1,6 @@
 /** What handlers of windows and panes act on, and what they have in common. */
+
+import { keptVariables } from "../../../checkpoints/files/environment.ts";
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
 import { programsIn } from "../../../endpoint/operations/running.ts";
 import { directoryOf } from "../../../platform/directory.ts";
@@ -16,7 +18,6 @@ import {
   type Windows,
   windowWith,
 } from "../../../session/windows/state.ts";
-import { keptVariables } from "../../../store/checkpoint/environment.ts";
 import type { WindowView } from "../../panes/window-view.ts";
 import type { SessionParts } from "../../parts.ts";
 

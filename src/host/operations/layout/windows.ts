@@ -1,9 +1,9 @@
 /** Operations on the windows of a session. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
-import { takeWindowId } from "../../../instance/registry/panes.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { windowId } from "../../../protocol/names.ts";
+import { takeWindowId } from "../../../registry/panes.ts";
 import { moveWindow, windowBeside } from "../../../session/windows/changes.ts";
 import {
   addWindow,

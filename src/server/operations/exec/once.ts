@@ -1,8 +1,8 @@
 /** Requests with an id that run several commands: each step is a request of its own, and carried out once. */
 import type { Instance } from "../../../instance/paths.ts";
-import { madeFor } from "../../../instance/registry/made-requests.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { type Asked, partOf } from "../../../protocol/requests.ts";
+import { madeFor } from "../../../registry/made-requests.ts";
 
 /** Replaces what was said of the whole. What was begun in time is gone on with. */
 export function askedForStep({ once, deadline }: Asked, index: number): Asked {

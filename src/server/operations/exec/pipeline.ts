@@ -3,8 +3,8 @@
  * only the account can read. A step begins when the one before has ended, so a file is whole when it is read.
  */
 import fs from "node:fs";
-import { writeStdinFile } from "../../../instance/launch/stdin-file.ts";
 import type { Instance } from "../../../instance/paths.ts";
+import { writeStdinFile } from "../../../launch/stdin-file.ts";
 import { MAX_PIPED_BYTES } from "../../../protocol/commands.ts";
 
 /** Files besides the terminal that a step's program has. */

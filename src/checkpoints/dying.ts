@@ -1,0 +1,73 @@
+/**
+ * Processes that were just killed. Until the kernel has freed their memory, which takes 20 ms and on a busy machine
+ * seconds, they hold their locks and count as alive, though nothing answers at their sockets. A caller that restores,
+ * forgets or attaches at that moment waits for their end here; a process that answers, or hangs, is alive.
+ */
+import fs from "node:fs";
+import { hostSocket, type Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { processState } from "../registry/liveness.ts";
+import { listProcesses } from "../registry/registry.ts";
+import { Connection } from "../wire/connection.ts";
+import { heldNumbers, heldParts } from "./files/sessions.ts";
+
+/** Longest wait for the end of a process at whose socket nothing listens, in ms. */
+const DEATH_MS = 10_000;
+/** The same where its socket is not in this runtime directory: it may be alive in another one. */
+const ELSEWHERE_MS = 500;
+const POLL_MS = 20;
+/** Longest wait for an answer, in ms: a healthy process answers in time, a stopped one never. */
+const ANSWER_MS = 1_000;
+
+/** Whether the process at a socket is alive. Waits for a dying one to be gone. */
+export async function lives(socket: string): Promise<boolean> {
+  const until = performance.now() + DEATH_MS;
+  while (processState(socket) === "alive") {
+    if ((await answers(socket)) || performance.now() > until) return true;
+    await Bun.sleep(POLL_MS);
+  }
+  return false;
+}
+
+/** False where nothing listens, or the process ends before it answers: it was killed. */
+async function answers(socket: string): Promise<boolean> {
+  try {
+    const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+    connection.close();
+    return true;
+  } catch (thrown) {
+    return WshError.from(thrown).code !== "session_not_found";
+  }
+}
+
+/** Waits until every session with a checkpoint has either a living process or none. */
+export async function untilReleased(instance: Instance): Promise<void> {
+  const began = performance.now();
+  const alive = new Set<number>();
+  for (;;) {
+    const held = heldNumbers(instance).filter((number) => !alive.has(number));
+    if (held.length === 0) return;
+    const sockets = new Map(held.map((number) => [number, writersOf(instance, number)]));
+    const isHere = [...sockets.values()].flat().some((socket) => fs.existsSync(socket));
+    if (performance.now() - began > (isHere ? DEATH_MS : ELSEWHERE_MS)) return;
+    const asked = [...sockets].flatMap(([number, own]) => own.map((socket) => ({ number, socket })));
+    await Promise.all(
+      asked.map(async ({ number, socket }) => {
+        if (processState(socket) === "alive" && (await answers(socket))) alive.add(number);
+      }),
+    );
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+/** Sockets of the processes that write a session's checkpoint. */
+function writersOf(instance: Instance, number: number): string[] {
+  const parts = heldParts(instance, number);
+  const first = parts.flatMap((part) => (part === "layout" ? [] : [hostSocket(instance, Number(part.slice(1)))]));
+  return parts.length === 0 ? [] : [...new Set([...serversOf(instance, number), ...first])];
+}
+
+/** Sockets of the processes that have a session: one, as a rule. */
+export function serversOf(instance: Instance, number: number): string[] {
+  return listProcesses(instance).flatMap(({ session, socket }) => (session === number ? [socket] : []));
+}

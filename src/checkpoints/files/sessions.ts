@@ -1,0 +1,246 @@
+/**
+ * The sessions with checkpoints, and which of them are lost: no process writes their checkpoints or serves them. A
+ * session of another machine that shares the directory is neither restored nor removed here.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { checkOwnDir } from "../../instance/owned-files.ts";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { thisMachine } from "../../instance/place-digest.ts";
+import { bootId } from "../../platform/boot.ts";
+import { tryFlock } from "../../platform/descriptors.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { formatTarget, type Target } from "../../protocol/names.ts";
+import { processState } from "../../registry/liveness.ts";
+import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
+import { checkpointsDir, lockFile, type Part, partFile, sessionDir, sessionOfDir } from "./places.ts";
+import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
+
+export interface LostSession {
+  /** Number of the session: 3 for `@s3`. */
+  readonly number: number;
+  readonly directory: string;
+  readonly session: SessionPart;
+  /** Unix time in ms of the newest checkpoint. */
+  readonly saved_at: number;
+  /** Known reason why its processes ended. */
+  readonly why: string;
+  /** Of a session with several panes. */
+  readonly layout: LayoutRecord | null;
+  /** Oldest first; at least one. */
+  readonly panes: readonly PaneRecord[];
+  /** Its panes that cannot be restored. */
+  readonly left_out: readonly { readonly pane: number; readonly why: string }[];
+  /** Part of it cannot be read. */
+  readonly damaged: boolean;
+}
+
+/** A checkpoint that cannot be restored: of a later version, or completely damaged. */
+export interface UnreadableSession {
+  readonly number: number;
+  readonly directory: string;
+  readonly trouble: WshError;
+}
+
+/**
+ * Numbers of the sessions with checkpoints that no process serves or writes, oldest first; includes other machines'
+ * (isOthers). Costs a few calls for each.
+ * @param living sessions known to be alive
+ */
+export function lostNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
+  const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
+  return all
+    .flatMap((name) => sessionOfDir(name) ?? [])
+    .filter((number) => !living.has(number) && !isAlive(instance, number))
+    .sort((a, b) => a - b);
+}
+
+/** The sessions that a process writes or serves, including one that was just killed, while it holds its lock. */
+export function heldNumbers(instance: Instance): number[] {
+  const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
+  return all.flatMap((name) => sessionOfDir(name) ?? []).filter((number) => isAlive(instance, number));
+}
+
+/** Whether a process writes the session's checkpoints; processes that only show a lost session do not. */
+export function isAlive(instance: Instance, number: number): boolean {
+  return heldParts(instance, number).length > 0;
+}
+
+/** The parts of a session that a process writes. */
+export function heldParts(instance: Instance, number: number): Part[] {
+  const directory = sessionDir(instance, number);
+  return partsIn(directory).filter((part) => {
+    const state = lockOf(join(directory, lockFile(part)));
+    return state === "held" || (state === "refused" && isServed(instance, part));
+  });
+}
+
+/** Which panes, and whether a layout, a session's folder has something of. */
+export function partsIn(directory: string): Part[] {
+  const names = safely(() => fs.readdirSync(directory)) ?? [];
+  const parts = names.flatMap((name) => {
+    const lock = /^(p[1-9]\d{0,8}|layout)\.lock$/.exec(name)?.[1];
+    return (lock as Part | undefined) ?? partFile(name)?.part ?? [];
+  });
+  return [...new Set(parts)];
+}
+
+function isServed(instance: Instance, part: Part): boolean {
+  return part !== "layout" && processState(hostSocket(instance, Number(part.slice(1)))) === "alive";
+}
+
+function lockOf(path: string): "taken" | "held" | "refused" {
+  const fd = safely(() => fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK));
+  if (fd === null) return "taken";
+  try {
+    return tryFlock(fd, "shared").kind;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/**
+ * Reads a lost session.
+ * @returns null without anything to restore: an empty folder, another machine's
+ */
+export function readLost(instance: Instance, number: number): LostSession | UnreadableSession | null {
+  const directory = sessionDir(instance, number);
+  try {
+    if (!checkOwnDir(checkpointsDir(instance)) || !checkOwnDir(directory)) return null;
+    return readSession(number, directory);
+  } catch (thrown) {
+    const trouble = WshError.from(thrown);
+    return trouble.code === "checkpoint_not_found" || isOthers(directory) ? null : { number, directory, trouble };
+  }
+}
+
+/** Whether a folder has a session of another machine: it is neither shown nor removed here. */
+export function isOthers(directory: string): boolean {
+  const machine = safely(() => machineOf(directory));
+  return machine !== null && machine !== thisMachine();
+}
+
+/** The same from any folder that has a session's files. @throws WshError of the reader */
+export function readSession(number: number, directory: string): LostSession | null {
+  const parts = partsIn(directory);
+  const layout = parts.includes("layout") ? layoutOf(directory) : null;
+  const wanted = layout?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
+  let failure: unknown = null;
+  const leftOut: { pane: number; why: string }[] = [];
+  const panes = wanted
+    .sort((a, b) => a - b)
+    .flatMap((pane): StoredPane[] => {
+      try {
+        return [readPane(directory, pane)];
+      } catch (thrown) {
+        const { code, message } = WshError.from(thrown);
+        if (code !== "checkpoint_not_found") failure ??= thrown;
+        leftOut.push({ pane, why: message });
+        return [];
+      }
+    });
+  const [first, ...rest] = panes;
+  if (first === undefined) {
+    if (failure !== null) throw failure;
+    return null;
+  }
+  const newest = Math.max(layout?.saved_at ?? 0, ...panes.map(({ record }) => record.saved_at));
+  if (first.record.machine !== thisMachine()) return null;
+  return {
+    number,
+    directory,
+    session: layout?.session ?? first.record.session,
+    saved_at: newest,
+    why: whyLost(layout ?? first.record),
+    layout,
+    panes: (layout === null ? [first] : panes).map(({ record }) => record),
+    left_out: layout === null ? [...leftOut, ...rest.map(withoutLayout)].sort(byPane) : leftOut,
+    damaged: failure !== null || panes.some(({ damaged }) => damaged),
+  };
+}
+
+function withoutLayout({ record: { pane } }: StoredPane): { pane: number; why: string } {
+  return { pane, why: "the session's layout is missing or unreadable" };
+}
+
+function byPane(a: { readonly pane: number }, b: { readonly pane: number }): number {
+  return a.pane - b.pane;
+}
+
+function layoutOf(directory: string): LayoutRecord | null {
+  try {
+    return readLayout(directory).record;
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    // Without it, only the oldest pane is known.
+    if (code === "checkpoint_damaged" || code === "checkpoint_not_found") return null;
+    throw thrown;
+  }
+}
+
+function whyLost({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
+  if (ended_by !== null) return `ended by ${ended_by}`;
+  return boot === bootId() ? "its process was killed or crashed" : "the machine was restarted";
+}
+
+/**
+ * The lost session that a target names; the newest of several that had the name.
+ * @throws WshError checkpoint_not_found, or why it cannot be read
+ */
+export function findLost(instance: Instance, target: Target, living: ReadonlySet<number> = new Set()): LostSession {
+  const found = lostNumbers(instance, living).flatMap((number) => readLost(instance, number) ?? []);
+  const unreadable = found.find((one) => "trouble" in one && isNumber(target, one.number));
+  if (unreadable !== undefined && "trouble" in unreadable) throw unreadable.trouble;
+  const named = found.filter((one): one is LostSession => !("trouble" in one) && isMeant(one, target));
+  const newest = named.sort((a, b) => a.saved_at - b.saved_at).at(-1);
+  if (newest !== undefined) return newest;
+  throw new WshError(
+    "checkpoint_not_found",
+    `no lost session '${formatTarget(target)}' in instance '${instance.name}'`,
+  );
+}
+
+function isNumber(target: Target, number: number): boolean {
+  return target.kind === "session_id" && target.id === number;
+}
+
+/** Whether a target names the session under its last name and numbers. */
+export function isMeant({ session, panes, layout, number }: LostSession, target: Target): boolean {
+  switch (target.kind) {
+    case "session_id":
+      return target.id === number;
+    case "pane":
+      return panes.some(({ pane }) => pane === target.id);
+    case "window_id":
+      return (layout?.windows ?? [session.window]).includes(target.id);
+    default:
+      return session.name === target.name;
+  }
+}
+
+/** The part of a pane, if a target names one of the session's. */
+export function paneMeant({ panes }: LostSession, target: Target): PaneRecord | null {
+  const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
+  return own ?? null;
+}
+
+/** Deletes all checkpoints of a session. @returns their bytes */
+export function removeSession(directory: string): number {
+  let bytes = 0;
+  for (const name of safely(() => fs.readdirSync(directory)) ?? []) {
+    const path = join(directory, name);
+    bytes += safely(() => fs.lstatSync(path).size) ?? 0;
+    if (partFile(name.replace(/\.new$/, "")) !== null || /^((p\d+|layout)\.lock|p\d+\.numbers|declined)$/.test(name))
+      fs.rmSync(path, { force: true });
+  }
+  safely(() => fs.rmdirSync(directory));
+  return bytes;
+}
+
+function safely<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch {
+    return null; // removed meanwhile, or no permission
+  }
+}

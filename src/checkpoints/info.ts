@@ -1,0 +1,76 @@
+/** A lost session in the form of every list, in its last saved state. */
+import type { OperationOutput } from "../operations/table.ts";
+import { paneId, sessionId, windowId } from "../protocol/names.ts";
+import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
+import type { PaneRecord } from "./files/record.ts";
+import type { LostSession } from "./files/sessions.ts";
+import { windowsIn } from "./windows.ts";
+
+/** The panes that are not restored with a session. @param name that it is restored under */
+export function leftOut({ left_out }: LostSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
+  return left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why }));
+}
+
+/** @param server the machine's name, by the setting */
+export function lostInfo(lost: LostSession, server: string): SessionInfo {
+  const { session, panes, saved_at, why, number } = lost;
+  const [first] = panes;
+  const idle = Math.max(0, Date.now() - saved_at);
+  const shown = panes.map((pane, index) => paneInfo(pane, index));
+  return {
+    id: sessionId(number),
+    pane_id: paneId(first?.pane ?? 0),
+    name: session.name,
+    server,
+    pid: null,
+    command: first?.foreground?.line ?? first?.program.display ?? "",
+    rows: session.rows,
+    cols: session.cols,
+    clients: 0,
+    attached: 0,
+    tags: [...session.tags],
+    last_activity_ms: idle,
+    idle_ms: idle,
+    running: false,
+    state: "lost",
+    cwd: first?.cwd ?? null,
+    title: first?.title ?? "",
+    exit_code: null,
+    signal: null,
+    created_at: session.created_at,
+    windows: windowsOf(lost, shown),
+    lost: { saved_at, why },
+  };
+}
+
+function windowsOf({ session, layout }: LostSession, panes: readonly PaneInfo[]): SessionInfo["windows"] {
+  const { rows, cols, window } = session;
+  const one = { index: 0, name: "", active: true, rows, cols };
+  if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
+  const known = windowsIn(layout);
+  // One whose tree cannot be read has its panes in one window.
+  if (known.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
+  return known.map(({ id, index, name, active, activePane, panes: own }) => ({
+    ...one,
+    ...{ id: windowId(id), index, name: name ?? "", active },
+    panes: own.flatMap((number, at) => {
+      const pane = panes.find((each) => each.id === paneId(number));
+      return pane === undefined ? [] : [{ ...pane, index: at, active: number === activePane }];
+    }),
+  }));
+}
+
+function paneInfo({ pane, rows, cols, cwd, title, program, foreground }: PaneRecord, index: number): PaneInfo {
+  return {
+    id: paneId(pane),
+    index,
+    active: index === 0,
+    pid: null,
+    command: foreground?.line ?? program.display,
+    rows,
+    cols,
+    cwd,
+    title,
+    state: "lost",
+  };
+}

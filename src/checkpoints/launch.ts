@@ -1,0 +1,170 @@
+/**
+ * Starts the process of a lost session, under its former ids: to show its contents, for readers; or with new shells
+ * below them. Variables of a login (sockets, displays, secrets) are taken from the starter.
+ */
+import fs from "node:fs";
+import { dirname } from "node:path";
+import * as v from "valibot";
+import { hostSocket, type Instance } from "../instance/paths.ts";
+import { hostSpecOf, startHost } from "../launch/host.ts";
+import type { RestoredSpec } from "../launch/host-spec.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { processState } from "../registry/liveness.ts";
+import { Connection } from "../wire/connection.ts";
+import { lives } from "./dying.ts";
+import { restoredEnvironment } from "./files/environment.ts";
+import type { PaneRecord } from "./files/record.ts";
+import type { LostSession } from "./files/sessions.ts";
+
+/** Longest wait until a process that shows a lost session has ended, in ms. */
+const ROOM_MS = 5_000;
+const ROOM_POLL_MS = 20;
+/** Longest time to restore a session with many panes, in ms: each has up to thousands of lines to read. */
+const RESTORE_MS = 60_000;
+/**
+ * Attempts to start a process while readers keep showing the session: one that asks without a pause wins every other.
+ */
+const ATTEMPTS = 20;
+
+/** The caller that restores or reads. */
+export interface Restorer {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly starter: "server" | "cli";
+  readonly maxSessions?: number | undefined;
+}
+
+/**
+ * A process that shows a lost session, readable for as long as an ended one.
+ * @throws WshError of the checkpoint's reader
+ */
+export async function startReader(instance: Instance, lost: LostSession, restorer: Restorer): Promise<void> {
+  // Another reader may have started it just now.
+  if (await lives(hostSocket(instance, hostOf(lost)))) return;
+  try {
+    await startHost(instance, specOf(instance, lost, restorer, false));
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "session_running") throw thrown;
+  }
+}
+
+/**
+ * Starts the process of a session, each pane with a shell below its earlier contents. @throws WshError of new sessions
+ */
+export async function startRestored(instance: Instance, lost: LostSession, restorer: Restorer): Promise<SessionInfo> {
+  const spec = specOf(instance, lost, restorer, true);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const report = await startHost(instance, spec, { timeoutMs: RESTORE_MS });
+      return v.parse(SessionInfoSchema, report.info);
+    } catch (thrown) {
+      if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
+    }
+    // A reader had the lost session shown again meanwhile.
+    await makeRoom(hostSocket(instance, hostOf(lost)));
+  }
+}
+
+const TreeSchema = v.object({ host: v.number() });
+
+/** The id that its process had, and gets again; without one, its oldest pane's. */
+export function hostOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
+  const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
+  const host = tree?.success === true ? tree.output.host : 0;
+  return host > 0 ? host : (panes[0]?.pane ?? 0);
+}
+
+function specOf(instance: Instance, lost: LostSession, restorer: Restorer, run: boolean): object {
+  const { session, layout } = lost;
+  const [first] = lost.panes;
+  if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no panes`);
+  const panes = lost.panes.map((pane) => paneSpec(instance, lost, pane, restorer, run));
+  const [oldest] = panes;
+  if (layout === null) return { ...oldest, create: { ...oldest?.create, rows: session.rows, cols: session.cols } };
+  const { rows, cols, name, tags } = session;
+  const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
+  const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
+  const create = { name, tags, rows, cols };
+  return { ...oldest, create, env, nofile, split: { host: hostOf(lost), tree, panes } };
+}
+
+function paneSpec(
+  instance: Instance,
+  { session, directory, number, why }: LostSession,
+  pane: PaneRecord,
+  restorer: Restorer,
+  run: boolean,
+) {
+  const { rows, cols, program } = pane;
+  const { starter, maxSessions } = restorer;
+  const { cwd, notes } = run ? directoryFor(pane.foreground?.cwd ?? pane.cwd) : { cwd: pane.cwd ?? "/", notes: [] };
+  const restored: RestoredSpec = {
+    ...{ directory, why, run, notes, pane: pane.pane, session: number, window: session.window },
+    created_at: session.created_at,
+    saved_at: pane.saved_at,
+    ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
+  };
+  const create = { name: session.name, tags: session.tags, shell: program.shell, env: program.env, rows, cols };
+  const spec = hostSpecOf(instance, create, {
+    ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
+    ...(maxSessions === undefined ? {} : { max_sessions: maxSessions }),
+  });
+  return { ...spec, nofile: pane.nofile ?? spec.nofile, restored };
+}
+
+function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, string> {
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return restoredEnvironment(pane.env, Object.fromEntries(given));
+}
+
+/** Its former directory, or the nearest existing one above. */
+function directoryFor(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
+  let cwd = wanted ?? "/";
+  while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
+  const notes = wanted === null || cwd === wanted ? [] : [`The directory ${wanted} no longer exists; this is ${cwd}.`];
+  return { cwd, notes };
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return fs.statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Ends the process that shows a lost pane, or a session that has ended; one that was just killed ends by itself.
+ * @throws WshError session_running when another has the socket, lock_busy
+ */
+export async function makeRoom(socket: string): Promise<void> {
+  if (!(await lives(socket))) return;
+  const check = (info: SessionInfo | undefined): void => {
+    if (info?.state === "lost" || info?.running === false) return;
+    throw new WshError("session_running", `session '${info?.name ?? socket}' is already running`);
+  };
+  try {
+    await endAt(socket, check);
+  } catch (thrown) {
+    // It ended meanwhile.
+    if (processState(socket) === "alive") throw thrown;
+  }
+  const until = performance.now() + ROOM_MS;
+  while (processState(socket) === "alive") {
+    if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not exit`);
+    await Bun.sleep(ROOM_POLL_MS);
+  }
+}
+
+/** Ends the process at a socket. @param check throws when it must not be ended */
+async function endAt(socket: string, check: (info: SessionInfo | undefined) => void): Promise<void> {
+  const { connection, hello } = await Connection.open(socket, "cli", {});
+  try {
+    check(hello.info);
+    await connection.request("host.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
+  } finally {
+    connection.close();
+  }
+}
+
+export const ownCaller = { kind: "cli", id: "restore", name: "wsh", connected: true } as const;

@@ -1,0 +1,128 @@
+/** Differences between two checkpoints of a session. Pure except for reading their lines. */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { LostSession } from "../files/sessions.ts";
+import { linesOf, type Shown, type ShownPane, shown } from "./shown.ts";
+
+type Difference = OperationOutput<"checkpoint.diff">;
+type Change = Difference["changes"][number];
+
+/** Most lines of a pane that are compared: the work grows with their square. */
+const MOST_COMPARED = 2_000;
+/** Maximum reported changed lines of a pane, the newest. */
+const MOST_TOLD = 200;
+
+/** Each with its label; null: the present state */
+export function compare(
+  [before, from]: readonly [LostSession, string | null],
+  [after, to]: readonly [LostSession, string | null],
+): Difference {
+  const [a, b] = [shown(before, from), shown(after, to)];
+  const changes: Change[] = [
+    ...changed(
+      null,
+      { name: a.session, tags: a.tags.join(" "), size: sizeOf(a) },
+      {
+        ...{ name: b.session, tags: b.tags.join(" "), size: sizeOf(b) },
+      },
+    ),
+    ...windowChanges(a, b),
+    ...paneChanges(a, b),
+  ];
+  const both = a.panes.filter(({ id }) => b.panes.some((pane) => pane.id === id));
+  const lines = both.flatMap(({ id }): Difference["lines"] => {
+    const number = Number(id.slice(1));
+    const [a, b] = [linesOf(before, number, MOST_COMPARED), linesOf(after, number, MOST_COMPARED)];
+    const all = lineChanges(a, b, firstLine(before, number) < firstLine(after, number) || b.length === MOST_COMPARED);
+    if (all.length === 0) return [];
+    return [{ pane_id: id, changed: all.slice(-MOST_TOLD), more: Math.max(0, all.length - MOST_TOLD) }];
+  });
+  return {
+    ...{ session: b.session, id: b.id },
+    ...{ from: { label: from, saved_at: a.saved_at }, to: { label: to, saved_at: b.saved_at } },
+    changes,
+    lines,
+  };
+}
+
+function firstLine({ panes }: LostSession, pane: number): number {
+  return panes.find((record) => record.pane === pane)?.history?.first ?? 0;
+}
+
+type Values = Readonly<Record<string, string | null>>;
+
+function changed(id: string | null, before: Values, after: Values): Change[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names.flatMap((what) => {
+    const [a, b] = [before[what] ?? null, after[what] ?? null];
+    return a === b ? [] : [{ of: id, what, before: a, after: b }];
+  });
+}
+
+function sizeOf({ rows, cols }: { readonly rows: number; readonly cols: number }): string {
+  return `${cols}x${rows}`;
+}
+
+function windowChanges(a: Shown, b: Shown): Change[] {
+  const values = (windows: Shown["windows"], id: string): Values => {
+    const window = windows.find((each) => each.id === id);
+    if (window === undefined) return {};
+    const { name, active, zoomed, layout } = window;
+    return { name, layout, active: active ? "yes" : "no", zoomed: zoomed ? "yes" : "no" };
+  };
+  return union(a.windows, b.windows).flatMap((id) => changed(id, values(a.windows, id), values(b.windows, id)));
+}
+
+function paneChanges(a: Shown, b: Shown): Change[] {
+  const values = (panes: readonly ShownPane[], id: string): Values => {
+    const pane = panes.find((each) => each.id === id);
+    if (pane === undefined) return {};
+    const { title, cwd, program, running } = pane;
+    return { title, cwd, program, running, size: sizeOf(pane) };
+  };
+  return union(a.panes, b.panes).flatMap((id) => changed(id, values(a.panes, id), values(b.panes, id)));
+}
+
+function union(a: readonly { readonly id: string }[], b: readonly { readonly id: string }[]): string[] {
+  return [...new Set([...a, ...b].map(({ id }) => id))];
+}
+
+/**
+ * Added (`+`) and removed (`-`) lines, in order.
+ * @param hasAged the first lines of `before` may have been dropped by now: their removal is not reported
+ */
+export function lineChanges(before: readonly string[], after: readonly string[], hasAged: boolean): string[] {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start++;
+  let [endA, endB] = [before.length, after.length];
+  while (endA > start && endB > start && before[endA - 1] === after[endB - 1]) {
+    endA--;
+    endB--;
+  }
+  const told = longestCommon(before.slice(start, endA), after.slice(start, endB));
+  const stayed = told.findIndex((line) => !line.startsWith("-"));
+  const aged = hasAged && start === 0 && stayed > 0 ? stayed : 0;
+  return told.slice(aged).filter((line) => !line.startsWith(" "));
+}
+
+/** The two as one list, each line with `-`, `+` or a blank before it. */
+function longestCommon(a: readonly string[], b: readonly string[]): string[] {
+  const width = b.length + 1;
+  const lengths = new Uint16Array((a.length + 1) * width);
+  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const out: string[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      out.push(` ${a[i]}`);
+      i++;
+      j++;
+    } else if (i < a.length && (j >= b.length || at(i + 1, j) >= at(i, j + 1))) out.push(`-${a[i++]}`);
+    else out.push(`+${b[j++]}`);
+  }
+  return out;
+}

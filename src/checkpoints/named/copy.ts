@@ -1,0 +1,114 @@
+/** A saved session under new ids, beside the running one: its files with every id in them replaced. */
+import fs from "node:fs";
+import { join } from "node:path";
+import type { Instance } from "../../instance/paths.ts";
+import { paneId } from "../../protocol/names.ts";
+import { takeIds } from "../../registry/register.ts";
+import { readBlocks } from "../files/blocks.ts";
+import { withUnnamed } from "../files/named.ts";
+import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
+import { PartWriter } from "../files/part-writer.ts";
+import { panePart, stateFile } from "../files/places.ts";
+import type { LayoutRecord } from "../files/record.ts";
+import type { LostSession } from "../files/sessions.ts";
+
+/** @param use gets the copy, whose folder is removed afterwards @throws WshError session_create_failed, and of `use` */
+export async function withCopy<T>(
+  instance: Instance,
+  kept: LostSession,
+  use: (copy: LostSession) => Promise<T>,
+): Promise<T> {
+  const windows = kept.layout?.windows ?? [kept.session.window];
+  const ids = await takeIds(instance, { panes: kept.panes.length, windows: windows.length });
+  const panes = new Map(kept.panes.map(({ pane }, at) => [pane, ids.panes[at] ?? 0]));
+  const newWindows = new Map(windows.map((window, at) => [window, ids.windows[at] ?? 0]));
+  const session = {
+    ...kept.session,
+    id: ids.session,
+    window: newWindows.get(kept.session.window) ?? ids.windows[0] ?? 0,
+    created_at: Date.now(),
+  };
+  return withUnnamed(instance, ids.session, async (_, directory) => {
+    for (const { pane } of kept.panes) {
+      await copyPane(readPane(kept.directory, pane), kept.directory, directory, panes.get(pane) ?? 0, session);
+    }
+    const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
+    const records = kept.panes.map((record) => ({ ...record, ...fresh, pane: panes.get(record.pane) ?? 0, session }));
+    return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
+  });
+}
+
+/** A pane under a new id has handed out nothing. */
+const fresh = { numbers: undefined, places: undefined };
+
+async function copyPane(
+  stored: StoredPane,
+  from: string,
+  to: string,
+  pane: number,
+  session: LostSession["session"],
+): Promise<void> {
+  const { record, generation } = stored;
+  const { blocks } = readBlocks(fs.readFileSync(join(from, stateFile(panePart(record.pane), generation))));
+  const { first, lines } = readHistory(from, stored);
+  const writer = new PartWriter(to, panePart(pane));
+  const source =
+    record.history === null
+      ? null
+      : {
+          first,
+          end: first + lines.length,
+          lines: (at: number, end: number) => lines.slice(at - first, end - first).map((line) => line ?? ""),
+        };
+  try {
+    await writer.write(source, (history) => [
+      { kind: "about", text: JSON.stringify({ ...record, ...fresh, pane, session, history }) },
+      ...blocks.filter(({ kind }) => kind !== "about"),
+    ]);
+  } finally {
+    writer.leave();
+  }
+}
+
+interface NewIds {
+  readonly session: LostSession["session"];
+  readonly panes: ReadonlyMap<number, number>;
+  readonly windows: ReadonlyMap<number, number>;
+}
+
+function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds): LayoutRecord {
+  const tree = layout.tree as { readonly windows: unknown };
+  return {
+    ...layout,
+    session,
+    panes: layout.panes.flatMap((pane) => panes.get(pane) ?? []),
+    windows: [...windows.values()],
+    // No process had it before.
+    tree: {
+      ...{ ...tree, host: 0, session: session.id, created_at: session.created_at },
+      windows: replaced(tree.windows, panes, windows),
+    },
+  };
+}
+
+/** Windows and panes with panes (`@7`, also as keys) and windows (`id` and `recent` of numbers) replaced. */
+function replaced(value: unknown, panes: NewIds["panes"], windows: NewIds["windows"]): unknown {
+  const pane = (text: string): string => {
+    const number = /^@(\d+)$/.exec(text)?.[1];
+    const own = number === undefined ? undefined : panes.get(Number(number));
+    return own === undefined ? text : paneId(own);
+  };
+  if (typeof value === "string") return pane(value);
+  if (Array.isArray(value)) return value.map((each) => replaced(each, panes, windows));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => {
+      if (key === "title" || key === "name") return [key, each];
+      if (key === "id" && typeof each === "number") return [key, windows.get(each) ?? each];
+      if (key === "recent" && Array.isArray(each) && each.every((one) => typeof one === "number")) {
+        return [key, each.map((one) => windows.get(one) ?? one)];
+      }
+      return [pane(key), replaced(each, panes, windows)];
+    }),
+  );
+}

@@ -1,0 +1,106 @@
+/**
+ * Saves a session under a label: its processes write the present state of their parts into a new folder, which gets its
+ * name when all are on the disk. The checkpoint of a lost session is copied.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { orUntil } from "../../base/deadline.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget, sessionId } from "../../protocol/names.ts";
+import { loadSettings } from "../../settings/settings.ts";
+import { Connection } from "../../wire/connection.ts";
+import { makeNamed, withUnnamed } from "../files/named.ts";
+import { partFile } from "../files/places.ts";
+import { findLost, type LostSession, readSession } from "../files/sessions.ts";
+import { ownCaller } from "../launch.ts";
+import { checkLabel, type NamedCheckpoint } from "./find.ts";
+import { type RunningSession, runningSession } from "./running.ts";
+
+/** Longest wait for a session's processes to write, in ms: longer than it waits for one pane's. */
+const SAVE_MS = 15_000;
+
+/** @throws WshError invalid_label, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
+export async function saveNamed(
+  instance: Instance,
+  {
+    session,
+    label,
+    replace,
+  }: { readonly session: string; readonly label?: string | undefined; readonly replace: boolean },
+): Promise<NamedCheckpoint> {
+  const checked = checkLabel(label ?? dated(new Date()));
+  const source = sourceOf(instance, session);
+  const { checkpoint_bytes } = loadSettings(instance, { env: process.env }).values;
+  const wanted = { number: source.number, label: checked, replace };
+  const folder = await makeNamed(instance, wanted, checkpoint_bytes, async (folder, directory) => {
+    if (source.socket === null) copyParts(source.directory, directory);
+    else await askToWrite(source.socket, folder);
+    readWritten(source.number, directory);
+  });
+  return { folder, kept: readWritten(source.number, folder.directory) };
+}
+
+/**
+ * Reads a running session's present state in the form of a checkpoint.
+ * @throws WshError checkpoint_refused, host_unavailable
+ */
+export function atPresent<T>(
+  instance: Instance,
+  { number, socket }: RunningSession,
+  use: (kept: LostSession) => T,
+): Promise<T> {
+  return withUnnamed(instance, number, async (folder, directory) => {
+    await askToWrite(socket, folder);
+    return use(readWritten(number, directory));
+  });
+}
+
+/** @throws WshError checkpoint_refused when a part is missing */
+function readWritten(number: number, directory: string): LostSession {
+  const kept = readSession(number, directory);
+  if (kept !== null) return kept;
+  throw new WshError("checkpoint_refused", `session '${sessionId(number)}' has nothing to save`);
+}
+
+type Source = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
+
+/** @throws WshError session_not_found */
+function sourceOf(instance: Instance, target: string): Source {
+  const running = runningSession(instance, target);
+  if (running !== null) return running;
+  try {
+    const { number, directory } = findLost(instance, parseTarget(target));
+    return { number, directory, socket: null };
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+    throw new WshError("session_not_found", `no session '${target}' in instance '${instance.name}'`);
+  }
+}
+
+/** @throws WshError of the session's processes */
+async function askToWrite(socket: string, folder: string): Promise<void> {
+  const { connection } = await Connection.open(socket, "cli", {});
+  try {
+    const asked = connection.request("host.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
+    await orUntil(asked, { ms: SAVE_MS }, () => {
+      throw new WshError("host_unavailable", "the session's process does not answer");
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+function copyParts(from: string, to: string): void {
+  for (const name of fs.readdirSync(from)) {
+    if (partFile(name) === null || fs.lstatSync(join(from, name)).isFile() !== true) continue;
+    fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_EXCL);
+  }
+}
+
+/** `20261122-103105`, in the person's time zone. */
+function dated(now: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  return `${day}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
+}

@@ -1,0 +1,69 @@
+/** A checkpoint's contents in a form to show and compare. */
+
+import type { Instance } from "../../instance/paths.ts";
+import type { OperationOutput } from "../../operations/table.ts";
+import { paneId, sessionId, windowId } from "../../protocol/names.ts";
+import { readHistory, readPane } from "../files/part-reader.ts";
+import { plainLine } from "../files/part-writer.ts";
+import type { PaneRecord } from "../files/record.ts";
+import type { LostSession } from "../files/sessions.ts";
+import { windowsIn } from "../windows.ts";
+import type { NamedCheckpoint } from "./find.ts";
+import { isRunning } from "./running.ts";
+
+export type Shown = OperationOutput<"checkpoint.show">;
+export type ShownPane = Shown["panes"][number];
+
+/** A named checkpoint in a list. */
+export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
+  return {
+    session: kept.session.name,
+    id: sessionId(folder.number),
+    label: folder.label,
+    saved_at: kept.saved_at,
+    panes: kept.panes.length,
+    bytes: folder.bytes,
+    running: isRunning(instance, folder.number),
+  };
+}
+
+/** @param label null: the continuously written checkpoint */
+export function shown(kept: LostSession, label: string | null): Shown {
+  const { session, number, saved_at, layout, panes, left_out } = kept;
+  const { name, tags, rows, cols } = session;
+  const windows =
+    layout === null
+      ? panes.slice(0, 1).map(({ pane }) => ({
+          ...{ id: windowId(session.window), name: null, active: true, zoomed: false },
+          ...{ panes: [paneId(pane)], layout: paneId(pane) },
+        }))
+      : windowsIn(layout).map((window) => ({
+          ...{ id: windowId(window.id), name: window.name, active: window.active, zoomed: window.zoomed },
+          ...{ panes: window.panes.map(paneId), layout: window.layout },
+        }));
+  return {
+    ...{ session: name, id: sessionId(number), label, saved_at, tags: [...tags], rows, cols, windows },
+    panes: panes.map((pane) => shownPane(kept, pane)),
+    left_out: left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why })),
+  };
+}
+
+function shownPane({ directory }: LostSession, record: PaneRecord): ShownPane {
+  const { pane, title, cwd, rows, cols, program, foreground, history } = record;
+  const stored = readPane(directory, pane);
+  const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(plainLine);
+  return {
+    ...{ id: paneId(pane), title, cwd, rows, cols, program: program.display, running: foreground?.line ?? null },
+    screen,
+    lines_above: history === null ? 0 : history.end - history.first,
+  };
+}
+
+/** Lines of a pane, those above the screen too, without styles; of too many the newest. */
+export function linesOf({ directory }: LostSession, pane: number, most: number): string[] {
+  const stored = readPane(directory, pane);
+  const above = readHistory(directory, stored).lines.slice(-most);
+  return [...above.map((line) => line ?? ""), ...(stored.screen ?? []), ...(stored.alternate ?? [])]
+    .slice(-most)
+    .map(plainLine);
+}

@@ -1,0 +1,124 @@
+/** Named checkpoints: saved, listed, shown, compared, restored and deleted, for the server and for the command line. */
+import type { Instance } from "../../instance/paths.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { notedNumbers, removeNamed } from "../files/named.ts";
+import { removePart } from "../files/part-writer.ts";
+import { panePart, sessionDir } from "../files/places.ts";
+import type { PaneNumbers } from "../files/record.ts";
+import { findLost, type LostSession, partsIn, readSession } from "../files/sessions.ts";
+import type { Restorer } from "../launch.ts";
+import { restoreSession } from "../restore.ts";
+import { compare } from "./compare.ts";
+import { withCopy } from "./copy.ts";
+import { findNamed } from "./find.ts";
+import { isRunning, runningSession } from "./running.ts";
+import { atPresent, saveNamed } from "./save.ts";
+import { listed, shown } from "./shown.ts";
+
+/** @throws WshError as saveNamed */
+export async function saveAsked(
+  instance: Instance,
+  input: ParsedInput<"checkpoint.save">,
+): Promise<OperationOutput<"checkpoint.save">> {
+  return listed(instance, await saveNamed(instance, input));
+}
+
+/** @throws WshError checkpoint_not_found, and why it cannot be read */
+export function showAsked(
+  instance: Instance,
+  { session, label }: ParsedInput<"checkpoint.show">,
+): OperationOutput<"checkpoint.show"> {
+  return label === undefined
+    ? shown(newest(instance, session), null)
+    : shown(findNamed(instance, session, label).kept, label);
+}
+
+/** @throws WshError checkpoint_not_found, checkpoint_refused, and why one cannot be read */
+export async function diffAsked(
+  instance: Instance,
+  { session, label, to }: ParsedInput<"checkpoint.diff">,
+): Promise<OperationOutput<"checkpoint.diff">> {
+  const before = findNamed(instance, session, label);
+  const from = [before.kept, label] as const;
+  if (to !== undefined) return compare(from, [findNamed(instance, session, to).kept, to]);
+  const running = runningSession(instance, session);
+  const isSame = running?.number === before.folder.number;
+  if (running !== null && isSame) return atPresent(instance, running, (now) => compare(from, [now, null]));
+  return compare(from, [newest(instance, session), null]);
+}
+
+/**
+ * The continuously written checkpoint of a session. @throws WshError checkpoint_not_found, and why it cannot be read
+ */
+function newest(instance: Instance, target: string): LostSession {
+  const running = runningSession(instance, target);
+  if (running === null) return findLost(instance, parseTarget(target));
+  const kept = readSession(running.number, sessionDir(instance, running.number));
+  if (kept !== null) return kept;
+  throw new WshError("checkpoint_not_found", `session '${target}' has no checkpoint yet`);
+}
+
+/** @throws WshError checkpoint_not_found */
+export function deleteAsked(
+  instance: Instance,
+  { session, label }: ParsedInput<"checkpoint.delete">,
+): OperationOutput<"checkpoint.delete"> {
+  const { folder } = findNamed(instance, session, label);
+  return { session, label, bytes: removeNamed(instance, folder.number, label) };
+}
+
+/**
+ * Runs the session again in that state; beside the running one, under new ids, if it gets another name.
+ * @throws WshError session_running, and as restoreSession
+ */
+export async function restoreNamed(
+  instance: Instance,
+  session: string,
+  { label, as }: { readonly label: string; readonly as: string | undefined },
+  restorer: Restorer,
+): Promise<{ readonly info: SessionInfo; readonly kept: LostSession }> {
+  const { kept, folder } = findNamed(instance, session, label);
+  const { number } = folder;
+  if (isRunning(instance, number)) {
+    if (as === undefined) {
+      throw new WshError("session_running", `session '${kept.session.name}' is running`, {
+        hint: "Kill it first, or restore the checkpoint under another name ({as}).",
+      });
+    }
+    return withCopy(instance, kept, async (copy) => ({
+      info: await restoreSession(instance, copy, as, restorer),
+      kept: copy,
+    }));
+  }
+  const past = pastAll(instance, kept);
+  const info = await restoreSession(instance, past, as, restorer);
+  removeOthers(instance, past);
+  return { info, kept: past };
+}
+
+/** Includes numbers that its panes have issued since: callers may hold them. */
+function pastAll(instance: Instance, kept: LostSession): LostSession {
+  const since = readSession(kept.number, sessionDir(instance, kept.number));
+  const panes = kept.panes.map((record) => {
+    const known = [
+      record.numbers,
+      notedNumbers(kept.directory, record.pane),
+      since?.panes.find(({ pane }) => pane === record.pane)?.numbers,
+    ].filter((numbers) => numbers != null);
+    const most = (of: (numbers: PaneNumbers) => number): number => Math.max(0, ...known.map(of));
+    if (known.length === 0) return record;
+    const numbers = { output_cursor: most((each) => each.output_cursor), command_id: most((each) => each.command_id) };
+    return { ...record, numbers };
+  });
+  return { ...kept, panes };
+}
+
+/** Removes the session's other checkpoint files that do not belong to the running one. */
+function removeOthers(instance: Instance, { number, panes, layout }: LostSession): void {
+  const own = new Set<string>([...panes.map(({ pane }) => panePart(pane)), ...(layout === null ? [] : ["layout"])]);
+  const directory = sessionDir(instance, number);
+  for (const part of partsIn(directory)) if (!own.has(part)) removePart(directory, part);
+}

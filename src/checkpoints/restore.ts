@@ -1,0 +1,42 @@
+/** Makes a lost session run again, under the name, the ids and the layout that it had. */
+import { hostSocket, type Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName } from "../protocol/names.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import { cleanStale, listSessions, lookUp } from "../registry/registry.ts";
+import { lives, serversOf } from "./dying.ts";
+import type { LostSession } from "./files/sessions.ts";
+import { hostOf, makeRoom, type Restorer, startRestored } from "./launch.ts";
+
+/**
+ * @param as a new name
+ * @throws WshError session_running, session_name_conflict, max_sessions_reached, and those of new sessions
+ */
+export async function restoreSession(
+  instance: Instance,
+  lost: LostSession,
+  as: string | undefined,
+  restorer: Restorer,
+): Promise<SessionInfo> {
+  const name = as === undefined ? lost.session.name : checkSessionName(as);
+  const named: LostSession = { ...lost, session: { ...lost.session, name } };
+  await makeRoomFor(instance, lost);
+  const holder = lookUp(listSessions(instance), { kind: "session", name });
+  if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
+    throw new WshError("session_name_conflict", `a session named '${name}' already exists`);
+  }
+  // Remaining registry entries of its processes would have its name.
+  await cleanStale(instance);
+  return startRestored(instance, named, restorer);
+}
+
+/**
+ * Ends processes that show the lost session to readers, and waits for dying ones. @throws WshError session_running,
+ * lock_busy
+ */
+export async function makeRoomFor(instance: Instance, lost: LostSession): Promise<void> {
+  const { number, panes } = lost;
+  // In an earlier version each pane had a process.
+  for (const id of new Set([hostOf(lost), ...panes.map(({ pane }) => pane)])) await makeRoom(hostSocket(instance, id));
+  for (const socket of serversOf(instance, number)) await makeRoom(socket);
+}

@@ -1,0 +1,187 @@
+/** Lists, restores and forgets lost sessions: for the server, and for the command line, which needs none. */
+import os from "node:os";
+import type { Instance } from "../instance/paths.ts";
+import type { OperationOutput, ParsedInput } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import { parseTarget, sessionId } from "../protocol/names.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import { processState } from "../registry/liveness.ts";
+import { listSessions, lookUp } from "../registry/registry.ts";
+import { untilReleased } from "./dying.ts";
+import { namedFolders, removeNamed } from "./files/named.ts";
+import { sessionDir } from "./files/places.ts";
+import {
+  findLost,
+  isMeant,
+  isOthers,
+  type LostSession,
+  lostNumbers,
+  readLost,
+  removeSession,
+} from "./files/sessions.ts";
+import { allLost } from "./find.ts";
+import { leftOut, lostInfo } from "./info.ts";
+import type { Restorer } from "./launch.ts";
+import { allNamed } from "./named/find.ts";
+import { isRunning } from "./named/running.ts";
+import { listed } from "./named/shown.ts";
+import { restoreNamed } from "./named/work.ts";
+import { makeRoomFor, restoreSession } from "./restore.ts";
+
+/**
+ * Most sessions that are restored at a time. Each keeps a processor busy while it takes its lines in, and waits in between
+ * for its process and its disk: one more than there are processors keeps them all busy.
+ */
+const AT_ONCE = 5;
+
+/** @param living ids of the sessions that have a process @param hostname this machine's name */
+export function listLost(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
+  const numbers = new Set([...living].map((id) => Number(id.slice(2))));
+  return allLost(instance, numbers).map((lost) => lostInfo(lost, hostname));
+}
+
+/** @param session only this session's checkpoints */
+export function listAll(
+  instance: Instance,
+  hostname: string,
+  { session }: ParsedInput<"checkpoint.list">,
+): OperationOutput<"checkpoint.list"> {
+  const { named, unreadable: broken } = allNamed(instance, session);
+  const target = session === undefined ? null : parseTarget(session);
+  const found = allLost(instance).filter((lost) => target === null || isMeant(lost, target));
+  const damaged = lostNumbers(instance, new Set()).flatMap((number) => {
+    const lost = readLost(instance, number);
+    if (lost === null || !("trouble" in lost)) return [];
+    const { code, message } = lost.trouble;
+    const isAsked = session === undefined || session === sessionId(number);
+    return isAsked ? [{ session: sessionId(number), code, message }] : [];
+  });
+  return {
+    lost: found.map((lost) => lostInfo(lost, hostname)),
+    named: named.map((each) => listed(instance, each)),
+    unreadable: [
+      ...damaged,
+      ...broken.map(({ number, label, trouble: { code, message } }) => ({
+        ...{ session: sessionId(number), label, code, message },
+      })),
+    ],
+  };
+}
+
+/** @throws WshError of the one session that was asked for */
+export async function restoreAsked(
+  instance: Instance,
+  { session, all, as, label }: ParsedInput<"checkpoint.restore">,
+  restorer: Restorer,
+): Promise<OperationOutput<"checkpoint.restore">> {
+  if (all === (session !== undefined)) {
+    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
+  }
+  if (all && as !== undefined) throw new WshError("invalid_request", "'as' and 'all' cannot be used together");
+  if (label !== undefined) {
+    if (session === undefined) throw new WshError("invalid_request", "'label' and 'all' cannot be used together");
+    const { info, kept } = await restoreNamed(instance, session, { label, as }, restorer);
+    return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
+  }
+  if (session !== undefined) {
+    const lost = await findRestorable(instance, session);
+    const info = await restoreSession(instance, lost, as, restorer);
+    return { restored: [info], left_out: leftOut(lost, info.name), failed: [] };
+  }
+  const restored: SessionInfo[] = [];
+  const failed: { session: string; code: string; message: string }[] = [];
+  const left_out: OperationOutput<"checkpoint.restore">["left_out"] = [];
+  await untilReleased(instance);
+  const every = allLost(instance);
+  const done: ((() => void) | undefined)[] = [];
+  const work = every.entries();
+  const next = async (): Promise<void> => {
+    for (const [at, lost] of work) {
+      done[at] = await restoreSession(instance, lost, undefined, restorer).then(
+        (info) => () => {
+          restored.push(info);
+          left_out.push(...leftOut(lost, lost.session.name));
+        },
+        (thrown) => () => {
+          const { code, message } = WshError.from(thrown);
+          failed.push({ session: lost.session.name, code, message });
+        },
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
+  // In the order in which they were lost, not in which they were restored.
+  for (const told of done) told?.();
+  return { restored, left_out, failed };
+}
+
+/** @throws WshError checkpoint_not_found, session_running */
+async function findRestorable(instance: Instance, target: string): Promise<LostSession> {
+  const parsed = parseTarget(target);
+  try {
+    return findLost(instance, parsed);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+  }
+  const running = lookUp(listSessions(instance), parsed);
+  await untilReleased(instance);
+  try {
+    return findLost(instance, parsed);
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    // One killed before its first checkpoint is not running either.
+    if (code !== "checkpoint_not_found" || running === undefined || processState(running.socket) === "dead")
+      throw thrown;
+    throw new WshError("session_running", `session '${running.name ?? target}' is already running`);
+  }
+}
+
+/** @throws WshError checkpoint_not_found */
+export async function forgetAsked(
+  instance: Instance,
+  { session, all }: ParsedInput<"checkpoint.forget">,
+): Promise<OperationOutput<"checkpoint.forget">> {
+  if (all === (session !== undefined)) {
+    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
+  }
+  const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
+  await untilReleased(instance);
+  for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
+    const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
+    const lost = readLost(instance, number);
+    const known = lost === null || "trouble" in lost ? null : lost;
+    // A process that shows it to readers holds its contents in memory.
+    if (known !== null) await makeRoomFor(instance, known);
+    let bytes = removeSession(sessionDir(instance, number));
+    const folders = namedFolders(instance, number);
+    for (const { label } of folders) bytes += removeNamed(instance, number, label);
+    const name = (known ?? named[0]?.kept)?.session.name ?? null;
+    forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
+  }
+  return { forgotten };
+}
+
+/** Sessions of this machine that do not run and have checkpoints. */
+function goneNumbers(instance: Instance): number[] {
+  const named = namedFolders(instance).filter(
+    ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),
+  );
+  const lost = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  return [...new Set([...lost, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
+}
+
+/** One that cannot be read is named by its id. */
+function numberOf(instance: Instance, target: string): number {
+  const parsed = parseTarget(target);
+  const gone = goneNumbers(instance);
+  if (parsed.kind === "session_id" && gone.includes(parsed.id)) return parsed.id;
+  try {
+    return findLost(instance, parsed).number;
+  } catch (thrown) {
+    // One that has ended may have checkpoints with names.
+    const { named } = allNamed(instance, target);
+    const newest = named.filter(({ folder }) => gone.includes(folder.number)).at(-1);
+    if (newest === undefined) throw thrown;
+    return newest.folder.number;
+  }
+}

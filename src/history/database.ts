@@ -1,0 +1,192 @@
+/**
+ * The database of commands: SQLite with a full-text index, beside the journals. Opened by short-lived processes only:
+ * SQLite is synchronous, and costs memory that a server or session would retain.
+ *
+ * Invariants: a row and the progress in its journal are written in one transaction, so that a crash at any moment
+ * imports nothing twice and loses nothing. Ids grow with a command's start time, whenever it was imported, so that the
+ * newest are found first without sorting.
+ */
+
+import { constants, Database } from "bun:sqlite";
+import fs from "node:fs";
+import { pathToFileURL } from "node:url";
+import { checkOwnFile, ensureOwnDir } from "../instance/owned-files.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { HistoryPlaces } from "./places.ts";
+import { indexAll } from "./rows.ts";
+
+/** Version of the tables, in `PRAGMA user_version`. */
+const SCHEMA = 4;
+/** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
+const BUSY_MS = 5_000;
+/** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few imports. */
+const CHECKPOINT_PAGES = 8_000;
+const OPTIONAL = { throwIfNoEntry: false } as const;
+/** Cache of pages, in KiB. */
+const CACHE_KIB = 32 * 1024;
+
+/**
+ * Words that the index collects before it writes them, in bytes. With FTS5's own megabyte, half of the time of taking in
+ * is spent on merging small pieces.
+ */
+const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Segments of the index that are merged at a time: with FTS5's four, words are written once more while much is taken in;
+ * with more, a search looks into as many more.
+ */
+const MERGED_SEGMENTS = 8;
+
+/**
+ * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row, and its
+ * words in the index (facets.ts), carry their numbers. The index stores no text and no lengths: to remove a row from
+ * it, its words are given again.
+ */
+const commandTables = `
+CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE origins (
+  id INTEGER PRIMARY KEY, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL
+);
+CREATE INDEX origin_sessions ON origins (session_id, session);
+CREATE TABLE commands (
+  id INTEGER PRIMARY KEY, command TEXT NOT NULL, directory INTEGER, origin INTEGER NOT NULL, started_at INTEGER,
+  duration_ms INTEGER, exit_code INTEGER, signal TEXT, journal INTEGER, seq INTEGER
+);
+CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE journal IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5 (
+  command, facets, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
+INSERT INTO words (words, rank) VALUES ('automerge', ${MERGED_SEGMENTS});
+`;
+
+const tables = `
+CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE journals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
+);
+CREATE TABLE swept (at INTEGER NOT NULL);
+INSERT INTO swept VALUES (0);
+`;
+
+/**
+ * Since version 2: the positions in journals of commands that have begun and not ended; and the names that each session
+ * had, with the newest command under each.
+ */
+const additions = `
+CREATE TABLE begun (
+  journal INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+  PRIMARY KEY (journal, seq)
+) WITHOUT ROWID;
+CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL, PRIMARY KEY (id, name)) WITHOUT ROWID;
+`;
+
+/** From version 1. */
+const nameSessions = `
+INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
+  WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
+`;
+
+/** From version 2, in which each command carried all of its texts. Their words follow. */
+const splitCommands = `
+ALTER TABLE commands RENAME TO old_commands;
+DROP INDEX imported;
+DROP TABLE words;
+${commandTables}
+INSERT INTO directories (path) SELECT DISTINCT cwd FROM old_commands WHERE cwd IS NOT NULL;
+INSERT INTO origins (session, session_id, pane_id, shell, by)
+  SELECT DISTINCT session, session_id, pane_id, shell, by FROM old_commands;
+INSERT INTO commands SELECT old.id, command, directories.id, origins.id, started_at, duration_ms, exit_code, signal,
+    iif(old.by = 'import', journal, NULL), iif(old.by = 'import', seq, NULL)
+  FROM old_commands old LEFT JOIN directories ON path = cwd JOIN origins ON origins.session_id IS old.session_id
+    AND origins.session IS old.session AND origins.pane_id IS old.pane_id AND origins.shell IS old.shell
+    AND origins.by = old.by
+  ORDER BY old.id;
+DROP TABLE old_commands;
+`;
+
+/**
+ * Opens the database, and creates or migrates it.
+ * @throws WshError history_unavailable: made by a newer wsh, damaged, or the file cannot be opened; unsafe_path
+ */
+export function openHistory(places: HistoryPlaces): Database {
+  ensureOwnDir(places.journals);
+  try {
+    const isNew = !checkOwnFile(places.database);
+    // The file is created with the mode that it keeps; SQLite would use the umask.
+    if (isNew) fs.closeSync(fs.openSync(places.database, "a", 0o600));
+    const db = new Database(places.database, { create: true, readwrite: true, strict: true });
+    try {
+      db.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      migrate(db, places.database);
+      db.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  } catch (error) {
+    throw historyFailure(error, places.database);
+  }
+}
+
+/**
+ * The database unmodified, for reading alone: on a full disk, which has no room for SQLite's own files. Null when
+ * changes wait beside it, or its tables are of another version.
+ */
+export function openToRead(places: HistoryPlaces): Database | null {
+  try {
+    if (!checkOwnFile(places.database) || (fs.statSync(`${places.database}-wal`, OPTIONAL)?.size ?? 0) > 0) return null;
+    const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
+    const db = new Database(`${pathToFileURL(places.database)}?immutable=1`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    if (versionOf(db) === SCHEMA) return db;
+    db.close();
+    return null;
+  } catch {
+    return null;
+  }
+}
+
+/** Describes a failure of the database for users. */
+export function historyFailure(error: unknown, path: string): WshError {
+  if (error instanceof WshError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new WshError("history_unavailable", `the history ${path} cannot be used: ${reason}`, {}, { cause: error });
+}
+
+function migrate(db: Database, path: string): void {
+  // Comes first: a migration frees pages that contain commands.
+  db.run("PRAGMA secure_delete = ON");
+  if (versionOf(db) !== SCHEMA) {
+    db.run("PRAGMA auto_vacuum = INCREMENTAL");
+    db.run("PRAGMA journal_mode = WAL");
+    // Another process may be doing the same: the version is checked again under the lock.
+    db.transaction(() => {
+      const version = versionOf(db);
+      if (version > SCHEMA) {
+        throw new WshError(
+          "history_unavailable",
+          `the history ${path} was created by a newer wsh (version ${version})`,
+          {
+            hint: "Use the newer wsh for the history. Nothing was changed; commands are kept until then.",
+          },
+        );
+      }
+      if (version === 0) db.run(tables + commandTables);
+      if (version < 2) db.run(additions);
+      if (version === 1) db.run(nameSessions);
+      if (version === 1 || version === 2) db.run(splitCommands);
+      // Since version 4 the index holds exit codes and long durations.
+      if (version === 3) db.run("INSERT INTO words (words) VALUES ('delete-all')");
+      if (version > 0) indexAll(db);
+      db.run(`PRAGMA user_version = ${SCHEMA}`);
+    }).immediate();
+  }
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("PRAGMA synchronous = NORMAL");
+  db.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+}
+
+function versionOf(db: Database): number {
+  return db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+}

@@ -1,0 +1,44 @@
+/** Converts callers' filters into a search. Pure, without a database: errors arise before a process is started. */
+import type { HistoryDeleteInput } from "../operations/history.ts";
+import { WshError } from "../protocol/errors.ts";
+import { durationOf, momentOf } from "../protocol/moment.ts";
+import type { HistorySearch } from "./search.ts";
+
+type Filters = Omit<HistoryDeleteInput, "id" | "all">;
+type Search = Omit<HistorySearch, "limit" | "before" | "output">;
+
+/**
+ * The filters of a deletion.
+ * @throws WshError invalid_request: also when nothing is chosen
+ */
+export function chosenOf({ id, all, ...filters }: HistoryDeleteInput): Search {
+  const search = searchOf(filters);
+  if (id === undefined && !all && Object.keys(search).length === 0) {
+    throw new WshError("invalid_request", "no commands selected", {
+      hint: "Give words, a filter, an id, or all.",
+    });
+  }
+  return search;
+}
+
+/** @throws WshError invalid_request */
+export function searchOf(input: Filters): Search {
+  const { query, session, cwd, failed, exit_code, since, until, min_duration, by } = input;
+  const now = Date.now();
+  const duration = min_duration === undefined ? undefined : durationOf(min_duration);
+  if (duration === null) {
+    throw new WshError("invalid_request", `'min_duration': '${min_duration}' is not a duration such as 10s or 2m`);
+  }
+  const trimmed = cwd === undefined || cwd === "/" ? cwd : cwd.replace(/\/+$/, "");
+  return {
+    ...(query === undefined || query.trim() === "" ? {} : { words: query }),
+    ...(session === undefined ? {} : { session }),
+    ...(trimmed === undefined ? {} : { cwd: trimmed }),
+    ...(failed === true ? { failed } : {}),
+    ...(exit_code === undefined ? {} : { exit_code }),
+    ...(since === undefined ? {} : { since: momentOf(since, now, "since") }),
+    ...(until === undefined ? {} : { until: momentOf(until, now, "until") }),
+    ...(duration === undefined ? {} : { min_duration_ms: duration }),
+    ...(by === undefined ? {} : { by }),
+  };
+}

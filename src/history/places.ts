@@ -1,0 +1,14 @@
+/** Paths of an instance's history. Loads no database. */
+import { join } from "node:path";
+import type { Instance } from "../instance/paths.ts";
+
+export interface HistoryPlaces {
+  /** Directory of the journals. */
+  readonly journals: string;
+  readonly database: string;
+}
+
+export function historyPlaces(instance: Instance): HistoryPlaces {
+  const directory = join(instance.stateDir, `${instance.name}.history`);
+  return { journals: directory, database: join(directory, "history.db") };
+}

@@ -1,0 +1,58 @@
+/** Starts a session process: its spec, and its report. */
+
+import type * as v from "valibot";
+import type { Instance } from "../instance/paths.ts";
+import { originalNofile } from "../platform/inherited-file-limit.ts";
+import type { HostSpecSchema } from "./host-spec.ts";
+import {
+  childEnv,
+  launch,
+  openLog,
+  type ReadyReport,
+  readyTimeoutMs,
+  type SpawnOptions,
+  selfCommand,
+} from "./launch.ts";
+
+type Spec = v.InferInput<typeof HostSpecSchema>;
+
+/** The caller that a session is made for, and the process that makes it. */
+export interface HostStarter
+  extends Pick<
+    Spec,
+    "starter" | "cwd" | "naming" | "followed" | "once" | "deadline" | "max_sessions" | "stdin_path" | "stdout_path"
+  > {
+  /** The caller's environment, for the child. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Returns the spec of a new session process. */
+export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ...starter }: HostStarter): Spec {
+  // Before the environment is read: this call removes WSH_NOFILE from it.
+  const nofile = originalNofile();
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    ...starter,
+    socket: instance.httpSocket,
+    create,
+    env: Object.fromEntries(given),
+    nofile,
+  };
+}
+
+/**
+ * Starts a session process, which gets the spec as JSON on stdin.
+ * @returns its report without `ok`
+ * @throws WshError the process's own, or session_create_failed when it died or did not report
+ */
+export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
+  return launch({
+    command: (options.command ?? selfCommand)(["host"]),
+    env: childEnv(instance, options),
+    stdin: JSON.stringify(spec),
+    log: openLog(instance, instance.hostLog),
+    timeoutMs: options.timeoutMs ?? readyTimeoutMs,
+    failure: "session_create_failed",
+    what: "the session process",
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Maps requests with an id to the sessions made for them (protocol/requests.ts), one file each in NAME.requests/ of the
+ * state directory. The session process exclusively creates the file before it registers: of two processes started for
+ * one request, one makes the session and the other ends, even if the servers that started them have died. Files are
+ * removed REMEMBERED_MS after they were written, by the next request.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { errorCode } from "../base/errno.ts";
+import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import { type Instance, prepareStateDir } from "../instance/paths.ts";
+import { isAlive } from "../platform/alive.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Once, REMEMBERED_MS } from "../protocol/requests.ts";
+import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+
+/** Interval between checks of a session that is being made, in ms. */
+const LOOK_MS = 50;
+
+const MadeSchema = v.object({
+  digest: v.string(),
+  /** Of the session process. */
+  pid: v.number(),
+  /** Once the session is made. */
+  info: v.optional(SessionInfoSchema),
+});
+
+export interface MadeRequest {
+  made(info: SessionInfo): void;
+  /** The session was not made after all, and nothing was run. */
+  undone(): void;
+}
+
+/** The session process takes the request for itself. @throws WshError request_conflict when another one has it */
+export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest">): MadeRequest {
+  prepareStateDir(instance);
+  ensureOwnDir(instance.requestsDir);
+  removeOld(instance);
+  const path = fileOf(instance, once.key);
+  const taken = { digest: once.digest, pid: process.pid };
+  const temporary = `${path}.${process.pid}.new`;
+  fs.writeFileSync(temporary, JSON.stringify(taken), { mode: 0o600 });
+  try {
+    // A link is made whole or not at all.
+    fs.linkSync(temporary, path);
+  } catch (thrown) {
+    if (errorCode(thrown) !== "EEXIST") throw thrown;
+    throw new WshError("request_conflict", "another session was created for this request");
+  } finally {
+    removeIfPossible(temporary);
+  }
+  return {
+    made: (info) => replaceOwnFile(path, JSON.stringify({ ...taken, info })),
+    undone: () => fs.rmSync(path, { force: true }),
+  };
+}
+
+/**
+ * The session that was made for a request, as it was then; null: none was, and none is being made.
+ * @throws WshError request_conflict for another request's id, outcome_unknown when its process died while making it
+ */
+export async function madeFor(instance: Instance, once: Once, patienceMs: number): Promise<SessionInfo | null> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const made = read(fileOf(instance, once.key));
+    if (made === null) return null;
+    if (made.digest !== once.digest) throw new WshError("request_conflict", "another request used the same id");
+    if (made.info !== undefined) return made.info;
+    if (!isAlive(made.pid) || performance.now() > until) {
+      // It may have ended between the two looks.
+      const last = read(fileOf(instance, once.key));
+      if (last?.info !== undefined) return last.info;
+      throw new WshError("outcome_unknown", "the session's process died at its start");
+    }
+    await Bun.sleep(LOOK_MS);
+  }
+}
+
+function fileOf({ requestsDir }: Instance, key: string): string {
+  return join(requestsDir, key);
+}
+
+function read(path: string): v.InferOutput<typeof MadeSchema> | null {
+  let text: string;
+  try {
+    text = fs.readFileSync(path, "utf8");
+  } catch (thrown) {
+    if (errorCode(thrown) === "ENOENT") return null;
+    throw thrown;
+  }
+  return v.parse(v.pipe(v.string(), v.parseJson(), MadeSchema), text);
+}
+
+function removeOld({ requestsDir }: Instance): void {
+  const oldest = Date.now() - REMEMBERED_MS;
+  for (const name of fs.readdirSync(requestsDir)) {
+    const path = join(requestsDir, name);
+    const stat = fs.statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && stat.mtimeMs < oldest) fs.rmSync(path, { force: true });
+  }
+}

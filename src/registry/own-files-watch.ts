@@ -1,0 +1,89 @@
+/**
+ * Watches the two files by which others find our process and know that it lives: its socket, and its lock. Either may
+ * be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files themselves
+ * are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
+ */
+
+import fs from "node:fs";
+import { platform } from "../platform/platform.ts";
+import type { LifeLock } from "./life-lock.ts";
+
+/** Changes closer together than this, in ms, are one: a directory's files are deleted one by one. */
+const debounceMs = 5;
+/** Delay from the beginning of a watch to the one check that follows it, in ms. */
+const settleMs = 1_000;
+/** Interval from a loss to the next check of the files, in ms; a loss is then reported again. Doubled every time. */
+const retryMs = 1_000;
+/** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and one made again is soon found. */
+const longestRetryMs = 10_000;
+/** Interval between checks of a file that cannot be watched (sockets on macOS; the system's watches used up), in ms. */
+const blindPollMs = 10_000;
+
+export interface OwnFiles {
+  readonly socket: string;
+  /** The lock that the process holds now: another one after a loss. */
+  readonly life: LifeLock;
+}
+
+/**
+ * Calls `lost` when the socket is gone, or the lock is gone or another process's, and again, ever less often, until both
+ * are there; then watches the new ones. Runs until disposed; keeps no process alive.
+ */
+export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
+  let watchers: { close(): void }[] = [];
+  let timer: Timer | null = null;
+  let watched: string | null = null;
+  let patience = retryMs;
+
+  function lookIn(ms: number): void {
+    clearTimeout(timer ?? undefined);
+    timer = setTimeout(look, ms);
+    timer.unref();
+  }
+
+  function look(): void {
+    timer = null;
+    const { socket, life } = own;
+    const inode = fs.lstatSync(socket, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+    const found = inode !== null && life.isFound ? `${inode} ${life.path}` : null;
+    if (found !== null && found === watched) return;
+    stop();
+    if (found === null) {
+      lookIn(patience);
+      patience = Math.min(longestRetryMs, patience * 2);
+      lost();
+      return;
+    }
+    patience = retryMs;
+    const lookSoon = (): void => lookIn(debounceMs);
+    const files = [socket, life.path];
+    watchers = files.flatMap((path) => watch(path, lookSoon) ?? []);
+    const isWatching = watchers.length === files.length;
+    if (isWatching) watched = found;
+    // A deletion while the watch was being set up raises no event.
+    lookIn(isWatching ? settleMs : blindPollMs);
+  }
+
+  function stop(): void {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+    watched = null;
+  }
+
+  look();
+  return {
+    [Symbol.dispose]() {
+      stop();
+      clearTimeout(timer ?? undefined);
+    },
+  };
+}
+
+/** @returns null when the file cannot be watched: sockets on macOS, or the system's watches are used up */
+function watch(path: string, changed: () => void): { close(): void } | null {
+  try {
+    return platform().sockets.watch(path, changed, changed);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The further panes and windows of sessions in the registry: a pane that is not the first of its session is found by a
+ * link `@s3.p9`, a window by `@s3.w5`, both to the socket of the session's process. The first pane has the process's own
+ * id and needs none. Everything here runs under the registry's lock.
+ */
+
+import { withDirectoryLock } from "../instance/lock.ts";
+import type { Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { sessionId } from "../protocol/names.ts";
+import { withCounters } from "./counters.ts";
+import { carrierFile, fileNames, hostOfLink, idsFile, paneFile, snapshot } from "./directories.ts";
+import { unoccupied } from "./register.ts";
+import { cleanStaleLocked, type KnownLinks, link, relink, unlinkName } from "./registry.ts";
+
+export interface PaneClaim {
+  /** Id of the process that has it, and number of its session. */
+  readonly host: number;
+  readonly session: number;
+  /** Panes that the session has, and the most that it, and the instance, may have. */
+  readonly own: number;
+  readonly maxPanes: number;
+  readonly maxAll: number;
+}
+
+/**
+ * Gives a session's new pane an id, by which it is found.
+ * @throws WshError resource_limit_reached when the session, or all sessions together, have as many as they may
+ */
+export async function claimPane(instance: Instance, claim: PaneClaim): Promise<number> {
+  const { host, session, own, maxPanes, maxAll } = claim;
+  return withDirectoryLock(instance.hostsDir, async () => {
+    if (own >= maxPanes) throw tooMany(`session '${sessionId(session)}' has ${own}`);
+    // Every process has a pane that needs no link.
+    const countAll = ({
+      ids,
+      panes,
+    }: {
+      readonly ids: readonly number[];
+      readonly panes: readonly unknown[];
+    }): number => ids.length + panes.length;
+    if (countAll(fileNames(instance)) >= maxAll) {
+      cleanStaleLocked(instance);
+      const all = countAll(fileNames(instance));
+      if (all >= maxAll) throw tooMany(`the instance has ${all}`);
+    }
+    const id = await withCounters(instance, fileNames(instance), (next) => {
+      const id = unoccupied(instance, next.pane);
+      return { result: id, after: { ...next, pane: id + 1 } };
+    });
+    link(instance, host, paneFile(session, id));
+    return id;
+  });
+}
+
+function tooMany(what: string): WshError {
+  return new WshError("resource_limit_reached", `${what} panes already`);
+}
+
+/** The pane is found no more. */
+export async function releasePane(instance: Instance, host: number, session: number, pane: number): Promise<void> {
+  await withDirectoryLock(instance.hostsDir, () => {
+    const file = paneFile(session, pane);
+    if (hostOfLink(instance, file) === host) unlinkName(instance, file);
+  });
+}
+
+/** Gives out the id of a new window. */
+export function takeWindowId(instance: Instance): Promise<number> {
+  return withDirectoryLock(instance.hostsDir, () =>
+    withCounters(instance, fileNames(instance), (next) => ({
+      result: next.window,
+      after: { ...next, window: next.window + 1 },
+    })),
+  );
+}
+
+/** A window that its session has made can be found by its id; or no more. */
+export async function linkWindow(
+  instance: Instance,
+  window: { readonly id: number; readonly session: number; readonly window: number },
+  isThere: boolean,
+): Promise<void> {
+  await withDirectoryLock(instance.hostsDir, () => {
+    const file = idsFile(window);
+    if (isThere) relink(instance, window.id, file);
+    else if (hostOfLink(instance, file) === window.id) unlinkName(instance, file);
+  });
+}
+
+/** All windows and further panes of a session can be found: it was restored, or its links were deleted. */
+export async function linkAll(
+  instance: Instance,
+  ids: {
+    readonly id: number;
+    readonly session: number;
+    readonly panes: readonly number[];
+    readonly windows: readonly number[];
+  },
+): Promise<void> {
+  const { id, session, panes, windows } = ids;
+  await withDirectoryLock(instance.hostsDir, () => {
+    for (const window of windows) relink(instance, id, idsFile({ session, window }));
+    for (const pane of panes) if (pane !== id) relink(instance, id, paneFile(session, pane));
+  });
+}
+
+/** A pane that another session's process runs can be found in this session. */
+export async function linkPane(instance: Instance, host: number, session: number, pane: number): Promise<void> {
+  await withDirectoryLock(instance.hostsDir, () => relink(instance, host, paneFile(session, pane)));
+}
+
+/** A session is over, and its process continues with panes of another session: it is found by its socket alone. */
+export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
+  await withDirectoryLock(instance.hostsDir, () => {
+    const { links, ids, panes } = snapshot(instance);
+    relink(instance, known.id, carrierFile(of, known.id));
+    for (const { file, host } of [...links, ...ids, ...panes]) if (host === known.id) unlinkName(instance, file);
+  });
+}

@@ -1,0 +1,318 @@
+/**
+ * The file system is the registry. A host is the socket NAME/ID.sock, with the lock of its process beside it
+ * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
+ * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
+ * another link, is the ids of the host's session and window; `@s3.p9` is a pane that it
+ * has besides its first, whose id is the host's (panes.ts).
+ * Everything that changes the registry runs under flock on the directory NAME; reading takes no lock and tolerates what
+ * changes meanwhile (between the two steps of a rename a host has
+ * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
+ * removed by anyone who holds the lock; what is neither socket nor link is never removed.
+ */
+
+import fs from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../base/errno.ts";
+import { withDirectoryLock } from "../instance/lock.ts";
+import { checkRuntimeDir, hostSocket, type Instance } from "../instance/paths.ts";
+import { refused } from "../instance/refused.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
+import {
+  hostOfLink,
+  idsFile,
+  linkTarget,
+  lockIds,
+  type NameLink,
+  nameFile,
+  type SessionEntry,
+  type SessionIds,
+  type Snapshot,
+  snapshot,
+} from "./directories.ts";
+import { lockBeside, lockState, removeLeftLocks, removeLock } from "./life-lock.ts";
+import { processState } from "./liveness.ts";
+
+/** All session processes in order of creation, dead ones included (see cleanStale), without panes of other sessions. */
+export function listSessions(instance: Instance): readonly SessionEntry[] {
+  return listProcesses(instance).filter(({ isMember }) => !isMember);
+}
+
+/** As listSessions, with the processes of panes that belong to a session. */
+export function listProcesses(instance: Instance): readonly SessionEntry[] {
+  return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
+}
+
+/**
+ * The host that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
+ * Window and pane are the host's to find. WshError session_not_found when there is none.
+ */
+export function findSession(instance: Instance, target: Target): SessionEntry {
+  const found = lookUp(listProcesses(instance), target);
+  if (found !== undefined) return found;
+  throw notFound(target, instance.name);
+}
+
+/** The id of the session that a target names now, as `@s3`. @throws WshError session_not_found, host_version */
+export function sessionIdOf(instance: Instance, target: string): string {
+  const { id, session } = findSession(instance, parseTarget(target));
+  if (session !== null) return sessionId(session);
+  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id`);
+}
+
+/** As findSession, over a list that the caller has already; undefined when there is none. */
+export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
+  switch (target.kind) {
+    case "pane":
+      return (
+        entries.find(({ panes }) => panes?.includes(target.id) === true) ??
+        entries.find((entry) => entry.id === target.id)
+      );
+    case "window_id":
+      return entries.find(({ window, windows }) => windows?.includes(target.id) ?? window === target.id);
+    case "session_id":
+      return entries.find((entry) => entry.session === target.id && !entry.isMember);
+  }
+  const named = entries.filter((entry) => entry.name === target.name);
+  return named.find((entry) => !entry.ended) ?? named.at(-1);
+}
+
+/** Whether the session process's socket is still where it was bound: false after the runtime directory was deleted. */
+export function isRegistered(instance: Instance, id: number): boolean {
+  return fs.existsSync(hostSocket(instance, id));
+}
+
+/**
+ * Renames a session. Its current name is a success without effect; a live session's name is session_name_conflict, an
+ * ended session's is free.
+ */
+export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
+  checkSessionName(name);
+  await withDirectoryLock(instance.hostsDir, () => {
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === name) return;
+    linkName(instance, entry, name, entry.ended);
+    for (const link of own) unlinkName(instance, link.file);
+  });
+}
+
+/** What a session process knows of its own links, so that the directories need not be read. */
+export interface KnownLinks extends SessionIds {
+  readonly name: string;
+  /** It has had several windows or panes. */
+  readonly hasMore?: boolean;
+}
+
+/**
+ * Marks a session as ended: it keeps its name for readers, but a new session may take it.
+ * @param session its pane's id, or all that its own process knows
+ */
+export async function markEnded(instance: Instance, session: number | KnownLinks): Promise<void> {
+  await setEnded(instance, session, true);
+}
+
+/** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
+export async function markLive(instance: Instance, id: number): Promise<void> {
+  await setEnded(instance, id, false);
+}
+
+/**
+ * Removes a session's names, ids and socket: it is gone for everyone. Repeating it changes nothing.
+ * @param session its pane's id, or all that its own process knows
+ */
+export async function releaseSession(instance: Instance, session: number | KnownLinks): Promise<void> {
+  const id = typeof session === "number" ? session : session.id;
+  if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
+  await withDirectoryLock(instance.hostsDir, () => {
+    if (typeof session === "number" || !removeKnown(instance, session)) {
+      removeEntry(instance, id, snapshot(instance));
+    }
+  });
+}
+
+/**
+ * Removes the files of dead processes, and names that lead to none; `ids` limits it to those processes. Returns what was
+ * removed. A stopped or overloaded process is not dead, and neither is one that has lost its socket for the moment.
+ */
+export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
+  if (!checkRuntimeDir(instance) || !fs.existsSync(instance.hostsDir)) return [];
+  return withDirectoryLock(instance.hostsDir, () => cleanStaleLocked(instance, ids));
+}
+
+/** cleanStale for a caller that holds the lock. */
+export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): SessionEntry[] {
+  const current = snapshot(instance);
+  const { entries } = current;
+  const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
+  const dead = candidates.filter(({ socket }) => processState(socket) === "dead");
+  for (const entry of dead) removeEntry(instance, entry.id, current);
+  if (ids === undefined) {
+    const present = new Set<number | null>(entries.map(({ id }) => id));
+    for (const { file, host } of [...current.links, ...current.ids, ...current.panes]) {
+      if (!present.has(host) && isOrphan(instance, file, host)) unlinkName(instance, file);
+    }
+    for (const id of lockIds(instance)) {
+      if (present.has(id)) continue;
+      const socket = hostSocket(instance, id);
+      if (processState(socket) === "absent" && lockState(lockBeside(socket)) === "free") removeLock(lockBeside(socket));
+    }
+    removeLeftLocks(instance);
+  }
+  return dead;
+}
+
+/**
+ * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
+ * WshError session_name_conflict when a live session has it.
+ */
+export function linkName(instance: Instance, host: Pick<SessionEntry, "id">, name: string, ended: boolean): void {
+  const file = nameFile(name);
+  removeNamed(instance, name);
+  if (ended && isThere(instance, file)) throw conflict(name);
+  try {
+    link(instance, host.id, ended ? `${file}~${host.id}` : file);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") throw conflict(name);
+    throw refused(`the name '${name}' cannot be registered`, error);
+  }
+}
+
+/**
+ * Links the ids of session and window to the socket; the caller holds the lock. A link that is there already is that of
+ * a session that has the same ids: WshError session_create_failed.
+ */
+export function linkIds(instance: Instance, ids: SessionIds): void {
+  const file = idsFile(ids);
+  if (isOrphan(instance, file)) unlinkName(instance, file);
+  try {
+    link(instance, ids.id, file);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw refused(`the id '${sessionId(ids.session)}' cannot be registered`, error);
+    const path = join(instance.namesDir, file);
+    throw new WshError("session_create_failed", `the id '${sessionId(ids.session)}' is in use: ${path} exists`, {
+      hint: "Delete the file if the id is unused.",
+    });
+  }
+}
+
+/** Removes the links of linkIds for a claim that failed. The caller holds the lock. */
+export function unlinkIds(instance: Instance, ids: SessionIds): void {
+  const file = idsFile(ids);
+  if (hostOfLink(instance, file) === ids.id) unlinkName(instance, file);
+}
+
+/**
+ * Removes what is left of a host that registers again: its socket, its ids, and the name if no host has it any more.
+ * The caller holds the lock and knows that no other live session has the name.
+ */
+export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
+  removeEntry(instance, ids.id, snapshot(instance));
+  unlinkIds(instance, ids);
+  removeNamed(instance, name);
+}
+
+/** Removes a socket if there is one; any other file at the path stays. */
+export function unlinkSocket(path: string): void {
+  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
+}
+
+async function setEnded(instance: Instance, session: number | KnownLinks, ended: boolean): Promise<void> {
+  const id = typeof session === "number" ? session : session.id;
+  await withDirectoryLock(instance.hostsDir, () => {
+    if (ended && typeof session !== "number" && endKnown(instance, session)) return;
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === null || entry.ended === ended) return;
+    const live = own.find((link) => link.endedId === null);
+    if (live !== undefined) endName(instance, id, live.file);
+    else linkName(instance, entry, entry.name, false);
+    for (const link of own) if (link !== live) unlinkName(instance, link.file);
+  });
+}
+
+function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
+  const { entries, links } = snapshot(instance);
+  const entry = entries.find((candidate) => candidate.id === id);
+  if (entry === undefined) throw new WshError("session_not_found", `no session '${paneId(id)}' in '${instance.name}'`);
+  return { entry, own: links.filter(({ host }) => host === id) };
+}
+
+/** A rename, which needs no room: on a full disk, too, an ended session's name is free. */
+function endName(instance: Instance, id: number, file: string): void {
+  const live = join(instance.namesDir, file);
+  fs.renameSync(live, `${live}~${id}`);
+}
+
+/** As setEnded, for a host that has this name. @returns false when that is not so */
+function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
+  const file = nameFile(name);
+  if (hostOfLink(instance, file) !== id) return false;
+  endName(instance, id, file);
+  return true;
+}
+
+/** As removeEntry, for a host that has one window and pane, and this name. @returns false when it has not that name */
+function removeKnown(instance: Instance, known: KnownLinks): boolean {
+  const { id, name } = known;
+  if (known.hasMore === true) return false;
+  const file = nameFile(name);
+  const named = [file, `${file}~${id}`].filter((each) => hostOfLink(instance, each) === id);
+  if (named.length === 0) return false;
+  for (const each of named) unlinkName(instance, each);
+  unlinkIds(instance, known);
+  removeHost(instance, id);
+  return true;
+}
+
+/** Removes one host's names and ids, then its socket: a name never outlives what it names. */
+function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snapshot): void {
+  for (const { file, host } of [...links, ...ids, ...panes]) if (host === id) unlinkName(instance, file);
+  removeHost(instance, id);
+}
+
+/** The socket, then the lock: nobody ever sees a socket without one. */
+export function removeHost(instance: Instance, id: number): void {
+  const socket = hostSocket(instance, id);
+  unlinkSocket(socket);
+  removeLock(lockBeside(socket));
+}
+
+/** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
+function removeNamed(instance: Instance, name: string): void {
+  const file = nameFile(name);
+  const host = hostOfLink(instance, file);
+  if (host === undefined) return;
+  if (processState(hostSocket(instance, host)) === "dead") removeEntry(instance, host, snapshot(instance));
+  if (isOrphan(instance, file, host)) unlinkName(instance, file);
+}
+
+/** Whether a link leads to no socket, and to no process that has lost its socket for the moment. */
+export function isOrphan(instance: Instance, file: string, host = hostOfLink(instance, file)): boolean {
+  if (host === undefined) return false;
+  const socket = hostSocket(instance, host);
+  return processState(socket) === "absent" && lockState(lockBeside(socket)) !== "held";
+}
+
+export function link(instance: Instance, id: number, file: string): void {
+  fs.symlinkSync(linkTarget(id), join(instance.namesDir, file));
+}
+
+/** Points a link to another process, in one step: nobody ever finds it missing. The caller holds the lock. */
+export function relink(instance: Instance, id: number, file: string): void {
+  const beside = join(instance.hostsDir, `link.${id}`);
+  fs.rmSync(beside, { force: true });
+  fs.symlinkSync(linkTarget(id), beside);
+  fs.renameSync(beside, join(instance.namesDir, file));
+}
+
+function isThere(instance: Instance, file: string): boolean {
+  return fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Removes a name or ids; a file that is not a link to a process stays. */
+export function unlinkName(instance: Instance, file: string): void {
+  if (hostOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
+}
+
+function conflict(name: string): WshError {
+  return new WshError("session_name_conflict", `a session named '${name}' already exists`);
+}

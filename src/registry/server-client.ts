@@ -1,0 +1,87 @@
+/** The server's own operations, asked over its Unix socket. */
+
+import { errorCode } from "../base/errno.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { Acting } from "../protocol/caller.ts";
+import { WshError } from "../protocol/errors.ts";
+import { ACTING_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { readServerInfo } from "./server-info.ts";
+
+/** Nothing was sent: no listener. */
+const nobody: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED"]);
+
+/**
+ * @throws WshError server_unavailable when none runs, outcome_unknown when it ended before it answered to what changes
+ * something, else the server's error
+ */
+export async function askServer(
+  instance: Instance,
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  {
+    body,
+    patienceMs,
+    signal,
+    request,
+    by,
+  }: {
+    readonly body?: object;
+    readonly patienceMs?: number;
+    readonly signal?: AbortSignal;
+    /** The caller, whose rights apply. */
+    readonly by?: Acting;
+    /** By which it can be asked again: it is done once. */
+    readonly request?: { readonly id: string; readonly firstAt?: number | undefined };
+  } = {},
+): Promise<unknown> {
+  const prefix = readServerInfo(instance)?.base_prefix ?? "";
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`http://localhost${prefix}${path}`, {
+      method,
+      unix: instance.httpSocket,
+      ...(patienceMs === undefined ? {} : { signal: AbortSignal.timeout(patienceMs) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: {
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(by === undefined ? {} : { [ACTING_HEADER]: JSON.stringify(by) }),
+        ...(request === undefined
+          ? {}
+          : { [REQUEST_HEADER]: request.id, ...sentBefore(request.firstAt, (time) => time) }),
+      },
+    });
+    text = await response.text();
+  } catch (cause) {
+    if (signal?.aborted === true) throw new WshError("cancelled", "the call was cancelled");
+    throw lost(instance, method, request?.id, cause);
+  }
+  const answer = parsed(text);
+  if (response.ok) return answer;
+  const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
+  throw WshError.fromBody({ message: `the server answered ${response.status}`, ...error });
+}
+
+function lost({ name }: Instance, method: string, id: string | undefined, cause: unknown): WshError {
+  if (nobody.has(errorCode(cause))) {
+    return new WshError("server_unavailable", `no server of instance '${name}' is running`, {}, { cause });
+  }
+  const message = `the server of instance '${name}' ended before it answered`;
+  if (method === "GET") return new WshError("server_unavailable", message, {}, { cause });
+  const known =
+    id === undefined ? { hint: "The request may have been carried out: check before you repeat it." } : { request: id };
+  return new WshError("outcome_unknown", id === undefined ? message : `${message} (request ${id})`, known, { cause });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

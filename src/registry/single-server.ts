@@ -1,0 +1,151 @@
+/**
+ * One server per instance: binding happens under the registry's lock, after it is certain that no server holds the lock
+ * beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a socket stops the
+ * start. Unlinking at the end is under the same lock and spares a successor's files.
+ */
+
+import fs from "node:fs";
+import { withDirectoryLock } from "../instance/lock.ts";
+import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { platform } from "../platform/platform.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type LifeLock, lockBeside, lockOwner, lockState, removeLock, takeLifeLock } from "./life-lock.ts";
+import { listenerPid, type ProcessState, processState } from "./liveness.ts";
+import { unlinkSocket } from "./registry.ts";
+
+/** Longest life of a socket whose process is gone, in ms: a thousand times the start of a program. */
+const ORPHAN_MS = 1_000;
+const LOOK_MS = 5;
+
+/**
+ * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server.
+ * @param own the lock of the calling server, if it is one already and has lost files: its own sockets are replaced
+ * @returns the result of `bind`, and the lock that the process now holds as long as it serves
+ * @throws WshError server_already_running when another one lives
+ */
+export async function claimServer<T>(
+  instance: Instance,
+  bind: () => T | Promise<T>,
+  own?: LifeLock,
+): Promise<{ bound: T; life: LifeLock }> {
+  prepareRuntimeDir(instance);
+  return withDirectoryLock(instance.hostsDir, async () => {
+    const isOwn = own !== undefined && isOurs(instance, own);
+    for (const each of allSockets(instance)) {
+      if (isOwn) unlinkSocket(each);
+      else await clearSocket(instance, each);
+    }
+    removeFreeLock(instance);
+    const life = takeLifeLock(instance, instance.httpSocket);
+    try {
+      return { bound: await bind(), life };
+    } catch (error) {
+      life.discard();
+      throw error;
+    }
+  });
+}
+
+/** Removes the files of a killed server, if none lives. Waits for the registry's lock. */
+export async function clearDeadServer(instance: Instance): Promise<void> {
+  if (!fs.existsSync(instance.hostsDir)) return;
+  await withDirectoryLock(instance.hostsDir, () => {
+    for (const each of allSockets(instance)) {
+      if (serverState(instance, each) === "dead") fs.rmSync(each, { force: true });
+    }
+    removeFreeLock(instance);
+  });
+}
+
+/** Whether a server of the instance lives. */
+export function isServerAlive(instance: Instance): boolean {
+  return serverState(instance, instance.httpSocket) === "alive";
+}
+
+/** The state of the process behind one of the server's sockets. */
+export function serverState(instance: Instance, socket: string): ProcessState {
+  return processState(socket, lockBeside(instance.httpSocket));
+}
+
+/** Whether no other server has taken the place: the link to the lock is ours, or was deleted with our socket there. */
+function isOurs({ httpSocket }: Instance, own: LifeLock): boolean {
+  return own.isLinked || (lockState(lockBeside(httpSocket)) === "none" && listenerPid(httpSocket) === process.pid);
+}
+
+/**
+ * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. When a
+ * listener stops, Bun unlinks the path that it bound: by then a successor's socket may be there.
+ */
+export function bindAside<T extends { stop(): unknown }>(path: string, bind: (aside: string) => T): T {
+  const aside = besides(path);
+  const bound = bind(aside);
+  try {
+    fs.chmodSync(aside, 0o600);
+    fs.renameSync(aside, path);
+  } catch (error) {
+    void bound.stop();
+    throw error;
+  }
+  return bound;
+}
+
+function besides(path: string): string {
+  return `${path}~`;
+}
+
+/** Runs `close`, which stops listening, and removes the server's files unless they are a successor's. */
+export async function releaseServer(
+  instance: Instance,
+  life: LifeLock,
+  close: () => void | Promise<void>,
+): Promise<void> {
+  try {
+    if (!fs.existsSync(instance.hostsDir)) return await close(); // the directory was deleted: nothing is left to guard
+    await withDirectoryLock(instance.hostsDir, async () => {
+      const isOwn = isOurs(instance, life);
+      await close();
+      if (isOwn) for (const path of serverSockets(instance)) unlinkSocket(path);
+    });
+  } finally {
+    life.discard();
+  }
+}
+
+/** Until a killed server's child has executed its own program, it holds the server's lock and sockets open. */
+async function orphanGone(path: string, link: string): Promise<void> {
+  const deadline = performance.now() + ORPHAN_MS;
+  while (performance.now() < deadline) {
+    const pid = lockOwner(link) ?? listenerPid(path);
+    if (pid === null || platform().processes.isAlive(pid) || processState(path, link) !== "alive") return;
+    await Bun.sleep(LOOK_MS);
+  }
+}
+
+/** The server's sockets, and remains of an interrupted start (bindAside). */
+function allSockets(instance: Instance): readonly string[] {
+  return serverSockets(instance).flatMap((path) => [path, besides(path)]);
+}
+
+/** Removes the lock of a server that is dead. */
+function removeFreeLock({ httpSocket }: Instance): void {
+  const link = lockBeside(httpSocket);
+  if (lockState(link) === "free") removeLock(link);
+}
+
+function serverSockets(instance: Instance): readonly string[] {
+  return [instance.httpSocket, instance.mcpSocket];
+}
+
+async function clearSocket(instance: Instance, path: string): Promise<void> {
+  await orphanGone(path, lockBeside(instance.httpSocket));
+  const state = serverState(instance, path);
+  if (state === "dead") fs.rmSync(path, { force: true });
+  if (state === "alive") {
+    throw new WshError("server_already_running", `a server of instance '${instance.name}' already listens on ${path}`);
+  }
+  if (state === "not_a_socket") {
+    throw new WshError("runtime_dir_unusable", `${path} is not a socket`, {
+      hint: "Move the file away; wsh removes only sockets.",
+    });
+  }
+}

@@ -1,0 +1,62 @@
+/** config.toml as text: its values, and the line of each key. Pure; reading the file is the caller's. */
+import { parse, TomlError } from "smol-toml";
+import { WshError } from "../protocol/errors.ts";
+
+export interface ConfigText {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The line of a key or table at the top level, 1-based; 1 when unknown. */
+  lineOf(key: string): number;
+  /** The line of a key in a table at the top level, 1-based; the table's when unknown. */
+  lineIn(table: string, key: string): number;
+}
+
+/** Parses TOML; `path` is for the message. @throws WshError invalid_setting with `file`, `line` and `column` */
+export function parseConfig(text: string, path: string): ConfigText {
+  const lines = text.split("\n");
+  try {
+    return {
+      values: parse(text),
+      lineOf: (key) => keyLine(lines, key),
+      lineIn: (table, key) => lineIn(lines, table, key),
+    };
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const { line, column } = cause;
+    const shown = (lines[line - 1] ?? "").trim();
+    const message = `${path}:${line}:${column}: ${reasonOf(cause)}${shown === "" ? "" : ` in '${shown}'`}`;
+    throw new WshError("invalid_setting", message, { file: path, line, column }, { cause });
+  }
+}
+
+/** The reason, without the excerpt of the file that the parser adds. */
+export function reasonOf({ message }: TomlError): string {
+  return (message.split("\n")[0] ?? message).replace(/^Invalid TOML document: /, "");
+}
+
+function keyLine(lines: readonly string[], key: string): number {
+  const name = key.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = new RegExp(`^\\s*(?:\\[\\[?\\s*)?["']?${name}["']?\\s*[=.\\]]`);
+  const index = lines.findIndex((line) => pattern.test(line));
+  return index === -1 ? 1 : index + 1;
+}
+
+/** A key at the beginning of a line: basic, literal or bare. */
+const keyAtStart = /^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([A-Za-z0-9_-]+))\s*[=.]/;
+
+function lineIn(lines: readonly string[], table: string, key: string): number {
+  const first = keyLine(lines, table);
+  for (let index = first; index < lines.length && !/^\s*\[/.test(lines[index] ?? ""); index++) {
+    const [, basic, literal, bare] = keyAtStart.exec(lines[index] ?? "") ?? [];
+    if ((basic === undefined ? (literal ?? bare) : unquoted(basic)) === key) return index + 1;
+  }
+  return first;
+}
+
+/** TOML's basic strings are JSON's, but for a few escapes. */
+function unquoted(text: string): string | null {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,324 @@
+/**
+ * Resolves a setting's value: flag, else environment, else config.toml, else the table's default. Each value keeps its
+ * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong value stops
+ * the start with the value, its place and the valid values. Only for running sessions, and people who want to get to
+ * them, a wrong value of the file is replaced by the default (`tolerant`), with a warning.
+ */
+
+import fs from "node:fs";
+import * as v from "valibot";
+import { errorCode } from "../base/errno.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { LogLevel } from "../log/log.ts";
+import { WshError } from "../protocol/errors.ts";
+import { isThemeRole, type Look, lookExpected, parseLook, type ThemeRole, themeRoleNames } from "../protocol/theme.ts";
+import { type ConfigText, parseConfig } from "./config-file.ts";
+import {
+  isSettingName,
+  type SettingFacts,
+  type SettingName,
+  type Settings,
+  settingFacts,
+  settingNames,
+  settingsSchema,
+} from "./table.ts";
+
+/** Largest config.toml, in bytes: a larger file is there by mistake. */
+const largestConfigBytes = 256 * 1024;
+/** Shortest part of a setting's name that suggests it, in characters. */
+const shortestPart = 3;
+/** The table of key bindings, and that of the looks of wsh's own elements. */
+const KEYS = "keys";
+const THEME = "theme";
+/** Keys that the file may contain for several machines and that have no effect so far. */
+const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
+
+export type SettingOrigin =
+  | { readonly from: "flag" }
+  | { readonly from: "environment"; readonly variable: string }
+  | { readonly from: "file"; readonly path: string; readonly line: number }
+  | { readonly from: "default" };
+
+/** An entry of the table [keys]. */
+export interface BoundInFile {
+  readonly key: string;
+  readonly value: unknown;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** An entry of the table [theme]. */
+export interface ThemeEntry {
+  readonly role: ThemeRole;
+  readonly text: string;
+  readonly look: Look;
+  readonly origin: SettingOrigin;
+}
+
+export interface LoadedSettings {
+  readonly values: Settings;
+  originOf(name: SettingName): SettingOrigin;
+  /** The bindings in the file's table [keys], unparsed. */
+  readonly keys: readonly BoundInFile[];
+  /** The looks that the table [theme] changes. */
+  readonly theme: readonly ThemeEntry[];
+  /** Parts without effect: the file, or allowed keys in it; one sentence each. */
+  readonly warnings: readonly string[];
+  /** A default replaces a wrong value of the file. */
+  readonly isWrong: boolean;
+}
+
+export interface SettingSources {
+  /** Values of command line flags by setting; undefined where the flag was not given. Text is read as the setting's. */
+  readonly flags?: { readonly [K in SettingName]?: string | number | boolean | readonly string[] | undefined };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Errors in the file are warnings, and the default is used. */
+  readonly tolerant?: boolean;
+}
+
+/**
+ * The settings of an instance. WshError invalid_setting, with `key` where one is wrong and `file`, `line` where a file
+ * is; a file that was named (--config, WSH_CONFIG) must exist, and the one at the default place may be forbidden to us.
+ */
+export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
+  const path = instance.configFile;
+  const faults: string[] = [];
+  const orElse: OrElse = (attempt, fallback) => {
+    try {
+      return attempt();
+    } catch (thrown) {
+      if (sources.tolerant !== true || !(thrown instanceof WshError) || thrown.details.file === undefined) throw thrown;
+      faults.push(`${thrown.message}: the default is used`);
+      return fallback;
+    }
+  };
+  const read = orElse<ReadConfig>(() => readConfig(path, instance.configNamed), { kind: "absent" });
+  const config = read.kind === "text" ? read.config : null;
+  const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
+  const given: Partial<Record<SettingName, unknown>> = {};
+  const origins = new Map<SettingName, SettingOrigin>();
+  for (const name of settingNames) {
+    const source = pick(name, sources, config, path);
+    if (source.origin.from === "default") continue;
+    const value = orElse(() => checkValue(name, source.value, source.origin), undefined);
+    if (value === undefined) continue;
+    origins.set(name, source.origin);
+    given[name] = value;
+  }
+  return {
+    values: v.parse(settingsSchema, given),
+    originOf: (name) => origins.get(name) ?? { from: "default" },
+    keys: boundKeys(config, path),
+    theme: themeEntries(config, path, orElse),
+    warnings: [...warnings, ...faults],
+    isWrong: faults.length > 0,
+  };
+}
+
+/** The value of an attempt; if errors are only reported, the fallback. */
+type OrElse = <T>(attempt: () => T, fallback: T) => T;
+
+/** The looks by their roles. */
+export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, Look>> {
+  return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
+}
+
+/** What is wrong with the settings, for people whose old ones stay in force: one line, with the file's name alone. */
+export function settingsFault(thrown: unknown): string {
+  const { message } = WshError.from(thrown);
+  return `the old settings stay: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
+}
+
+/** The level that a role logs at: the setting when it was set, else info for a server or host, warn for a client. */
+export function logLevelFor(role: "server" | "host" | "client", settings: LoadedSettings): LogLevel {
+  const isDefault = settings.originOf("log_level").from === "default";
+  return role === "client" && isDefault ? "warn" : settings.values.log_level;
+}
+
+/** An origin in words: `flag`, `WSH_PTY`, `/home/me/.config/wsh/config.toml:3`, `default`. */
+export function formatOrigin(origin: SettingOrigin): string {
+  if (origin.from === "environment") return origin.variable;
+  return origin.from === "file" ? `${origin.path}:${origin.line}` : origin.from;
+}
+
+interface Source {
+  readonly value: unknown;
+  readonly origin: SettingOrigin;
+}
+
+function pick(name: SettingName, { flags, env }: SettingSources, config: ConfigText | null, path: string): Source {
+  const facts = settingFacts(name);
+  const flag = flags?.[name];
+  if (flag !== undefined) {
+    return { value: typeof flag === "string" ? fromText(facts, flag) : flag, origin: { from: "flag" } };
+  }
+  const text = facts.env === undefined ? undefined : env[facts.env];
+  if (facts.env !== undefined && text !== undefined && text !== "") {
+    return { value: fromText(facts, text), origin: { from: "environment", variable: facts.env } };
+  }
+  if (config !== null && Object.hasOwn(config.values, name)) {
+    return { value: config.values[name], origin: { from: "file", path, line: config.lineOf(name) } };
+  }
+  const hostname = name === "hostname" ? serverHostname(config) : undefined;
+  if (hostname !== undefined) {
+    return { value: hostname, origin: { from: "file", path, line: config?.lineOf("hostname") ?? 1 } };
+  }
+  return { value: undefined, origin: { from: "default" } };
+}
+
+/** Where the file may name the host: `[server] hostname`. */
+function serverHostname(config: ConfigText | null): unknown {
+  const server = config?.values.server;
+  return typeof server === "object" && server !== null && "hostname" in server ? server.hostname : undefined;
+}
+
+/** Text of a flag or variable as a value; invalid text is returned unchanged and fails the check. */
+function fromText({ kind }: SettingFacts, text: string): unknown {
+  switch (kind) {
+    case "integer":
+      return /^-?\d+$/.test(text) ? Number(text) : text;
+    case "boolean":
+      if (/^(1|true|on|yes)$/i.test(text)) return true;
+      return /^(0|false|off|no)$/i.test(text) ? false : text;
+    case "list":
+      return text.split(",").map((item) => item.trim());
+    case "choice":
+    case "text":
+      return text;
+  }
+}
+
+function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): unknown {
+  const result = v.safeParse(settingsSchema.entries[name], value);
+  if (result.success) return result.output;
+  const place = origin.from === "file" ? { file: origin.path, line: origin.line } : {};
+  const shown = JSON.stringify(value) ?? String(value);
+  const { expected } = settingFacts(name);
+  const source = origin.from === "flag" ? `the flag of ${name}` : formatOrigin(origin);
+  const message = `${source}: ${name} is ${shown}, expected ${expected}`;
+  throw new WshError("invalid_setting", message, { key: name, ...place });
+}
+
+type ReadConfig =
+  | { readonly kind: "text"; readonly config: ConfigText }
+  | { readonly kind: "absent" }
+  | { readonly kind: "forbidden"; readonly warning: string };
+
+function readConfig(path: string, isNamed: boolean): ReadConfig {
+  let text: string;
+  try {
+    const size = fs.statSync(path).size;
+    if (size > largestConfigBytes) {
+      throw new WshError("invalid_setting", `${path} has ${size} bytes; a configuration has at most 262144`);
+    }
+    text = fs.readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof WshError) throw error;
+    const code = errorCode(error);
+    if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
+    // As under sudo without -H: HOME is another user's, and its settings were not requested.
+    if (!isNamed && (code === "EACCES" || code === "EPERM")) {
+      return { kind: "forbidden", warning: `${path} cannot be read (${code}): the default settings are used` };
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    const hint = "Make it readable, or point HOME, XDG_CONFIG_HOME or WSH_CONFIG to your own files.";
+    throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path, hint }, { cause: error });
+  }
+  return { kind: "text", config: parseConfig(text, path) };
+}
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The caller, which knows keys and operations, checks the entries. */
+function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
+  const table = config?.values[KEYS];
+  if (!isTable(table)) return [];
+  return Object.entries(table).map(([key, value]) => ({ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }));
+}
+
+/** @throws WshError invalid_setting for an unknown role or look */
+function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): ThemeEntry[] {
+  const table = config?.values[THEME];
+  if (!isTable(table)) return [];
+  const entryOf = (role: string, text: unknown): ThemeEntry => {
+    const line = config?.lineIn(THEME, role) ?? 1;
+    const refuse = (message: string, hint: string): WshError =>
+      new WshError("invalid_setting", `${path}:${line}: [theme] ${message}`, { key: role, file: path, line, hint });
+    if (!isThemeRole(role)) throw refuse(`unknown role '${role}'`, `Use one of ${themeRoleNames.join(", ")}.`);
+    const look = typeof text === "string" ? parseLook(text) : null;
+    if (look === null || typeof text !== "string")
+      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists the styles.");
+    return { role, text, look, origin: { from: "file", path, line } };
+  };
+  return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));
+}
+
+/** WshError for the first unknown key; warnings for those that have no effect so far. */
+function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): string[] {
+  return Object.keys(config?.values ?? {}).flatMap((key) => orElse(() => checkKey(key, config, path), []));
+}
+
+function checkKey(key: string, config: ConfigText | null, path: string): string[] {
+  const line = config?.lineOf(key) ?? 1;
+  if (isSettingName(key)) return [];
+  if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
+  if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
+  const stray = strayIn(config?.values[key]);
+  if (stray !== undefined) {
+    const place = config?.lineOf(stray) ?? line;
+    const message = `${path}:${place}: ${stray} is in the table [${key}]`;
+    const hint = "Settings must come before the first table.";
+    throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
+  }
+  return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: federation is not implemented`];
+}
+
+/** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */
+function strayIn(table: unknown): SettingName | undefined {
+  if (typeof table !== "object" || table === null) return undefined;
+  return Object.keys(table)
+    .filter(isSettingName)
+    .find((name) => name !== "hostname");
+}
+
+function unknownKey(key: string, path: string, line: number): WshError {
+  const near = nearSettings(key);
+  const hint = near.length === 0 ? undefined : `Did you mean ${near.join(" or ")}?`;
+  return new WshError("invalid_setting", `${path}:${line}: unknown setting '${key}'`, {
+    key,
+    file: path,
+    line,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+/** Settings that a mistyped name may mean: at most three, nearest first. */
+export function nearSettings(key: string): SettingName[] {
+  const lower = key.toLowerCase().replaceAll("-", "_");
+  if (isSettingName(lower)) return [lower];
+  return settingNames
+    .map((name) => {
+      const isPart = lower.length >= shortestPart && (name.includes(lower) || lower.includes(name));
+      return { name, distance: isPart ? 0 : editDistance(lower, name) };
+    })
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** Insertions, deletions and replacements that turn one text into the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,376 @@
+/**
+ * Every setting of wsh, once: its key in config.toml, its values, default, unit, environment variable and a sentence
+ * for `wsh config` and the documentation. settings.ts reads them from their four sources. A limit that a client can
+ * reach names its error. Values that must never be in a shared file (tokens, turning authentication off) are not
+ * settings.
+ */
+
+import * as v from "valibot";
+import { agentAlerts } from "../protocol/agent.ts";
+import { alertWays } from "../protocol/attention.ts";
+import { WshError } from "../protocol/errors.ts";
+
+/** How a setting's text (environment, flag) becomes its value. */
+type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
+
+/** Properties of a setting besides its schema. */
+export interface SettingFacts {
+  readonly kind: SettingKind;
+  readonly doc: string;
+  /** The unit of a number. */
+  readonly unit?: string;
+  /** The environment variable that sets it. */
+  readonly env?: string;
+  /** Values in words, for messages: "an integer from 1 to 9". */
+  readonly expected: string;
+}
+
+type Extra = Pick<SettingFacts, "unit" | "env">;
+
+function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}) {
+  const range = v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+  const facts: SettingFacts = { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, ...extra };
+  return v.pipe(v.optional(range, initial), v.metadata({ ...facts }));
+}
+
+function boolean(initial: boolean, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "boolean", doc, expected: "true or false", ...extra };
+  return v.pipe(v.optional(v.boolean(), initial), v.metadata({ ...facts }));
+}
+
+function choice<const T extends readonly [string, ...string[]]>(
+  options: T,
+  initial: T[number],
+  doc: string,
+  extra: Extra = {},
+) {
+  const facts: SettingFacts = { kind: "choice", doc, expected: `one of ${options.join(", ")}`, ...extra };
+  return v.pipe(v.optional(v.picklist(options), initial), v.metadata({ ...facts }));
+}
+
+function text(initial: string, pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "text", doc, expected, ...extra };
+  return v.pipe(v.optional(v.pipe(v.string(), v.regex(pattern)), initial), v.metadata({ ...facts }));
+}
+
+function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "list", doc, expected, ...extra };
+  return v.pipe(v.optional(v.array(v.pipe(v.string(), v.regex(pattern))), []), v.metadata({ ...facts }));
+}
+
+/** Largest duration in ms that a timer can hold: 2^31 - 1. */
+const longestMs = 2_147_483_647;
+/** Upper end of settings that count things: far more than a machine bears, small enough to be exact everywhere. */
+const most = 1_000_000;
+const mib = 1024 * 1024;
+const path = /^[^\0]*$/;
+
+export const settingsSchema = v.object({
+  // The session
+  pty: choice(["bun", "bun-pty"], "bun", "Adapter that runs programs on a pseudo-terminal.", { env: "WSH_PTY" }),
+  login_shell: boolean(true, "Start a session's shell as a login shell."),
+  shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
+    env: "WSH_SHELL_INTEGRATION",
+  }),
+  reset_modes: boolean(true, "Switch off terminal modes that a command left on when it ends."),
+  scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
+    unit: "lines",
+  }),
+  scrollback_bytes: integer(32 * mib, 0, 4096 * mib, "History kept above the screen of a session, by size.", {
+    unit: "bytes",
+  }),
+  grace_seconds: integer(60, 0, 86_400, "Time for which a session stays readable after its program has exited.", {
+    unit: "seconds",
+  }),
+  exec_grace_seconds: integer(600, 0, 86_400, "The same for commands in the background or whose wait timed out.", {
+    unit: "seconds",
+  }),
+  kill_grace_ms: integer(3_000, 0, 60_000, "Time between SIGHUP and SIGKILL when a session is killed.", { unit: "ms" }),
+  agents: list(
+    /^[a-z0-9][a-z0-9._-]{0,31}=.{1,200}$/,
+    'entries NAME=PATTERN, such as "mine=my-agent" or "mine=python */my_agent.py*"',
+    "More AI agents, recognised by program name or, with a blank or slash, by command line; * matches anything.",
+  ),
+
+  confirm_close: boolean(
+    true,
+    "Ask before a key, a menu or the palette ends programs that run, also in the background, or a session with its last pane.",
+  ),
+  keep_after_exit: boolean(false, "Keep a pane, if it is not the only one, after its program has exited."),
+
+  // The person's terminal
+  size_policy: choice(["latest", "smallest"], "latest", "Attached terminal that determines a session's size."),
+  prefix_key: text(
+    "Ctrl+\\",
+    // Whether it is a key is for the attach client to say, which knows keys.
+    /^\S{1,32}$/,
+    "a key such as Ctrl+\\ or C-a, or none",
+    "Prefix key of wsh's own keys; pressed twice it detaches, and it takes the keyboard back. wsh --prefix KEY sets it too.",
+    { env: "WSH_PREFIX" },
+  ),
+  status: choice(
+    ["auto", "on", "off"],
+    "auto",
+    "Status line with the session's windows and their state; auto: if there are several windows or panes.",
+    { env: "WSH_STATUS" },
+  ),
+  border_titles: choice(
+    ["auto", "on", "off"],
+    "auto",
+    "Show title, state, exit code and typist in the border above a pane; auto: unless status is off. Panes at the top have no border and no title.",
+  ),
+  status_position: choice(["bottom", "top"], "bottom", "Position of the status line."),
+  status_segments: list(
+    /^(session|windows|gap|exit|typing|agents|people|command|time)$/,
+    "names out of session, windows, gap, exit, typing, agents, people, command, time",
+    "Parts of the status line, in order; parts after gap are right-aligned. Empty: all but time.",
+  ),
+  status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is shown by the part command."),
+  status_seconds: integer(15, 1, 86_400, "Interval between two runs of status_command.", { unit: "seconds" }),
+  long_command_seconds: integer(
+    10,
+    1,
+    86_400,
+    "Minimum duration of a command whose end is marked in a window that is not shown.",
+    { unit: "seconds" },
+  ),
+  alert: choice(
+    alertWays,
+    "bell",
+    "How attached terminals signal the events of alert_for: a bell, or a notification (OSC 9 or OSC 777). Once, until the person has visited the pane, and not while they see it and typed within 30 s.",
+  ),
+  alert_for: list(
+    /^(bell|activity|finished)$/,
+    "names out of bell, activity, finished",
+    "Events to signal: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
+  ),
+  mode_keys: choice(["vi", "emacs"], "vi", "Keys of copy mode, where those of vi and emacs differ."),
+  mouse: choice(
+    ["auto", "on", "off"],
+    "auto",
+    "Whether the mouse selects panes, resizes them, scrolls and copies; auto: with several panes, a status line, a dialog or copy mode. With Shift, the terminal handles it.",
+  ),
+  clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
+  clipboard_command: choice(
+    ["auto", "off"],
+    "auto",
+    "Whether copies of programs are passed to pbcopy on the attached terminal's machine, where Apple's Terminal ignores them.",
+  ),
+  title: choice(["on", "off"], "on", "Whether programs may set the terminal's title."),
+  agent_alert: choice(
+    agentAlerts,
+    "off",
+    "How attached terminals, and `wsh agents`, signal that an AI agent starts to wait for a person or is done: a bell, or a notification (OSC 9). Once for each change, and not while the person sees its pane and typed within 30 s.",
+  ),
+  colours: choice(
+    ["auto", "truecolor", "256", "16", "none"],
+    "auto",
+    "Colours of the terminal; auto asks it and its environment. Below truecolor, output is converted.",
+  ),
+  underlines: choice(
+    ["auto", "styled", "plain"],
+    "auto",
+    "Whether curly, dotted and coloured underlines are sent, or plain ones; auto: if the terminal supports them.",
+  ),
+
+  // The server
+  bind: text("127.0.0.1:8080", /^(none|\S+:\d{1,5})$/, "ADDRESS:PORT or none", "TCP address of `wsh server`."),
+  hostname: text("", /^[A-Za-z0-9._-]{0,253}$/, "a host name", "The server's own name; empty: the system's.", {
+    env: "WSH_HOSTNAME",
+  }),
+  fleet: text(
+    "",
+    path,
+    "a path",
+    "Credentials with which `wsh server` joins a fleet; empty: those of `wsh fleet join`.",
+    {
+      env: "WSH_FLEET",
+    },
+  ),
+  base_prefix: text("", /^(\/.*[^/])?$/, "a path that begins and does not end with /", "Path before every route.", {
+    env: "WSH_BASE_PREFIX",
+  }),
+  public_url: text(
+    "",
+    /^(https?:\/\/[^\s/?#@]+\/?)?$/,
+    "an address such as https://box.example.ts.net",
+    "Address of this server behind a proxy, for links of wsh share.",
+    { env: "WSH_PUBLIC_URL" },
+  ),
+  tls_cert: text("", path, "a path", "PEM certificate chain for TCP.", { env: "WSH_TLS_CERT" }),
+  tls_key: text("", path, "a path", "PEM key of tls_cert.", { env: "WSH_TLS_KEY" }),
+  cors_origins: list(/^https?:\/\/[^/*\s]+$/, "origins such as https://example.org", "Origins that browsers may use."),
+  rate_limit: integer(0, 0, most, "Requests per peer address; 0: none on loopback, 100 elsewhere.", {
+    unit: "requests/s",
+  }),
+  accept: choice(
+    ["none", "named", "placed"],
+    "named",
+    "Sessions that other machines may start here: none, those that name this machine, or also those placed on any machine.",
+    { env: "WSH_ACCEPT" },
+  ),
+  machine_tags: list(
+    /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/,
+    "tags of A-Z a-z 0-9 . _ -",
+    "Tags of this machine for the placement of sessions; tags of a fleet's invitation are added.",
+  ),
+  ssh_command: text(
+    "ssh",
+    /^[^\s-]\S*( \S+)*$/,
+    "a program and its options, separated by single spaces",
+    "Command used as ssh for links to other machines, such as `ssh -F FILE`.",
+    { env: "WSH_SSH_COMMAND" },
+  ),
+  ws_ping_ms: integer(30_000, 100, longestMs, "Time between pings on a WebSocket.", { unit: "ms" }),
+  ws_pong_ms: integer(10_000, 100, longestMs, "Time for the answer to a ping; after it, the WebSocket is closed.", {
+    unit: "ms",
+  }),
+  mcp_max_wait_ms: integer(30_000, 0, 300_000, "Default wait of a tool.", {
+    unit: "ms",
+    env: "WSH_MCP_MAX_WAIT_MS",
+  }),
+  mcp_progress_ms: integer(1_000, 10, 300_000, "Time between progress notifications.", {
+    unit: "ms",
+    env: "WSH_MCP_PROGRESS_MS",
+  }),
+  mcp_idle_seconds: integer(
+    1_800,
+    1,
+    604_800,
+    "Time after which an MCP session over HTTP without requests is dropped.",
+    {
+      unit: "seconds",
+    },
+  ),
+
+  // Limits; beyond them: max_sessions_reached for sessions, resource_limit_reached for the rest
+  max_sessions: integer(
+    256,
+    1,
+    most,
+    "Running sessions of an instance; as many ended ones stay readable, then the oldest is removed.",
+  ),
+  max_panes: integer(64, 1, most, "Panes of a session that has several."),
+  max_all_panes: integer(512, 1, most, "Panes of all such sessions of an instance together."),
+  max_clients: integer(64, 1, most, "Streaming clients of a session."),
+  max_websockets: integer(256, 1, most, "WebSockets at the server's own level."),
+  max_mcp_sessions: integer(256, 1, most, "MCP sessions over HTTP."),
+  max_tickets: integer(1_024, 1, most, "Unused WebSocket tickets."),
+  max_subscriptions: integer(256, 1, most, "Subscriptions of a connection."),
+  max_waiters: integer(256, 1, most, "Pending waits of a session."),
+  max_overlays: integer(256, 0, most, "Overlays of a session."),
+  max_panels: integer(256, 0, most, "Panels of a session."),
+  max_spans: integer(4_096, 1, most, "Spans or region writes of an overlay or panel."),
+  max_span_bytes: integer(65_536, 1, mib, "Text of a span or region write.", { unit: "bytes" }),
+  max_commands: integer(1_000, 1, most, "Command records kept by a session; the oldest are dropped first."),
+  max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Total output kept by a session's command records.", {
+    unit: "bytes",
+  }),
+  spool_command_bytes: integer(
+    64 * mib,
+    0,
+    4096 * mib,
+    "Output of one command of exec or run kept in an unlinked file, beyond that in memory; 0: none.",
+    { unit: "bytes" },
+  ),
+  spool_session_bytes: integer(128 * mib, 0, 65_536 * mib, "The same for all commands of a session; 0: none.", {
+    unit: "bytes",
+  }),
+  max_input_bytes: integer(4 * mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
+    unit: "bytes",
+  }),
+  max_client_queue_bytes: integer(
+    4 * mib,
+    65_536,
+    1024 * mib,
+    "Answers queued for a WebSocket that does not read; beyond it, the connection is closed.",
+    {
+      unit: "bytes",
+    },
+  ),
+
+  // Data on disk
+  history: choice(
+    ["off", "commands", "output"],
+    "commands",
+    "What `wsh history` keeps: nothing, the commands, or also their output.",
+  ),
+  history_days: integer(90, 1, 36_500, "Time for which the history keeps a command.", { unit: "days" }),
+  history_bytes: integer(
+    256 * mib,
+    mib,
+    65_536 * mib,
+    "Largest size of the history; the oldest commands are deleted first.",
+    {
+      unit: "bytes",
+    },
+  ),
+
+  checkpoint: choice(
+    ["off", "layout", "screen", "recent", "history"],
+    "recent",
+    "What checkpoints contain: nothing; names, programs and layout; also the screen; also the newest 1,000 lines above it; or all lines.",
+    { env: "WSH_CHECKPOINT" },
+  ),
+  checkpoint_days: integer(30, 1, 36_500, "Time for which the checkpoint of a lost session is kept.", { unit: "days" }),
+  checkpoint_bytes: integer(
+    256 * mib,
+    mib,
+    65_536 * mib,
+    "Largest size of the checkpoints of lost sessions; the oldest are deleted first. Labelled checkpoints have the same limit; at the limit, saving is refused.",
+    { unit: "bytes" },
+  ),
+  restore: choice(
+    ["ask", "auto", "never"],
+    "ask",
+    "Whether `wsh` and `wsh attach` restore lost sessions: after a question, automatically, or not; with auto, a server started as a service does too.",
+  ),
+  restore_programs: list(
+    /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(=[^\0\n]{1,200})?$/,
+    'entries NAME or NAME=LINE, such as "btop" or "mytool=mytool --resume"',
+    "More programs to restart when a session is restored, with their own command line or with LINE.",
+  ),
+
+  // Records
+  log_level: choice(["error", "warn", "info", "debug"], "info", "Lowest level of log lines; client commands: warn.", {
+    env: "WSH_LOG",
+  }),
+  log_format: choice(["text", "json"], "text", "Form of a log line."),
+  log_file: text("", path, "a path", "File of the server's log; empty: stderr."),
+  audit: boolean(
+    false,
+    "Record every call, with digests of the input by the key NAME.audit.key; applies to processes started from now on.",
+  ),
+  audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
+});
+
+export type Settings = Readonly<v.InferOutput<typeof settingsSchema>>;
+export type SettingName = keyof Settings;
+
+const names = new Set<string>(Object.keys(settingsSchema.entries));
+
+export function isSettingName(text: string): text is SettingName {
+  return names.has(text);
+}
+
+/** All keys, in the order of the table. */
+export const settingNames: readonly SettingName[] = Object.keys(settingsSchema.entries).filter(isSettingName);
+
+/** A setting's entry in the table. */
+export function settingFacts(name: SettingName): SettingFacts & { readonly default: unknown } {
+  const schema = settingsSchema.entries[name];
+  const { kind, doc, expected, unit, env } = factsOf(schema);
+  return {
+    kind,
+    doc,
+    expected,
+    default: v.getDefault(schema),
+    ...(unit === undefined ? {} : { unit }),
+    ...(env === undefined ? {} : { env }),
+  };
+}
+
+function factsOf(schema: (typeof settingsSchema.entries)[SettingName]): SettingFacts {
+  for (const action of schema.pipe) if (action.type === "metadata") return action.metadata;
+  throw new WshError("internal_error", "a setting without facts");
+}

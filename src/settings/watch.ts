@@ -1,0 +1,96 @@
+/**
+ * Watches config.toml: its directory and, for a link, that of the target, since editors replace files. If the directory
+ * does not exist, the one above it is watched. Nothing else wakes the process; for an unwatchable file, `wsh config
+ * reload` reads it again.
+ */
+import fs from "node:fs";
+import { basename, dirname } from "node:path";
+import { watchFile } from "../platform/watch.ts";
+
+/** Silence after which a change is complete, in ms: editors empty a file before they write it. */
+const SETTLE_MS = 100;
+
+/** Calls `changed` when the file's content may be another one. Keeps no process alive. */
+export function watchConfig(path: string, changed: () => void): Disposable {
+  let watchers: { readonly place: string; close(): void }[] = [];
+  let timer: Timer | null = null;
+  let seen = fingerprint(path);
+
+  function soon(): void {
+    clearTimeout(timer ?? undefined);
+    timer = setTimeout(look, SETTLE_MS);
+    timer.unref();
+  }
+
+  function look(): void {
+    timer = null;
+    follow();
+    const now = fingerprint(path);
+    if (now === seen) return;
+    seen = now;
+    changed();
+  }
+
+  /** Watches the present directories. */
+  function follow(): void {
+    const wanted = placesOf(path);
+    const places = new Set(wanted.map(({ place }) => place));
+    for (const watcher of watchers) if (!places.has(watcher.place)) watcher.close();
+    watchers = watchers.filter(({ place }) => places.has(place));
+    for (const { place, directory, name } of wanted) {
+      if (watchers.some((known) => known.place === place)) continue;
+      try {
+        const watcher = watchFile(directory, (file) => (file === null || file === name ? soon() : undefined), soon);
+        watchers.push({ place, close: () => watcher.close() });
+      } catch {
+        // The system's watches are used up, or it may not be read.
+      }
+    }
+  }
+
+  follow();
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer ?? undefined);
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}
+
+/** The directories to watch, and the relevant entry of each; `place` changes when a directory is recreated. */
+function placesOf(path: string): { readonly place: string; readonly directory: string; readonly name: string }[] {
+  const paths = new Set([path]);
+  try {
+    paths.add(fs.realpathSync(path));
+  } catch {
+    // The file does not exist.
+  }
+  return [...paths].flatMap((each) => {
+    const own = dirname(each);
+    return [[own, basename(each)] as const, [dirname(own), basename(own)] as const]
+      .flatMap(([directory, name]) => {
+        const inode = inodeOf(directory);
+        return inode === undefined ? [] : [{ place: `${directory} ${inode}`, directory, name }];
+      })
+      .slice(0, 1);
+  });
+}
+
+/** Undefined where there is no directory, or one of another user that may not be read. */
+function inodeOf(directory: string): number | undefined {
+  try {
+    return fs.statSync(directory).ino;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Changes with a file's content. */
+function fingerprint(path: string): string {
+  try {
+    const { ino, size, mtimeNs } = fs.statSync(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Calls to other processes for a person at a terminal: to session processes, and to the server. Each opens a connection
+ * and closes it.
+ */
+import type { Instance } from "../../instance/paths.ts";
+import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
+import { getOperation, type OperationName } from "../../operations/table.ts";
+import { type Acting, byKeys } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { askServer } from "../../registry/server-client.ts";
+import { Connection } from "../../wire/connection.ts";
+import { findOwn } from "./own-targets.ts";
+
+/** Longest wait for a process to take the call, in ms. */
+const CONNECT_MS = 1_000;
+/** Maximum processes per call: a session's, then that of a view. */
+const MAX_HOPS = 3;
+
+export interface Asked {
+  readonly by: Acting;
+  /** As a person writes it; absent: everything that the process serves. */
+  readonly target?: string;
+  readonly signal: AbortSignal;
+}
+
+/** @throws WshError of the operation, session_not_found, host_unavailable */
+export async function askProcess(
+  socket: string,
+  op: string,
+  input: unknown,
+  { by, ...asked }: Asked,
+): Promise<unknown> {
+  const { access, caller } = byKeys(by);
+  const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };
+  let at = socket;
+  let about = asked;
+  for (let hop = 1; ; hop++) {
+    const { connection } = await Connection.open(at, "cli", {}, CONNECT_MS);
+    try {
+      return await connection.request(op, input, { ...context, ...about });
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      const { socket: next, pane } = error.details;
+      if (error.code !== "moved" || typeof next !== "string" || hop === MAX_HOPS) throw error;
+      at = next;
+      about = { ...asked, ...(typeof pane === "string" ? { target: pane } : {}) };
+    } finally {
+      connection.close();
+    }
+  }
+}
+
+/** Calls an operation on a target. @throws WshError of the operation, session_not_found, pane_not_found */
+export async function askTarget(
+  instance: Instance,
+  by: Acting,
+  target: string,
+  call: { readonly operation: string; readonly input: unknown },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { socket } = findOwn(instance, by, target);
+  return askProcess(socket, call.operation, call.input, { by, target, signal });
+}
+
+/** Calls an operation of the server. @throws WshError of the operation, server_unavailable */
+export async function askServerOperation(
+  instance: Instance,
+  by: Acting,
+  name: OperationName,
+  input: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  // An older server ignores the caller's identity.
+  requireAllSessions(by, name);
+  const { http } = getOperation(name);
+  const [binding] = http;
+  if (binding === undefined) throw new WshError("unknown_method", `'${name}' cannot be called from outside`);
+  const rest = { ...input };
+  const path = binding.path.replace(/:(\w+)/g, (_, field: string) => {
+    const value = rest[field];
+    delete rest[field];
+    return encodeURIComponent(String(value));
+  });
+  const of = isUnlimited(by) && by.caller.via === undefined ? {} : { by };
+  const from = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
+  if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal, ...of });
+  const query = new URLSearchParams(
+    Object.entries(rest).flatMap(([field, value]): [string, string][] =>
+      value == null ? [] : [[field, queryText(value)]],
+    ),
+  ).toString();
+  return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal, ...of });
+}
+
+function queryText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(queryText).join(",");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,61 @@
+/** Calls that a person writes as a line, or binds to a key: to the terminal's own session, to others, to the server. */
+import type { Instance } from "../../instance/paths.ts";
+import type { Binding } from "../../keys/bindings.ts";
+import { bindingOfLine } from "../../keys/configured.ts";
+import { TARGET_PARAMETER } from "../../keys/line.ts";
+import { lineCall } from "../../operations/line-input.ts";
+import { requireMay } from "../../operations/rights.ts";
+import { findOperation, getOperation } from "../../operations/table.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { endingQuestion, endsSomething } from "../../session/windows/asked-first.ts";
+import { askServerOperation, askTarget } from "../calls/ask-process.ts";
+import { findOwn } from "../calls/own-targets.ts";
+
+/** Operations that change something, and are called for their answer. */
+const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
+
+/** @throws WshError invalid_request, unknown_method */
+export function bindingOfPaletteLine(line: string): Binding {
+  return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) });
+}
+
+/** The answer, if it is for the person to read; else null. */
+export function forReading({ operation }: Binding, answer: unknown): unknown {
+  const found = findOperation(operation);
+  if (found === undefined || answer === null || answer === undefined) return null;
+  return found.access === "observe" || answering.test(operation) ? answer : null;
+}
+
+export interface CallPort {
+  readonly instance: Instance;
+  readonly by: Acting;
+  ask(question: Question, act: (answer: Answer) => Promise<void>): void;
+}
+
+/**
+ * Calls handled by another session, window or pane, or by the server; asks first when something would end.
+ * @returns the answer; null when the person is asked
+ * @throws WshError of the operation
+ */
+export async function callElsewhere(
+  { operation: name, input, target, says }: Binding,
+  signal: AbortSignal,
+  { instance, by, ask }: CallPort,
+): Promise<unknown> {
+  const operation = findOperation(name);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
+  if (target !== undefined) findOwn(instance, by, target);
+  requireMay(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
+  const call = (within: AbortSignal): Promise<unknown> =>
+    target === undefined
+      ? askServerOperation(instance, by, getOperation(operation.name).name, input, within)
+      : askTarget(instance, by, target, { operation: operation.name, input }, within);
+  if (!endsSomething({ operation: name, input })) return call(signal);
+  ask(endingQuestion(says, operation.summary), async (answer) => {
+    if (answer === true) await call(new AbortController().signal);
+  });
+  return null;
+}

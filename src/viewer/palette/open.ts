@@ -1,0 +1,62 @@
+/** Opens a command palette over a terminal, with the instance's known names and the last lines. */
+import type { Instance } from "../../instance/paths.ts";
+import type { Bindings } from "../../keys/bindings.ts";
+import { parseCommandLine } from "../../keys/line.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import { type Place, places } from "../switcher/places.ts";
+import type { OwnDialog } from "../terminal/above.ts";
+import { bindingOfPaletteLine } from "./calls.ts";
+import { knownFor, parametersAt } from "./known.ts";
+import { Palette } from "./palette.ts";
+import { keepable, Remembered } from "./remembered.ts";
+import type { Known } from "./suggest.ts";
+
+export interface OpenPort {
+  readonly instance: Instance;
+  readonly bindings: Bindings;
+  readonly by: Acting;
+  /**
+   * Where the last lines are kept: on disk, for a private session in this process alone; false: nowhere, for another
+   * account's caller.
+   */
+  readonly remembers: "always" | "here" | false;
+  changed(): void;
+  /** @returns a line's answer, if it is for the person to read @throws WshError */
+  run(line: string, signal: AbortSignal): Promise<unknown>;
+  /** Passes input on to the program below. */
+  typed(bytes: Uint8Array): void;
+  /** It is over. @param said a notice to show */
+  done(said: string | null): void;
+  /** It opens with a line that could not be executed. */
+}
+
+export function openPalette(port: OpenPort): OwnDialog {
+  const { instance, bindings, by } = port;
+  const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
+  const knownWith = (found: readonly Place[]): Known =>
+    knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
+  let known = knownWith([]);
+  const palette = new Palette({
+    get known() {
+      return known;
+    },
+    changed: () => port.changed(),
+    run(line, signal) {
+      // An invalid line is not remembered.
+      bindingOfPaletteLine(line);
+      remembered?.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
+      return port.run(line, signal);
+    },
+    typed: (bytes) => port.typed(bytes),
+    done: (said) => port.done(said),
+  });
+  void places(instance, "windows", by).then(
+    (found) => {
+      known = knownWith(found);
+      port.changed();
+    },
+    // Without them, their names are typed.
+    () => {},
+  );
+  return palette;
+}

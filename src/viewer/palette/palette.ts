@@ -1,0 +1,323 @@
+/**
+ * The command palette: a line over the lower part of a terminal in which every operation can be called by name, with
+ * completion of its parameters, errors and answers below it, and a history of lines.
+ *
+ * Invariants: only a line that is complete when Enter is pressed is called; a running call can be cancelled; only
+ * Escape, Ctrl+C or a finished call closes it.
+ */
+import { inAscii } from "../../compositor/ascii.ts";
+import { type Box, Canvas } from "../../compositor/canvas.ts";
+import { visibleInput, wrap } from "../../compositor/dialog.ts";
+import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import { theme } from "../../compositor/theme.ts";
+import { wordsOf } from "../../keys/line.ts";
+import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import { MAX_LINE } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import type { Style } from "../../protocol/grid.ts";
+import {
+  type EditedLine,
+  editLine,
+  insertText,
+  lineKey,
+  lineOf,
+  pastedText,
+  textOfLine,
+} from "../../session/line-editor.ts";
+import type { OwnDialog } from "../terminal/above.ts";
+import { resultLines } from "./result-text.ts";
+import { type Known, type Offer, type Suggestion, suggest } from "./suggest.ts";
+
+/** Rows of the palette on a larger terminal; answers get more of it. */
+const ROWS = 14;
+const RESULT_ROWS = 20;
+/** Rows of an error, and of a line's description. */
+const MOST_SAID = 3;
+/** Cells of the widest column of names. */
+const WIDEST_NAME = 26;
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
+/** Keys queued while a call is running: more than anyone types meanwhile. */
+const MAX_HELD = 4096;
+/** Lines that a page key moves. */
+const PAGE = 8;
+
+export interface PalettePort {
+  /** Grows as places are found. */
+  readonly known: Known;
+  changed(): void;
+  /**
+   * Executes a line.
+   * @returns its answer, if it is for the person to read; null: it is done
+   * @throws WshError
+   */
+  run(line: string, signal: AbortSignal): Promise<unknown>;
+  /** Passes input on to the program below. */
+  typed(bytes: Uint8Array): void;
+  /** It is over. @param said for a moment, in its place */
+  done(said: string | null): void;
+}
+
+export class Palette implements OwnDialog {
+  private line: EditedLine = lineOf("");
+  /** The suggestion that was chosen by the arrows; null: none was. */
+  private chosen: number | null = null;
+  private error: string | null = null;
+  private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
+  private running: AbortController | null = null;
+  private over = false;
+  /** Input while a call is running: for the program below once it is done. */
+  private held: Uint8Array[] = [];
+  /** The list's place on the terminal, and the number of its items above. */
+  private drawn = { row: 0, first: 0, height: 0 };
+
+  constructor(private readonly port: PalettePort) {}
+
+  get rest(): readonly Uint8Array[] {
+    return this.held;
+  }
+
+  closed(): void {
+    this.over = true;
+    this.running?.abort();
+  }
+
+  pressed(event: InputEvent): "open" | "closed" {
+    const name = event.parsed === null ? "" : [...event.parsed.modifiers, event.parsed.key].join("+");
+    const isEscape = event.kind === "key" && (name === "Escape" || name === "ctrl+c" || name === "ctrl+g");
+    if (this.running !== null) {
+      // A cancelled call's answer is not awaited.
+      if (isEscape) {
+        this.running.abort();
+        this.held = [];
+      } else if ((event.kind === "key" || event.kind === "paste") && this.held.length < MAX_HELD)
+        this.held.push(event.raw);
+      return "open";
+    }
+    if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
+    if (event.kind === "mouse") this.clicked(parseMouse(event.raw));
+    if (event.kind !== "key" || event.parsed === null) return "open";
+    if (isEscape) {
+      if (this.answer === null) return "closed";
+      this.answer = null;
+    } else if (name === "ArrowUp" || name === "ctrl+p") this.move(-1);
+    else if (name === "ArrowDown" || name === "ctrl+n") this.move(1);
+    else if (name === "PageUp") this.move(-PAGE);
+    else if (name === "PageDown") this.move(PAGE);
+    else if (name === "Tab") this.complete();
+    else if (name === "shift+Tab") this.move(-1);
+    else if (lineKey(event.parsed) === "Enter") this.enter();
+    else this.edit(editLine(this.line, lineKey(event.parsed), MAX_LINE));
+    return "open";
+  }
+
+  /** A click chooses, and takes a chosen item; the wheel moves. */
+  private clicked(report: MouseReport | null): void {
+    if (report === null || report.release) return;
+    const { row, first, height } = this.drawn;
+    const at = report.row - 1 - row;
+    if (report.button === WHEEL_UP || report.button === WHEEL_DOWN) this.move(report.button === WHEEL_UP ? -1 : 1);
+    else if (report.button === 0 && at >= 0 && at < height && this.answer === null) {
+      const { offer } = this;
+      const index = first + at;
+      if (index >= offer.items.length) return;
+      if (index === this.indexIn(offer)) this.enter();
+      else this.chosen = index;
+    }
+  }
+
+  private edit(line: EditedLine | null): void {
+    if (line === null) return;
+    this.line = line;
+    this.chosen = null;
+    this.error = null;
+    this.answer = null;
+  }
+
+  private get offer(): Offer {
+    const { typed, caret } = this.line;
+    return suggest(textOfLine(this.line), typed.slice(0, caret).join("").length, this.port.known);
+  }
+
+  private indexIn({ items, meansFirst }: Offer): number {
+    return this.chosen === null ? (meansFirst && items.length > 0 ? 0 : -1) : Math.min(this.chosen, items.length - 1);
+  }
+
+  private move(by: number): void {
+    const { answer } = this;
+    if (answer !== null) {
+      const last = answer.lines.length - this.drawn.height;
+      const from = Math.max(0, Math.min(last, answer.from + by));
+      this.answer = { ...answer, from };
+      return;
+    }
+    const { offer } = this;
+    const last = offer.items.length - 1;
+    this.chosen = Math.max(0, Math.min(last, this.indexIn(offer) + by));
+    this.error = null;
+  }
+
+  /** Inserts the selected suggestion into the line, or the first one. */
+  private complete(): void {
+    const { offer } = this;
+    const item = offer.items[Math.max(0, this.indexIn(offer))];
+    if (item !== undefined) this.take(offer, item);
+  }
+
+  private take({ from, to }: Offer, { text, kind }: Suggestion): void {
+    const line = textOfLine(this.line);
+    const before = kind === "recent" ? "" : line.slice(0, from);
+    const after = kind === "recent" ? "" : line.slice(to).trimStart();
+    const blank = kind === "parameter" || kind === "recent" ? "" : " ";
+    const front = lineOf(before + text + blank);
+    this.edit({ typed: [...front.typed, ...lineOf(after).typed], caret: front.caret });
+  }
+
+  private enter(): void {
+    if (this.answer !== null) {
+      this.answer = null;
+      return;
+    }
+    const { offer } = this;
+    const item = offer.items[this.indexIn(offer)];
+    if (item !== undefined) this.take(offer, item);
+    if (item?.kind === "parameter" || this.asksForMore() || (item !== undefined && this.isWanting())) return;
+    const line = textOfLine(this.line).trim();
+    if (line === "" || this.running !== null) return;
+    void this.run(line);
+  }
+
+  /** Missing parameters are requested before anything is refused. @returns whether there were any */
+  private asksForMore(): boolean {
+    const needed = this.missing.map((name) => `${name}=`);
+    const { offer } = this;
+    const next = offer.items.find(({ text }) => needed.includes(text));
+    if (next !== undefined) this.take(offer, next);
+    return next !== undefined;
+  }
+
+  /** Whether something has to be filled in before the line means anything. */
+  private isWanting(): boolean {
+    return this.missing.length > 0 || wordsOf(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
+  }
+
+  /** Required parameters that the line lacks. */
+  private get missing(): string[] {
+    const [operation, ...given] = wordsOf(textOfLine(this.line)).words.map(({ text }) => text);
+    const needed = this.port.known.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];
+    return needed.map(({ name }) => name).filter((name) => !given.some((word) => word.startsWith(`${name}=`)));
+  }
+
+  private async run(line: string): Promise<void> {
+    const running = new AbortController();
+    this.running = running;
+    this.chosen = null;
+    this.error = null;
+    try {
+      const answer = await this.port.run(line, running.signal);
+      if (answer === null) {
+        if (!this.over) this.port.done(`done: ${line.split(/\s/)[0]}`);
+        for (const bytes of this.held) this.port.typed(bytes);
+      } else this.answer = { lines: resultLines(answer), from: 0 };
+    } catch (thrown) {
+      this.error = inWords(WshError.from(thrown));
+    } finally {
+      this.running = null;
+      this.held = [];
+      if (!this.over) this.port.changed();
+    }
+  }
+
+  draw(frame: Frame, ascii: boolean): Frame {
+    const { rows, cols } = frame;
+    const sign = ascii ? inAscii : (said: string): string => said;
+    const height = Math.min(rows, this.answer === null ? ROWS : RESULT_ROWS);
+    const top = rows - height;
+    const canvas = new Canvas(rows, cols);
+    frame.lines.forEach((line, row) => {
+      canvas.putRow(row, line);
+    });
+    const box: Box = { row: top, col: 0, height, width: cols };
+    canvas.fill(box, theme.dialog);
+    const text = (row: number, col: number, said: string, style: Style, within: Box = box): void =>
+      canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
+    const hasTitle = height > 3;
+    if (hasTitle) {
+      canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
+      text(top, 1, sign(this.hints(cols)), theme.dialog_bar);
+    }
+    const inputRow = hasTitle ? top + 1 : top;
+    const { typed, caret } = this.line;
+    const input = visibleInput(
+      { before: typed.slice(0, caret).join(""), after: typed.slice(caret).join("") },
+      cols - 3,
+    );
+    text(inputRow, 1, `: ${input.text}`, theme.dialog_strong);
+    const { offer } = this;
+    const said = this.said(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
+    const room = rows - inputRow - 1 - said.length;
+    for (const [at, line] of said.entries())
+      text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
+    const list: Box = { row: inputRow + 1, col: 0, height: room, width: cols };
+    this.drawn = { row: list.row, first: 0, height: room };
+    if (this.answer !== null) {
+      const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
+      for (const [at, line] of this.answer.lines.slice(from, from + room).entries())
+        text(list.row + at, 1, line, theme.dialog, list);
+    } else this.drawItems(canvas, list, offer, sign);
+    return {
+      ...frame,
+      lines: canvas.finish(),
+      cursor: { row: inputRow, col: Math.min(cols - 1, 3 + input.caret), visible: true, shape: "bar", blink: false },
+    };
+  }
+
+  private drawItems(canvas: Canvas, list: Box, offer: Offer, sign: (text: string) => string): void {
+    const index = this.indexIn(offer);
+    const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
+    this.drawn = { ...this.drawn, first };
+    const shown = offer.items.slice(first, first + list.height);
+    const widest = Math.max(0, ...shown.map(({ label, says }) => (says === "" ? 0 : clusters(label).length)));
+    const column = Math.min(WIDEST_NAME, widest);
+    for (const [at, { label, says, keys }] of shown.entries()) {
+      const row = list.row + at;
+      const isChosen = first + at === index;
+      const style = isChosen ? theme.dialog_choice : theme.dialog;
+      const line: Box = { ...list, row, height: 1 };
+      if (isChosen) canvas.fill(line, theme.dialog_choice);
+      const put = (col: number, said: string, own: Style, within: Box): void =>
+        canvas.text(row, col, clusters(sign(cleanText(said).replaceAll("\n", " "))), isChosen ? style : own, within);
+      put(
+        0,
+        `${isChosen ? ">" : " "}${label}`,
+        theme.dialog_strong,
+        says === "" ? line : { ...line, width: column + 2 },
+      );
+      const right = keys === "" ? list.width : list.width - keys.length - 2;
+      put(column + 3, says, theme.dialog, { ...line, width: Math.max(column + 3, right) });
+      if (keys !== "" && right > column + 3) put(right + 1, keys, theme.dialog_strong, line);
+    }
+  }
+
+  private hints(cols: number): string {
+    if (this.answer !== null) return "Up and Down scroll · Esc back";
+    if (cols < 60) return "Tab · Enter · Up Down · Esc";
+    return "Command palette · Tab completes · Enter runs · Up and Down select · Esc";
+  }
+
+  /** Lines below the list: an error, or the line's description. */
+  private said(offer: Offer, cells: number, most: number): string[] {
+    if (this.running !== null) return ["running…  Esc cancels"].slice(0, most);
+    if (this.error !== null)
+      return wrap(cleanText(this.error).replaceAll("\n", " "), Math.max(1, cells)).slice(0, most);
+    if (this.answer !== null || offer.note === "") return [];
+    return wrap(offer.note, Math.max(1, cells)).slice(0, Math.min(1, most));
+  }
+}
+
+/** Includes the error's hint, if it has one. */
+function inWords(error: WshError): string {
+  return typeof error.details.hint === "string" ? `${error.message}. ${error.hintAt("cli")}` : error.message;
+}

@@ -1,0 +1,246 @@
+/**
+ * Events in a session's windows, as people see them: by marks in the status line, a row of the outer screen that lists
+ * the windows, and by alerts of their terminals (attention.ts). The line is hidden when useless: under `auto` it needs
+ * several windows or panes, and under any setting an attached person.
+ *
+ * Owns the events of unwatched windows, the timer of the next change, and the command of the settings; all end with
+ * `dispose`. Changes are shown at most every UPDATE_MS.
+ */
+
+import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
+import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
+import type { Session } from "../../session/session.ts";
+import type { StatusLine as ShownLine } from "../../session/types.ts";
+import type { Settings } from "../../settings/table.ts";
+import { Attention } from "./attention.ts";
+import {
+  defaultSegments,
+  type Marks,
+  type SegmentName,
+  type StatusFacts,
+  segmentNames,
+  statusText,
+} from "./segments.ts";
+import { StatusCommand } from "./status-command.ts";
+
+/** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
+const UPDATE_MS = 200;
+/** Silence after which output in an unwatched window is news, in ms. */
+const SILENCE_MS = 10_000;
+const MINUTE_MS = 60_000;
+
+export type StatusSettings = Pick<
+  Settings,
+  | "status"
+  | "status_position"
+  | "status_segments"
+  | "status_command"
+  | "status_seconds"
+  | "long_command_seconds"
+  | "alert"
+  | "alert_for"
+>;
+
+const none: Marks = { bell: false, activity: false, finished: false };
+
+export class StatusLine implements Disposable {
+  private readonly marks = new Map<string, Marks>();
+  /** When a pane printed last, and the command that runs in it with its start, in ms. */
+  private readonly printedAt = new Map<string, number>();
+  private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
+  /** As of the line's last composition. */
+  private windows: readonly WindowInfo[] = [];
+  private shown = "";
+  private timer: Timer | null = null;
+  private clock: Timer | null = null;
+  private over = false;
+  private readonly attention: Attention;
+  private readonly command: StatusCommand;
+  private readonly ends: (() => void)[];
+
+  constructor(
+    private readonly session: Session,
+    /** As of each read. */
+    private readonly settings: StatusSettings,
+  ) {
+    const { events } = session;
+    this.attention = new Attention({
+      way: () => settings.alert,
+      isMeant: (kind) => {
+        const kinds = settings.alert_for.filter(isNewsKind);
+        return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
+      },
+      name: () => session.name,
+      // A read-only viewer does not count as having seen news.
+      viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
+    });
+    this.command = new StatusCommand(settings, session, () => this.soon());
+    const soon = (): void => this.soon();
+    this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
+    this.soon();
+  }
+
+  [Symbol.dispose](): void {
+    this.over = true;
+    clearTimeout(this.timer ?? undefined);
+    clearTimeout(this.clock ?? undefined);
+    this.command.stop();
+    for (const end of this.ends) end();
+  }
+
+  /** The settings have changed. */
+  changed(): void {
+    this.command.stop();
+    this.update();
+  }
+
+  private get segments(): readonly SegmentName[] {
+    const named = this.settings.status_segments.filter(isSegment);
+    return named.length === 0 ? defaultSegments : named;
+  }
+
+  /** A pane's bell rang. */
+  rang(pane: string): void {
+    this.mark(pane, "bell", "a bell");
+  }
+
+  /** A pane's picture has changed. Runs per picture. */
+  painted(pane: string): void {
+    const now = performance.now();
+    const last = this.printedAt.get(pane);
+    this.printedAt.set(pane, now);
+    if (last !== undefined && now - last > SILENCE_MS) this.mark(pane, "activity", "output after silence");
+  }
+
+  private mark(pane: string, kind: NewsKind, text: string): void {
+    const holds = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
+    // Uses cached windows if possible: twenty repainted panes then read all panes only once.
+    const window = this.windows.find(holds) ?? this.session.windows.find(holds);
+    if (window === undefined) return;
+    const place = window.active ? "" : ` in window ${window.index}`;
+    this.attention.happened(kind, pane, `${text}${place}`);
+    const marks = this.marks.get(window.id) ?? none;
+    if (window.active || marks[kind]) return;
+    this.marks.set(window.id, { ...marks, [kind]: true });
+    this.soon();
+  }
+
+  private soon(): void {
+    if (this.over) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.update();
+    }, UPDATE_MS);
+  }
+
+  private update(): void {
+    const { session, settings } = this;
+    if (session.lifetime.isOver) return;
+    const { windows } = session;
+    this.windows = windows;
+    const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
+    for (const { pane } of panes) this.follow(pane);
+    for (const { id, active } of windows) if (active) this.marks.delete(id);
+    for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
+    for (const known of [this.printedAt, this.runs])
+      for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
+    this.attention.look(new Set(panes.map(({ pane }) => pane.id)));
+    const isMeant = settings.status === "on" || (settings.status === "auto" && panes.length > 1);
+    const isShown = isMeant && session.viewers.terminals > 0;
+    if (!isShown) {
+      this.command.stop();
+      this.put(null, "");
+      return;
+    }
+    const { segments } = this;
+    const facts = {
+      session: session.name,
+      windows,
+      marks: (window: string) => this.marks.get(window) ?? none,
+      people: session.viewers.people,
+      devices: session.viewers.all.flatMap(({ page }) => page ?? []),
+      command: segments.includes("command") ? this.command.output : "",
+      now: new Date(),
+    };
+    const { status_position: position } = settings;
+    this.put({ position, text: textOf(facts, segments) }, `${position} ${gist(facts, segments)}`);
+    if (segments.includes("time"))
+      this.clock ??= setTimeout(
+        () => {
+          this.clock = null;
+          this.soon();
+        },
+        MINUTE_MS - (Date.now() % MINUTE_MS),
+      );
+  }
+
+  /** Notes when a pane's command began, and that a long one has ended. */
+  private follow(pane: PaneInfo): void {
+    const { id, state } = pane;
+    const now = performance.now();
+    const isBusy = state === "running" || state === "fullscreen" || state === "waiting_for_input";
+    const run = this.runs.get(id);
+    if (isBusy) {
+      this.runs.set(id, { since: run?.since ?? now, program: automaticName(pane) });
+      return;
+    }
+    this.runs.delete(id);
+    if (run === undefined || now - run.since < this.settings.long_command_seconds * 1000) return;
+    const code = state === "exited" ? pane.exit_code : pane.last_exit_code;
+    const failed = code === undefined || code === null || code === 0 ? "" : ` with exit code ${code}`;
+    this.mark(id, "finished", `'${run.program}' exited${failed} after ${durationOf(now - run.since)}`);
+  }
+
+  /** @param gist the visible parts of it */
+  private put(line: ShownLine | null, gist: string): void {
+    if (gist === this.shown) return;
+    this.shown = gist;
+    this.session.setStatus(line);
+  }
+}
+
+/** The line as each terminal has it; made once for each width and focus. */
+function textOf(facts: StatusFacts, segments: readonly SegmentName[]): ShownLine["text"] {
+  const made = new Map<string, ReturnType<ShownLine["text"]>>();
+  return (cols, seen) => {
+    const key = `${cols} ${seen?.window} ${seen?.pane}`;
+    const text = made.get(key) ?? statusText(seen === null ? facts : seenBy(facts, seen), segments, cols);
+    made.set(key, text);
+    return text;
+  };
+}
+
+/** The facts for a terminal with its own active window and pane. */
+function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string; readonly pane: string }): StatusFacts {
+  return {
+    ...facts,
+    marks: (id) => (id === window ? none : facts.marks(id)),
+    windows: facts.windows.map((each) => {
+      const isSeen = each.id === window;
+      const panes = isSeen ? each.panes.map((own) => ({ ...own, active: own.id === pane })) : each.panes;
+      return { ...each, active: isSeen, panes };
+    }),
+  };
+}
+
+/** The facts that affect any terminal's line. */
+function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
+  const { windows, marks, now, ...rest } = facts;
+  const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {
+    const states = panes.map(({ active, hidden, state, exit_code, last_exit_code, typed_by, agent }) => {
+      return [active, hidden, state === "exited", exit_code, last_exit_code, typed_by, agent?.name, agent?.state];
+    });
+    return [window, marks(window.id), states];
+  });
+  const time = segments.includes("time") ? now.toTimeString().slice(0, 5) : "";
+  return JSON.stringify([shown, rest, time, segments]);
+}
+
+function isSegment(name: string): name is SegmentName {
+  return (segmentNames as readonly string[]).includes(name);
+}
+
+function durationOf(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}

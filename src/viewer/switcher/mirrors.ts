@@ -1,0 +1,112 @@
+/**
+ * Mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself without
+ * end. Each attached client, and each view pane, reports the session that it is in; before another attaches or
+ * switches, the session processes are asked which session shows which, outwards from the session in which it would be
+ * seen. A session is identified by its socket, which is unique over all instances and does not change on a rename; a
+ * pane among several represents its session.
+ */
+import fs from "node:fs";
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { ShownInSchema } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { listProcesses } from "../../registry/registry.ts";
+import { Connection } from "../../wire/connection.ts";
+
+/** Longest wait for a session process's answer, in ms; one that hangs shows nothing new either. */
+const ANSWER_MS = 1_000;
+/** Limit of sessions asked: a longer chain would not be visible on any screen. */
+const MAX_ASKED = 64;
+
+interface Link {
+  readonly socket: string;
+  readonly name: string | null;
+  /** The session in which it is shown, and so on up to the session that this terminal is in. */
+  readonly shows: Link | null;
+}
+
+/**
+ * @param around socket of the session or pane in which the target would be seen
+ * @param here describes the end of the chain, for messages
+ * @throws WshError nested_session, naming the chain
+ */
+export async function refuseMirror(
+  instance: Instance,
+  around: string,
+  target: { readonly socket: string; readonly name: string },
+  here = "this terminal is in",
+): Promise<void> {
+  const known = sessionsOf(instance);
+  const wanted = known(target.socket);
+  const own = known(around);
+  if (own === wanted) {
+    throw new WshError("nested_session", `this terminal is already in session '${target.name}'`, {
+      hint: "Detach first, or attach from another terminal.",
+    });
+  }
+  const seen = new Set([own]);
+  let links: readonly Link[] = [{ socket: own, name: null, shows: null }];
+  while (links.length > 0) {
+    const answers = await Promise.all(links.map(async (link) => ({ link, answer: await ask(link.socket) })));
+    const next: Link[] = [];
+    for (const { link, answer } of answers) {
+      if (answer === null) continue;
+      const named = { ...link, name: answer.name };
+      for (const socket of answer.shown_in) {
+        const session = known(socket);
+        if (session === wanted) throw mirror(target.name, named, here);
+        if (seen.has(session) || seen.size >= MAX_ASKED) continue;
+        seen.add(session);
+        next.push({ socket: session, name: null, shows: named });
+      }
+    }
+    links = next;
+  }
+}
+
+function mirror(name: string, first: Link, where: string): WshError {
+  const chain: string[] = [name];
+  for (let link: Link | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
+  const said = chain.slice(1).map((shown, at) => `'${chain[at]}' shows '${shown}'`);
+  const here = `${where} '${chain.at(-1)}'`;
+  return new WshError("nested_session", `session '${name}' would show itself: ${[...said, here].join(", ")}`, {
+    hint: "Detach one of them first, or attach from another terminal.",
+    details: { chain },
+  });
+}
+
+/** Null for a session that has ended, hangs, or is of a version that does not report it. */
+async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
+  try {
+    const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+    try {
+      const caller = { kind: "cli", id: `cli:${process.pid}`, connected: true } as const;
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      return v.parse(ShownInSchema, await connection.request("host.shown_in", {}, { caller, access: "admin", signal }));
+    } finally {
+      connection.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** The socket of the session to which a socket of the instance belongs; another instance's is returned unchanged. */
+function sessionsOf(instance: Instance): (socket: string) => string {
+  const processes = listProcesses(instance);
+  const ids = new Map(processes.map((each) => [canonical(each.socket), each]));
+  return (given) => {
+    const socket = canonical(given);
+    const own = ids.get(socket);
+    const session = own === undefined ? own : processes.find((each) => !each.isMember && each.session === own.session);
+    return session === undefined ? socket : canonical(session.socket);
+  };
+}
+
+function canonical(socket: string): string {
+  try {
+    return fs.realpathSync(socket);
+  } catch {
+    return socket;
+  }
+}

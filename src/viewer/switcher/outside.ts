@@ -1,0 +1,22 @@
+/** A terminal that itself runs in a session is never switched to one in which it is seen: that would show itself. */
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { findSession } from "../../registry/registry.ts";
+import type { SessionPlace } from "../../session/viewers.ts";
+
+/**
+ * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: none
+ * @returns null when nothing has to be asked first
+ * @throws WshError nested_session
+ */
+export function requireOutside(
+  instance: Instance,
+  { around, page }: { readonly around: string | undefined; readonly page: string | null },
+  { number, session }: SessionPlace,
+): Promise<void> | null {
+  if (page !== null) throw new WshError("nested_session", "the web page shows other sessions in its own list");
+  if (around === undefined) return null;
+  const { socket } = findSession(instance, { kind: "session_id", id: number });
+  // Loaded for terminals within sessions.
+  return import("./mirrors.ts").then(({ refuseMirror }) => refuseMirror(instance, around, { socket, name: session }));
+}

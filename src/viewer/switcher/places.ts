@@ -1,0 +1,189 @@
+/**
+ * Where a person can go: the instance's sessions, windows and panes, asked of the processes that serve them. Each call
+ * opens a connection and closes it; one that does not answer in time is left out.
+ */
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { requireMay } from "../../operations/rights.ts";
+import { urgencyOf } from "../../protocol/agent.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
+import { commandNow, type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { meantWindow } from "../../protocol/window-target.ts";
+import { processState } from "../../registry/liveness.ts";
+import { listSessions } from "../../registry/registry.ts";
+import { Connection } from "../../wire/connection.ts";
+import { askProcess, askServerOperation } from "../calls/ask-process.ts";
+import { findOwn } from "../calls/own-targets.ts";
+
+/** Longest wait for a process's answer, in ms; sessions asked for a list. */
+const ANSWER_MS = 1_000;
+const MAX_SESSIONS = 256;
+/** Longest wait for a new session, in ms. */
+const START_MS = 10_000;
+
+export type PlaceKind = "windows" | "sessions" | "agents";
+
+export interface Place {
+  readonly kind: "session" | "window" | "pane";
+  readonly session: string;
+  /** The session's number, and the socket where it is served. */
+  readonly number: number;
+  readonly socket: string;
+  /** What it is called in calls: `@s3`, `@w5`, `@7`. */
+  readonly target: string;
+  /** The pane that is shown of it. */
+  readonly pane: string;
+  readonly name: string;
+  readonly says: string;
+  /** How deep it stands in the tree. */
+  readonly depth: number;
+  /** How much its agent needs a person, least first; null without one. */
+  readonly urgency: number | null;
+}
+
+function ask(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  return askProcess(socket, op, input, { by, ...(target === undefined ? {} : { target }), signal });
+}
+
+/** All places of a kind that a caller may see; agents in the order in which they need a person. */
+export async function places(instance: Instance, kind: PlaceKind, { caller: { only } }: Acting): Promise<Place[]> {
+  const entries = listSessions(instance).filter(({ ended, name, socket, session }) => {
+    if (only !== undefined && (session === null || sessionId(session) !== only)) return false;
+    return !ended && name !== null && processState(socket) === "alive";
+  });
+  const infos = await Promise.all(
+    entries.slice(0, MAX_SESSIONS).map(async ({ socket }) => {
+      const found = await Connection.open(socket, "cli", {}, ANSWER_MS).catch(() => null);
+      found?.connection.close();
+      return found?.hello.info === undefined ? null : { info: found.hello.info, socket };
+    }),
+  );
+  const all = infos.flatMap((each) => (each === null ? [] : placesOf(each.info, each.socket)));
+  if (kind === "sessions") return all.filter((place) => place.kind === "session");
+  if (kind === "windows") return all;
+  const agents = all.filter((place) => place.kind === "pane" && place.urgency !== null);
+  return agents.toSorted((a, b) => (a.urgency ?? 0) - (b.urgency ?? 0)).map((place) => ({ ...place, depth: 0 }));
+}
+
+function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): Place[] {
+  const own = { session: name, number: Number(id.slice(2)), socket };
+  const active = (panes: readonly PaneInfo[]): string => (panes.find((pane) => pane.active) ?? panes[0])?.id ?? "";
+  const shown = windows.find((window) => window.active) ?? windows[0];
+  const count = windows.length === 1 ? state : `${windows.length} windows`;
+  const session: Place = {
+    ...{ ...own, kind: "session", target: id, pane: active(shown?.panes ?? []), name, depth: 0, urgency: null },
+    says: attached > 0 ? `${count}, attached` : count,
+  };
+  return [
+    session,
+    ...windows.flatMap((window): Place[] => [
+      {
+        ...{ ...own, kind: "window", target: window.id, pane: active(window.panes), depth: 1, urgency: null },
+        name: `${window.index}: ${window.name}`,
+        says: window.active ? "shown" : "",
+      },
+      ...window.panes.map((pane): Place => {
+        const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${pane.agent.state}`;
+        return {
+          ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
+          name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,
+          says: said.replaceAll("_", " "),
+          urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
+        };
+      }),
+    ]),
+  ];
+}
+
+/** The session, window or pane that a target names. @throws WshError session_not_found, host_unavailable */
+export async function placeOf(instance: Instance, target: string, by: Acting): Promise<Place> {
+  const parsed = parseTarget(target);
+  const entry = findOwn(instance, by, target);
+  const { socket } = entry;
+  const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+  connection.close();
+  const { info } = hello;
+  if (info === undefined) throw new WshError("host_unavailable", `'${target}' is being started`);
+  requirePane(info, parsed);
+  const wanted = parsed.kind === "session" ? idIn(info, parsed) : formatTarget(parsed);
+  const place = placesOf(info, socket).find((each) => each.target === wanted);
+  if (place === undefined) throw new WshError("session_not_found", `'${target}' no longer exists`);
+  return place;
+}
+
+/** Id of what is named in a session. */
+function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
+  if (target.window === undefined || target.window === "") return id;
+  const meant = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
+  const pane = meant?.window.panes.find(({ index }) => index === meant.pane);
+  return pane?.id ?? meant?.window.id ?? id;
+}
+
+const ScreenSchema = v.object({ lines: v.array(v.string()) });
+
+/** What a place shows now; null when it does not answer. */
+export async function preview({ pane, socket }: Place, by: Acting): Promise<readonly string[] | null> {
+  try {
+    return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;
+  } catch {
+    return null;
+  }
+}
+
+/** Gives a window or pane the focus of its session. @throws WshError of that session, session_not_found */
+export async function focus(place: Place, by: Acting): Promise<void> {
+  if (place.kind !== "session") await act(by, place, place.kind === "window" ? "window.select" : "pane.select", {});
+}
+
+/** @throws WshError of the session, session_not_found */
+export async function close(place: Place, by: Acting): Promise<void> {
+  if (place.kind === "session") await act(by, place, "session.kill", { reason: "killed" });
+  else await act(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
+}
+
+/** @throws WshError of the session, session_not_found */
+export async function rename(place: Place, name: string, by: Acting): Promise<void> {
+  if (place.kind === "session") await act(by, place, "session.update", { name });
+  else if (place.kind === "window") await act(by, place, "window.update", { name });
+  else await act(by, place, "pane.update", { title: name });
+}
+
+async function act(by: Acting, { target, socket, session }: Place, op: string, input: unknown): Promise<void> {
+  try {
+    await ask(by, socket, op, input, target);
+  } catch (thrown) {
+    if (processState(socket) === "alive") throw thrown;
+    throw new WshError("session_not_found", `session '${session}' no longer exists`);
+  }
+}
+
+/** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
+export async function create(instance: Instance, name: string, by: Acting): Promise<Place> {
+  requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
+  if (by.caller.via === undefined) await startHere(instance, name);
+  else
+    await askServerOperation(
+      instance,
+      by,
+      "sessions.create",
+      name === "" ? {} : { name },
+      AbortSignal.timeout(START_MS),
+    );
+  const all = await places(instance, "sessions", by);
+  const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
+  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has already ended`);
+  return made;
+}
+
+/** With this process's environment, as a person's own. */
+async function startHere(instance: Instance, name: string): Promise<void> {
+  const { selfCommand } = await import("../../launch/launch.ts");
+  const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {
+    ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: START_MS, killSignal: "SIGKILL" },
+  });
+  const [code, said] = await Promise.all([child.exited, new Response(child.stderr).text()]);
+  if (code !== 0) throw new WshError("session_create_failed", said.split("\n")[0]?.replace(/^wsh: /, "") ?? "");
+}

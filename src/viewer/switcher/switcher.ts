@@ -1,0 +1,341 @@
+/**
+ * The switcher: the sessions, windows and panes of the instance over a terminal, filtered by typed text, with a preview
+ * of the chosen one. Enter switches to it in the same terminal; keys rename, close (after a question) and create.
+ *
+ * Owns the timer that refreshes list and preview, which ends when it is closed.
+ */
+import { inAscii } from "../../compositor/ascii.ts";
+import { blankRow, Canvas } from "../../compositor/canvas.ts";
+import { visibleInput } from "../../compositor/dialog.ts";
+import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import { theme } from "../../compositor/theme.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
+import type { OwnDialog } from "../terminal/above.ts";
+import { fuzzyFilter } from "./fuzzy.ts";
+import { close, create, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
+
+/** Interval between refreshes of the list and the preview, in ms. */
+const RENEW_MS = 1_000;
+/** Terminals below this many columns have the list alone. */
+const PREVIEW_COLS = 60;
+/** Keys queued during an action: more than anyone types meanwhile. */
+const MAX_HELD = 256;
+/** The row on which the list begins. */
+const LIST_ROW = 2;
+/** Button of the wheel turned up; the next one is down. */
+const WHEEL_UP = 64;
+/** Characters that can be typed. */
+const MAX_TYPED = 64;
+
+const titles: Readonly<Record<PlaceKind, string>> = {
+  windows: "Sessions, windows and panes",
+  sessions: "Sessions",
+  agents: "Agents, those that need you first",
+};
+const HINTS = "Enter selects · Ctrl+R renames · Ctrl+X closes · Ctrl+T new session · Esc";
+/** For terminals that the others do not fit. */
+const SHORT_HINTS = "Enter · ^R name · ^X close · ^T new";
+
+export interface SwitcherPort {
+  readonly instance: Instance;
+  /** The session that the terminal shows. */
+  readonly here: () => number;
+  readonly readOnly: boolean;
+  readonly by: Acting;
+  changed(): void;
+  say(text: string): void;
+  /** Switches to it in this terminal; later input is typed there. */
+  go(place: Place): void;
+  /** Passes input on to the program below. */
+  typed(bytes: Uint8Array): void;
+  /** It is done. */
+  done(): void;
+}
+
+/** The purpose of the typed line. */
+type Mode = "filter" | "rename" | "create" | "close";
+
+export class Switcher implements OwnDialog {
+  private all: readonly Place[] = [];
+  private typed = "";
+  private mode: Mode = "filter";
+  private chosen = "";
+  /** The subject of a question or of a typed name, fixed while it is open. */
+  private about: Place | undefined;
+  private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
+  /** How the list was drawn last: its first place, its rows and its columns. */
+  private drawn = { from: 0, room: 0, left: 0 };
+  private timer: Timer | null = null;
+  private over = false;
+  private isBusy = false;
+  /** Typed while it is. */
+  private readonly held: InputEvent[] = [];
+  private isLoaded = false;
+  /** Enter was pressed before the list was there. */
+  private entersThen = false;
+
+  constructor(
+    private readonly kind: PlaceKind,
+    private readonly port: SwitcherPort,
+  ) {
+    void this.renew();
+  }
+
+  closed(): void {
+    this.over = true;
+    clearTimeout(this.timer ?? undefined);
+  }
+
+  draw(frame: Frame, ascii: boolean): Frame {
+    const { rows, cols } = frame;
+    const sign = ascii ? inAscii : (said: string): string => said;
+    const canvas = new Canvas(rows, cols);
+    for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
+    const box = { row: 0, col: 0, height: rows, width: cols };
+    const text = (row: number, col: number, said: string, style = theme.dialog, within = box): void =>
+      canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
+    canvas.fill(box, theme.dialog);
+    canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
+    text(0, 1, titles[this.kind], theme.dialog_bar);
+    // The end of the input stays visible.
+    const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
+    text(1, 1, input.text, theme.dialog_strong);
+    const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
+    const shown = this.shown();
+    const room = Math.max(1, rows - 3);
+    const index = Math.max(
+      0,
+      shown.findIndex(({ target }) => target === this.chosen),
+    );
+    const from = Math.max(0, Math.min(index - Math.floor(room / 2), shown.length - room));
+    this.drawn = { from, room, left };
+    for (const [at, place] of shown.slice(from, from + room).entries()) {
+      const row = 2 + at;
+      const isChosen = place.target === this.chosen;
+      const style = isChosen ? theme.dialog_choice : place.kind === "session" ? theme.dialog_strong : theme.dialog;
+      const cell = { row, col: 0, height: 1, width: left };
+      if (isChosen) canvas.fill(cell, theme.dialog_choice);
+      const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${this.kind === "agents" ? `${place.session} ` : ""}${place.name}`;
+      text(row, 0, name, style, cell);
+      if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
+    }
+    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : this.nothing(), theme.dialog_hint);
+    if (left < cols) {
+      const view = { row: 2, col: left + 1, height: rows - 3, width: cols - left - 1 };
+      for (let row = 2; row < rows - 1; row++) text(row, left, sign("│"), theme.dialog_hint);
+      const { lines } = this;
+      if (lines !== null && lines.pane === shown[index]?.pane) {
+        if (lines.lines === null) text(2, left + 2, "does not answer", theme.dialog_hint);
+        for (const [at, line] of (lines.lines ?? []).slice(0, rows - 3).entries())
+          text(2 + at, left + 1, line, theme.dialog, view);
+      }
+    }
+    canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, theme.dialog_bar);
+    text(rows - 1, 1, sign(this.hints(cols)), theme.dialog_bar);
+    const col = Math.min(cols - 1, 1 + input.caret);
+    return {
+      ...frame,
+      lines: canvas.finish(),
+      cursor: { row: Math.min(1, rows - 1), col, visible: true, shape: "bar", blink: false },
+    };
+  }
+
+  pressed(event: InputEvent): "open" | "closed" {
+    const { kind, parsed } = event;
+    if (this.isBusy || this.entersThen) {
+      // Input during an action is for the state after it.
+      if ((kind === "key" || kind === "paste") && this.held.length < MAX_HELD) this.held.push(event);
+      return "open";
+    }
+    if (kind === "mouse") this.clicked(parseMouse(event.raw));
+    if (kind === "paste") this.pasted(event);
+    if (kind !== "key" || parsed === null) return "open";
+    const { key, modifiers } = parsed;
+    const before = this.typed;
+    const name = [...modifiers, key].join("+");
+    if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
+      if (this.mode === "filter") return "closed";
+      this.enter("filter");
+    } else if (this.mode === "close") {
+      // As in every question about ending something, only yes confirms.
+      if (key === "y" || key === "Y") this.accept();
+      else this.enter("filter");
+    } else if (name === "Enter") this.accept();
+    else if (name === "ArrowUp" || name === "ctrl+p") this.move(-1);
+    else if (name === "ArrowDown" || name === "ctrl+n" || name === "Tab") this.move(1);
+    else if (name === "PageUp") this.move(-10);
+    else if (name === "PageDown") this.move(10);
+    else if (name === "Backspace" || name === "ctrl+h") this.typed = Array.from(this.typed).slice(0, -1).join("");
+    else if (name === "ctrl+u") this.typed = "";
+    else if (this.mode === "filter" && modifiers.join() === "ctrl") this.command(key);
+    else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key)) && this.typed.length < MAX_TYPED)
+      this.typed += key;
+    if (this.mode === "filter" && this.typed !== before) this.chosen = this.shown()[0]?.target ?? "";
+    this.settle();
+    return "open";
+  }
+
+  private pasted(event: InputEvent): void {
+    if (this.mode === "close") return;
+    const line = insertText(lineOf(this.typed), pastedText(event), MAX_TYPED);
+    if (line === null) return;
+    this.typed = textOfLine(line);
+    if (this.mode === "filter") this.chosen = this.shown()[0]?.target ?? "";
+    this.settle();
+  }
+
+  private hints(cols: number): string {
+    if (this.mode === "close") return "y confirms · any other key cancels";
+    if (this.mode !== "filter") return "Enter confirms · Esc cancels";
+    return HINTS.length < cols ? HINTS : SHORT_HINTS;
+  }
+
+  /** A click chooses, and switches to a chosen place; the wheel moves. */
+  private clicked(report: MouseReport | null): void {
+    if (report === null || report.release || this.mode !== "filter") return;
+    const { button, row, col } = report;
+    const { from, room, left } = this.drawn;
+    const at = row - 1 - LIST_ROW;
+    if (button === WHEEL_UP || button === WHEEL_UP + 1) this.move(button === WHEEL_UP ? -1 : 1);
+    else if (button === 0 && at >= 0 && at < room && col <= left) {
+      const place = this.shown()[from + at];
+      if (place === undefined) return;
+      if (place.target === this.chosen) this.accept();
+      else this.chosen = place.target;
+    } else return;
+    this.settle();
+  }
+
+  private command(key: string): void {
+    if (this.port.readOnly) this.port.say("this terminal is read-only");
+    else if (key === "r" && this.place() !== undefined) this.enter("rename");
+    else if (key === "x" && this.place() !== undefined) this.enter("close");
+    else if (key === "t") this.enter("create", this.typed);
+  }
+
+  private enter(mode: Mode, typed = ""): void {
+    this.mode = mode;
+    this.about = this.place();
+    this.typed = typed;
+  }
+
+  private prompt(): string {
+    const what = this.about === undefined ? "" : described(this.about);
+    switch (this.mode) {
+      case "filter":
+        return `> ${this.typed}`;
+      case "rename":
+        return `new name of ${what}: ${this.typed}`;
+      case "create":
+        return `name of the new session: ${this.typed}`;
+      case "close":
+        return `end ${what} and all that runs in it? y or n `;
+    }
+  }
+
+  /** The text of an empty list. */
+  private nothing(): string {
+    return this.kind === "agents" && this.typed === "" ? "no agent is running" : "no match";
+  }
+
+  private shown(): Place[] {
+    const query = this.mode === "filter" ? this.typed : "";
+    return fuzzyFilter(this.all, query, ({ session, name, says }) => `${session} ${name} ${says}`);
+  }
+
+  private place(): Place | undefined {
+    return this.all.find(({ target }) => target === this.chosen);
+  }
+
+  private move(by: number): void {
+    const shown = this.shown();
+    const at = shown.findIndex(({ target }) => target === this.chosen);
+    this.chosen = shown[Math.max(0, Math.min(shown.length - 1, at + by))]?.target ?? "";
+  }
+
+  /** Makes sure that the chosen place is a shown one. */
+  private settle(): void {
+    if (this.mode !== "filter") return;
+    const shown = this.shown();
+    if (!shown.some(({ target }) => target === this.chosen)) this.chosen = shown[0]?.target ?? "";
+    if (this.lines?.pane !== this.place()?.pane) void this.look();
+  }
+
+  private accept(): void {
+    const { mode, typed, about } = this;
+    const place = this.place();
+    if (mode !== "filter") this.enter("filter");
+    if (mode === "filter" && !this.isLoaded) this.entersThen = true;
+    else if (mode === "filter" && place !== undefined) this.leaveFor(place);
+    else if (mode === "rename" && about !== undefined && typed !== "")
+      void this.act(() => rename(about, typed, this.port.by));
+    else if (mode === "close" && about !== undefined) void this.act(() => close(about, this.port.by));
+    else if (mode === "create")
+      void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim(), this.port.by)));
+  }
+
+  private leaveFor(place: Place): void {
+    if (this.over) return;
+    this.port.go(place);
+    this.port.done();
+  }
+
+  private async act(make: () => Promise<void>): Promise<void> {
+    this.isBusy = true;
+    await make().catch((error) => this.port.say(WshError.from(error).message));
+    if (!this.over) await this.renew();
+    this.isBusy = false;
+    this.replay();
+  }
+
+  /** Handles the queued input. */
+  private replay(): void {
+    for (const event of this.held.splice(0)) {
+      if (this.over) this.port.typed(event.raw);
+      else if (this.pressed(event) === "closed") this.port.done();
+    }
+  }
+
+  private async renew(): Promise<void> {
+    clearTimeout(this.timer ?? undefined);
+    const found = await places(this.port.instance, this.kind, this.port.by).catch(() => null);
+    if (this.over) return;
+    if (found !== null) this.all = found;
+    if (this.chosen === "") {
+      const here = this.shown().filter(({ number }) => number === this.port.here());
+      this.chosen = (here.find(({ says }) => says === "shown") ?? here[0] ?? this.shown()[0])?.target ?? "";
+      if (this.typed !== "") this.chosen = this.shown()[0]?.target ?? "";
+    }
+    clearTimeout(this.timer ?? undefined);
+    this.timer = setTimeout(() => void this.renew(), RENEW_MS);
+    this.settle();
+    this.isLoaded = true;
+    if (this.entersThen) {
+      this.entersThen = false;
+      this.accept();
+      this.replay();
+    }
+    void this.look();
+  }
+
+  private async look(): Promise<void> {
+    const place = this.place();
+    if (this.over) return;
+    if (place !== undefined) {
+      const lines = await preview(place, this.port.by);
+      if (this.over) return;
+      if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
+    }
+    this.port.changed();
+  }
+}
+
+function described({ kind, session, name }: Place): string {
+  return kind === "session" ? `session '${session}'` : `${kind} ${name}`;
+}

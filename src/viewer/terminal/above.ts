@@ -1,0 +1,145 @@
+/**
+ * The overlay layer of one attached terminal, above the session's picture: the map of keys after the prefix, a
+ * temporary message, and at most one dialog, which takes input while it is open.
+ *
+ * Owns the timer of a message, which ends with `close`.
+ */
+import { drawKeyMap } from "../../compositor/key-map.ts";
+import { drawNotice, message } from "../../compositor/notices.ts";
+import { type Bindings, bindingRows } from "../../keys/bindings.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { Grid } from "../../protocol/grid.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Looking } from "./copy-mode.ts";
+import { ownModes } from "./own-modes.ts";
+
+/** How long a message is shown, in ms: long enough to be read. */
+const MESSAGE_MS = 3_000;
+
+/** A dialog of one terminal. */
+export interface OwnDialog {
+  /** Draws it over the picture. @param ascii for a terminal without UTF-8 */
+  draw(frame: Frame, ascii: boolean): Frame;
+  /**
+   * Handles a key, a click or a paste.
+   * @returns whether it stays open, is done, or is done and the event is for the picture below
+   */
+  pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
+  /** Queued input after its present operation. */
+  readonly rest?: readonly Uint8Array[];
+  /** It is closed, for any reason. */
+  closed?(): void;
+}
+
+/** The overlay layer that a painter draws for one terminal. */
+export interface AbovePicture {
+  /** Replaces the last row. */
+  readonly sign: string | null;
+  /** Replaces the program's screen; null: does not. */
+  readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
+  draw(frame: Frame, ascii: boolean): Frame;
+}
+
+export class Above implements AbovePicture {
+  private map = false;
+  private text: string | null = null;
+  private timer: Timer | null = null;
+  private open: OwnDialog | null = null;
+
+  constructor(
+    private readonly port: {
+      readonly person: { readonly prefix: string; readonly bindings: Bindings };
+      readonly looking: Looking;
+      readonly mouse: { readonly isAllowed: boolean };
+      changed(): void;
+    },
+  ) {}
+
+  get isShown(): boolean {
+    return this.map || this.text !== null || this.open !== null || this.port.looking.isOn;
+  }
+
+  get screen(): AbovePicture["screen"] {
+    const grid = this.port.looking.grid();
+    return grid === null ? null : { grid, modes: (program) => this.port.looking.modes(program) };
+  }
+
+  get sign(): string | null {
+    return this.text === null || this.open !== null ? null : message(this.text);
+  }
+
+  /** The dialog that is open. */
+  get dialog(): OwnDialog | null {
+    return this.open;
+  }
+
+  showMap(shown: boolean): void {
+    this.map = shown;
+    this.port.changed();
+  }
+
+  /** Says something for a moment. */
+  say(text: string): void {
+    clearTimeout(this.timer ?? undefined);
+    this.text = text;
+    this.timer = setTimeout(() => this.unsay(), MESSAGE_MS);
+    this.port.changed();
+  }
+
+  show(dialog: OwnDialog): void {
+    const before = this.open;
+    this.open = dialog;
+    before?.closed?.();
+    this.unsay();
+  }
+
+  /** @param dialog closes only if this one is open */
+  hide(dialog: OwnDialog | null = this.open): void {
+    if (this.open === null || this.open !== dialog) return;
+    this.open = null;
+    dialog.closed?.();
+    this.port.changed();
+  }
+
+  /**
+   * Handles input while a dialog is open.
+   * @returns input for the program
+   */
+  pressed(events: readonly InputEvent[], size: Size): Uint8Array[] {
+    const passed: Uint8Array[] = [];
+    for (const event of events) {
+      const { open } = this;
+      const result = open === null ? "passed" : open.pressed(event, size);
+      if (result === "passed") passed.push(event.raw);
+      if (result === "open") this.port.changed();
+      else this.hide(open);
+    }
+    return passed;
+  }
+
+  draw(frame: Frame, ascii: boolean): Frame {
+    if (this.open !== null) {
+      const modes = ownModes(frame.modes, this.port.mouse.isAllowed ? 1000 : 0);
+      const drawn = { ...this.open.draw(frame, ascii), modes };
+      return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
+    }
+    if (!this.map) return frame;
+    const title = `${this.port.person.prefix} and`;
+    return drawKeyMap(frame, bindingRows(this.port.person.bindings), { title, more: "? shows all keys", ascii });
+  }
+
+  close(): void {
+    clearTimeout(this.timer ?? undefined);
+    const { open } = this;
+    this.open = null;
+    open?.closed?.();
+  }
+
+  private unsay(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.text = null;
+    this.port.changed();
+  }
+}

@@ -1,0 +1,412 @@
+/**
+ * One attached terminal in the session process: its connection, keys, size and end. presentation.ts decides what it
+ * shows. Where the session process could open the person's terminal itself, it reads keys there once the client has
+ * stopped reading them; until then, or otherwise, keys come over the connection. Both ways share one reader of the
+ * prefix key. After the end, the terminal decides no size and holds no keyboard.
+ */
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import type { Binding } from "../../keys/bindings.ts";
+import { KeyReader } from "../../keys/reader.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
+import {
+  AttachSchema,
+  BoundKeySchema,
+  HelpSchema,
+  PersonSettingsSchema,
+  ResizeSchema,
+  type ScrollbackChoice,
+} from "../../protocol/attach.ts";
+import { type Acting, accessCovers } from "../../protocol/caller.ts";
+import type { StreamEnd } from "../../protocol/control.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
+import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
+import type { Settings } from "../../settings/table.ts";
+import type { Peer, PeerRequest } from "../../wire/peer.ts";
+import { requireOutside } from "../switcher/outside.ts";
+import type { AbovePicture } from "./above.ts";
+import { Copies } from "./copies.ts";
+import { PersonTerminal } from "./direct-terminal.ts";
+import type { KnownTerminals } from "./known-terminals.ts";
+import { OuterSize } from "./outer-size.ts";
+import { TakenMouse } from "./own-modes.ts";
+import { OwnView } from "./own-view.ts";
+import { Page } from "./page.ts";
+import { PersonKeys } from "./person-keys.ts";
+import { Presence } from "./presence.ts";
+import { Presentation } from "./presentation.ts";
+import type { Shown } from "./shown.ts";
+import { Typing } from "./typing.ts";
+
+/** Longest wait for a terminal to take the last bytes of a program, in ms. */
+const LAST_BYTES_MS = 1_000;
+let nextViewerId = 1;
+
+export interface AttachPolicy {
+  readonly instance: Instance;
+  /** As they are whenever they are read. */
+  readonly settings: Pick<Settings, "title" | "clipboard" | "mouse">;
+}
+
+export class TerminalStream implements Viewer {
+  readonly id = nextViewerId++;
+  readonly since = Date.now();
+  readonly readOnly: boolean;
+  /** Who is at it, and what that one may do: everything that keys, clicks and lines call here is called so. */
+  readonly by: Acting;
+  readonly observes: boolean;
+  /** Socket of the session that its client runs in. */
+  readonly around: string | undefined;
+  readonly mouse: TakenMouse;
+  private readonly sized: OuterSize;
+  private readonly inPage: Page | null;
+  readonly presence: Presence;
+  /** Called for a key that is bound to an operation of the session. */
+  onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
+  readonly own: OwnView;
+  private readonly scrollback: ScrollbackChoice;
+  /** Its owner collects sizes and reads keys. */
+  readonly composed: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  private readonly outer: string | undefined;
+  private readonly copies: Copies;
+  private readonly terminal: PersonTerminal | null;
+  readonly presentation: Presentation;
+  readonly typing: Typing;
+  private readonly person: PersonKeys;
+  private readonly keys: KeyReader;
+  private readonly ends: (() => void)[] = [];
+  private over = false;
+  /** The session ended this stream before it had begun: the stream first shows the session's screen. */
+  private ending: ViewerEnd | null = null;
+  /** What the client was last told about the keyboard. */
+  private toldCaptured: boolean | null = null;
+
+  /** @throws when `input` does not match the schema */
+  constructor(
+    private readonly session: Session,
+    readonly shown: Shown,
+    private readonly peer: Peer,
+    { input, caller, access }: Pick<PeerRequest, "input" | "caller" | "access">,
+    private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
+  ) {
+    const attach = v.parse(AttachSchema, input);
+    this.presence = new Presence(shown);
+    this.presence.isWatched = !attach.composed || !attach.observe;
+    this.readOnly = attach.read_only || !accessCovers(access, "operate");
+    this.by = { caller, access: this.readOnly ? "observe" : access };
+    this.observes = attach.observe;
+    this.around = attach.around;
+    this.scrollback = attach.scrollback;
+    this.composed = attach.composed;
+    this.environment = attach.environment;
+    this.outer = attach.outer;
+    const { settings } = policy;
+    this.mouse = new TakenMouse(settings, this, shown, session);
+    this.copies = new Copies(session, peer, {
+      ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
+      keeps: !attach.composed && !this.readOnly,
+      programs: () => settings.clipboard === "write",
+      painted: (copied) => this.presentation.painter.copied(copied),
+    });
+    const isOver = (): boolean => this.over;
+    this.sized = new OuterSize(session, attach, {
+      ...{ viewer: this.id, atOnce: attach.composed, isOver, isOpening: () => this.presentation.mode === "opening" },
+      resized: () => this.presentation.resized(),
+      decides: (size) => this.readOnly || this.observes || this.shown.sized?.(size),
+      beforeApplying: () => this.presentation.beforeApplying(),
+      applied: () => this.presentation.applied(),
+    });
+    const page = {
+      keys: (bytes: Uint8Array) => this.keys.push(bytes),
+      typed: (bytes: Uint8Array) => this.typing.typed(bytes),
+      tell: (event: object) => peer.send(messageTypes.event, event),
+    };
+    this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
+    this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    const person = new PersonKeys(attach);
+    this.person = person;
+    this.own = this.ownView(attach.no_color);
+    this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
+      mayRelay: () => person.mayRelay && !attach.paint_only,
+      prefix: () => person.prefix,
+      titles: () => settings.title === "on",
+      scrollback: !attach.paint_only,
+      plainElements: attach.no_color,
+      ascii: !attach.utf8,
+      places: attach.places,
+      ahead: attach.ahead && attach.composed ? (bytes) => peer.sendBytes(messageTypes.output, bytes) : null,
+      credit: this.inPage?.credit ?? null,
+      ownMouse: this.mouse,
+    });
+    this.typing = new Typing(session, shown, this, {
+      ...{ own: this.own, presence: this.presence, presentation: this.presentation },
+    });
+    this.keys = new KeyReader(person, {
+      forward: (bytes) => this.typing.typed(bytes),
+      reply: () => {},
+      detach: () => this.detach(),
+      help: (shown) => this.showHelp({ shown }),
+      bound: (key) => this.bound({ key }),
+      release: () => {
+        session.keyboard.release();
+        session.elements.unfocus();
+        this.giveBack();
+      },
+    });
+  }
+
+  /** Attaches: the screen as it is, then everything after it. The first bytes may go out before this resolves. */
+  async start(): Promise<void> {
+    const { session } = this;
+    this.ends.push(session.streamOpened());
+    if (session.exit === null) {
+      session.viewers.add(this);
+      await this.sized.begin();
+    }
+    await this.shown.atRest(() => this.begin());
+  }
+
+  private detach(): void {
+    if (this.inPage === null) this.end({ reason: "detached" });
+    else this.inPage.wanted("view.detach");
+  }
+
+  receive(message: Message): void {
+    if (message.type === messageTypes.input) {
+      if (this.inPage === null) this.typing.typed(message.payload);
+      else this.inPage.receive(message.payload);
+    } else if (message.type === messageTypes.resize) {
+      this.sized.resized(v.parse(ResizeSchema, messageJson(message)));
+    } else {
+      this.end({ reason: "detached" });
+    }
+  }
+
+  /** The person hesitates after the prefix key, or has pressed another one. */
+  showHelp(input: unknown): void {
+    if (!this.over) this.own.showMap(v.parse(HelpSchema, input).shown);
+  }
+
+  get above(): AbovePicture | null {
+    return this.own.above;
+  }
+
+  /** The person pressed a key after the prefix. */
+  bound(input: unknown): void {
+    const { key } = v.parse(BoundKeySchema, input);
+    if (!this.over) this.own.press(key);
+  }
+
+  private ownView(isPlain: boolean): OwnView {
+    const self = this;
+    return new OwnView({
+      ...{ viewer: this.id, readOnly: this.readOnly, by: this.by, shown: this.shown },
+      ...{ person: this.person, isPlain },
+      get size() {
+        return self.size;
+      },
+      get isOver() {
+        return self.over;
+      },
+      changed: () => this.presentation.reconsider(),
+      rang: () => this.presentation.painter.rang(),
+      typed: (bytes) => this.typing.typed(bytes),
+      wanted: (operation) => this.inPage?.wanted(operation) ?? false,
+      isPage: this.inPage !== null,
+      session: this.session,
+      statusAt: (row, col) => this.presentation.painter.statusAt(this.size, row, col),
+      copy: (text) => this.copies.byPerson(text),
+      operate: (binding, signal) => this.onBound(binding, signal),
+      detach: () => this.detach(),
+      instance: this.policy.instance,
+      mouse: this.mouse,
+      placed: (bytes) => this.typing.placed(bytes),
+      go: (place) => this.go(place),
+    });
+  }
+
+  /** Asks the person here about a key that they pressed; `act` fails as a key does. */
+  ask(question: Question, act: (answer: Answer) => Promise<void>): void {
+    this.own.ask(question, this.session.name, act);
+  }
+
+  /** The client goes on with another session, at that socket. Nothing of the terminal is read or drawn here. */
+  private move(socket: string, session: number): void {
+    if (this.over) return;
+    const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
+    this.close();
+    this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
+    this.peer.finish();
+  }
+
+  async go(place: SessionPlace): Promise<void> {
+    await requireOutside(this.policy.instance, this, place);
+    if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
+    else this.move(place.socket, place.number);
+  }
+
+  say(text: string): void {
+    if (!this.over) this.own.say(text);
+  }
+
+  /** The client has stopped reading keys. */
+  takeKeys(): void {
+    if (this.over) return;
+    void this.terminal?.read(
+      (bytes) => this.keys.push(bytes),
+      () => this.end({ reason: "detached" }),
+      () => this.release(),
+    );
+  }
+
+  /** The client does not hold the terminal now: nothing is read or written there until it resumes. */
+  release(): void {
+    if (!this.over) this.presentation.release();
+  }
+
+  /** The person is done with what they took over. */
+  giveBack(): void {
+    if (!this.readOnly && !this.over) void this.session.questions.giveBack();
+  }
+
+  alert(text: string): void {
+    // A session that has this as a view has terminals of its own; one that only looks on is nobody's.
+    if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
+  }
+
+  settingsChanged(): void {
+    this.peer.send(messageTypes.event, { event: "settings" });
+    this.presentation.reconsider();
+  }
+
+  /** The client has read its settings anew. */
+  use(input: unknown): void {
+    const settings = v.parse(PersonSettingsSchema, input);
+    if ("fault" in settings) {
+      // What is wrong in a file that the session reads, too, is said there.
+      if (settings.fault !== this.session.notice.text) this.say(settings.fault);
+      return;
+    }
+    this.person.use(settings);
+    this.presentation.reconsider();
+  }
+
+  sizeChanged(): void {
+    this.presentation.reconsider();
+  }
+
+  get size(): Size {
+    return this.sized.size;
+  }
+
+  /** What people call it, where it is a terminal in a page; null: it is one of its own. */
+  get page(): string | null {
+    return this.inPage?.name ?? null;
+  }
+
+  get follows(): boolean {
+    return this.sized.follows;
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  get isResizing(): boolean {
+    return this.sized.isApplying;
+  }
+
+  /** Removes what is drawn; the program's screen stays in view. */
+  end(reason: ViewerEnd): void {
+    if (this.over) return;
+    this.ending = reason;
+    const { terminal } = this;
+    if (this.presentation.mode === "opening") return;
+    // The program's last output is shown first, if the terminal takes it.
+    if (terminal === null || terminal.output.pending === 0) this.finish(reason);
+    else void terminal.output.emptied(LAST_BYTES_MS).then(() => this.finish(reason));
+  }
+
+  private finish(reason: ViewerEnd): void {
+    if (this.over) return;
+    const seen = this.presentation.leave();
+    const { outer } = this;
+    if (seen !== null && outer !== undefined && reason.reason === "detached") this.policy.known.remember(outer, seen);
+    this.close();
+    this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
+    this.peer.finish();
+  }
+
+  /** The connection is gone, or the stream is over: sends nothing more and keeps nothing. */
+  close(): void {
+    if (this.over) return;
+    this.over = true;
+    this.presentation.close();
+    this.sized.close();
+    this.own.close();
+    this.keys.dispose();
+    for (const end of this.ends) end();
+    this.terminal?.close();
+    this.session.viewers.remove(this.id);
+    this.session.keyboard.viewerGone(this.id);
+    this.session.questions.viewerGone(this.id);
+    if (this.session.exit === null) void this.session.resize();
+  }
+
+  /** Runs between chunks. */
+  private begin(): void {
+    if (this.over) return;
+    const { session, presentation } = this;
+    const { events } = session;
+    this.ends.push(
+      this.shown.listen({
+        ahead: (bytes) => presentation.echoed(bytes),
+        chunk: (bytes) => presentation.chunk(bytes),
+        changed: (isEcho) => presentation.changed(isEcho),
+        resizing: () => presentation.beforeResize(),
+        reset: () => presentation.reconsider(),
+        bell: () => presentation.painter.rang(),
+        clipboard: (copied) => this.copies.byProgram(copied),
+        effect: (effect, program) => presentation.effect(effect, program),
+      }),
+      events.on("drawn", () => {
+        this.tellKeyboard();
+        presentation.drawn();
+      }),
+      events.on("inputMode", () => this.tellKeyboard()),
+    );
+    this.peer.onDrain = () => this.drained();
+    if (this.terminal !== null) {
+      this.terminal.output.onDrain = () => this.drained();
+      this.peer.send(messageTypes.event, { event: "opened", keys: this.terminal.readsKeys });
+    }
+    this.inPage?.begin();
+    this.tellKeyboard();
+    presentation.begin((program) => this.policy.known.rowsFor(this.scrollback, this.outer, program));
+    const { exit } = session;
+    if (this.ending !== null) this.end(this.ending);
+    else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+  }
+
+  private drained(): void {
+    this.tellKeyboard();
+    this.copies.tell();
+    this.presentation.reconsider();
+  }
+
+  /** A client that falls behind is told once it reads again. */
+  private tellKeyboard(): void {
+    const { keyboard, questions } = this.session;
+    // One press of the prefix key ends both.
+    const captured = keyboard.mode === "capture" || questions.handedOver !== null;
+    // A read-only terminal has no keyboard to take back.
+    this.keys.captured = captured && !this.readOnly;
+    if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
+    this.toldCaptured = captured;
+    this.peer.send(messageTypes.event, { event: "keyboard", captured });
+  }
+}

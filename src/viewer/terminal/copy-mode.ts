@@ -1,0 +1,100 @@
+/**
+ * Copy mode of one terminal: begins and ends it, and gives it the input meanwhile. In a window of several panes the
+ * process of the focused pane does the same for all of the window's viewers.
+ */
+import { systemClock } from "../../base/clock.ts";
+import type { LookInput } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { Grid } from "../../protocol/grid.ts";
+import type { LookBack } from "../../session/copy-mode/copy-mode.ts";
+import { ViewerKeys } from "../../session/viewer-keys.ts";
+import { ownModes } from "./own-modes.ts";
+import type { Shown } from "./shown.ts";
+
+export interface LookingPort {
+  /** Whether a pane may be in copy mode for all of its viewers. */
+  mayShare(pane?: string): boolean;
+  changed(): void;
+  copied(text: string): void;
+  say(text: string): void;
+  /** Input that is for the program after all. */
+  typed(bytes: Uint8Array): void;
+  readonly mouse: { readonly isAllowed: boolean };
+  /** The terminal has NO_COLOR. */
+  readonly isPlain: boolean;
+}
+
+export class Looking {
+  private look: LookBack | null = null;
+  private readonly keys: ViewerKeys;
+
+  constructor(
+    private readonly shown: Shown,
+    private readonly viewer: number,
+    private readonly port: LookingPort,
+  ) {
+    this.keys = new ViewerKeys(systemClock, (events) => {
+      for (const event of events) {
+        // Input after the leaving key is for the program.
+        if (this.look?.pressed(event) !== true) port.typed(event.raw);
+      }
+    });
+  }
+
+  get isOn(): boolean {
+    return this.look !== null;
+  }
+
+  /** @throws WshError of the other process, if one is asked */
+  async begin({ keys, ...input }: LookInput, pane?: string): Promise<void> {
+    const { shown, port } = this;
+    const how = port.isPlain ? { ...input, plain: true } : input;
+    const { look } = shown;
+    if (typeof look === "function") {
+      if (!port.mayShare(pane))
+        throw new WshError("access_denied", "this terminal cannot enter copy mode in another session's pane");
+      await look({ keys, ...how }, pane);
+      return;
+    }
+    if (this.look !== null) {
+      if (how.wheel !== undefined) this.look.scroll(-how.wheel);
+      else if (how.press === undefined) this.look.hold();
+      return;
+    }
+    // Loaded on first use of copy mode.
+    const { LookBack } = await import("../../session/copy-mode/copy-mode.ts");
+    const { changed, copied, say } = port;
+    const left = (): void => this.end();
+    await shown.atRest(() => {
+      this.look ??= new LookBack(look, keys, { changed, copied, say, left }, how);
+    });
+    port.changed();
+  }
+
+  push(bytes: Uint8Array): void {
+    this.keys.push(this.viewer, bytes);
+  }
+
+  /** The picture; null outside of copy mode. */
+  grid(): Grid | null {
+    return this.look?.grid() ?? null;
+  }
+
+  modes(program: FrameModes): FrameModes {
+    return ownModes(program, this.port.mouse.isAllowed ? 1002 : 0);
+  }
+
+  close(): void {
+    this.end();
+    this.keys.dispose();
+  }
+
+  private end(): void {
+    const { look } = this;
+    if (look === null) return;
+    this.look = null;
+    look.close();
+    this.port.changed();
+  }
+}

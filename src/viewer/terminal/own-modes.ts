@@ -1,0 +1,41 @@
+/** A terminal's input modes while one of our elements takes its input: plain keys and pastes, and the mouse. */
+
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { Settings } from "../../settings/table.ts";
+
+/** Whether wsh may take the mouse of one terminal, and whether it does so without a dialog or copy mode. */
+export class TakenMouse {
+  constructor(
+    private readonly settings: Pick<Settings, "mouse">,
+    private readonly viewer: { readonly readOnly: boolean; readonly composed: boolean },
+    private readonly shown: { readonly hasSeveral: boolean },
+    private readonly session: { readonly status: object | null },
+  ) {}
+
+  get isAllowed(): boolean {
+    return this.settings.mouse !== "off";
+  }
+
+  get isTaken(): boolean {
+    const { settings, viewer, shown, session } = this;
+    if (!this.isAllowed || viewer.readOnly || viewer.composed) return false;
+    return settings.mouse === "on" || shown.hasSeveral || session.status !== null;
+  }
+}
+
+/** Nothing; clicks and the wheel; these and drags. */
+export type OwnMouse = 0 | 1000 | 1002;
+
+export function ownModes(program: FrameModes, mouse: OwnMouse): FrameModes {
+  return {
+    ...program,
+    bracketedPaste: true,
+    mouse,
+    mouseEncoding: mouse === 0 ? 0 : 1006,
+    focus: false,
+    applicationCursor: false,
+    applicationKeypad: false,
+    modifyOtherKeys: 0,
+    kittyFlags: 0,
+  };
+}

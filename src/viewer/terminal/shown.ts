@@ -1,0 +1,112 @@
+/**
+ * The contents of an attached terminal: one program that fills the picture, or a window composed of several panes; it
+ * may switch between both. Presenting, painting and the attached terminal depend on this interface alone. Types only.
+ *
+ * Invariant: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
+ */
+
+import type { Layout } from "../../compositor/panel-layout.ts";
+import type { LastingChange, LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
+import type { Grid, Row } from "../../protocol/grid.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { LookSource } from "../../session/copy-mode/text.ts";
+import type { Typed } from "../../session/types.ts";
+import type { Pointed } from "./pointer.ts";
+
+/** A position in a program's output: a logical line, and a cell of it. */
+export interface Position {
+  readonly line: number;
+  readonly col: number;
+}
+
+export interface ShownListener {
+  /** The next chunk begins with these bytes. */
+  ahead(bytes: Uint8Array): void;
+  /** A program printed. Runs per chunk. */
+  chunk(bytes: Uint8Array): void;
+  /** The picture has changed without bytes of a program. @param isEcho probably just the echo of a key */
+  changed(isEcho: boolean): void;
+  /** The picture is about to be made in another size. */
+  resizing(): void;
+  /** The picture was rebuilt, in another size or from the start. */
+  reset(): void;
+  bell(): void;
+  clipboard(copied: { readonly selection: string; readonly base64: string }): void;
+  /** The next chunk of a program makes a terminal do something besides showing. */
+  effect?(effect: OuterEffect, program: ShownProgram): void;
+}
+
+/** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
+export interface ShownProgram {
+  readonly lasting: { watch(): { news(): readonly LastingChange[] } };
+  /** Changes made by `serialize` that survive a reset of all modes. */
+  readonly serializedChanges: readonly LastingChange[];
+  /** Output that brings a reset terminal to this picture, after rows of history. */
+  serialize(options: { readonly history: number }): Uint8Array;
+  /** Where the normal screen begins. */
+  readonly top: Position;
+  readonly lastLine: number;
+  /** Text of a logical line; null when it is not stored. */
+  line(id: number): string | null;
+  countAbove(since: Position, limit: number): number;
+  newestRows(limit: number): Row[];
+  rowsAbove(since: Position, limit: number): Row[];
+}
+
+export interface Shown {
+  /** Size of the picture, without the panels beside it. */
+  readonly rows: number;
+  readonly cols: number;
+  /** Grows whenever the picture may have changed. */
+  readonly epoch: number;
+  readonly alternate: boolean;
+  readonly modes: FrameModes;
+  /** Whether a pane is in the picture. */
+  shows(pane: string): boolean;
+  /** Whether listeners are notified of a pane's bell. */
+  rings(pane: string): boolean;
+  /** Empty without one. */
+  readonly title: string;
+  /** In the middle of a synchronized update. */
+  readonly isSynchronized: boolean;
+  /** @param ascii lines of ours are of ASCII characters */
+  grid(ascii?: boolean): Grid;
+  /** Where panes are in the picture, and which lines their rows. */
+  framePlaces(): FramePlaces;
+  /** Runs `make` when the picture is whole, at once if it is. */
+  atRest<T>(make: () => T): Promise<T>;
+  listen(listener: ShownListener): () => void;
+  learnColors(colors: TerminalColors): void;
+  /** The meaning of the mouse in the picture. */
+  readonly pointed: Pointed;
+  /** Whether the picture has panes to choose from, with lines between them. */
+  readonly hasSeveral: boolean;
+  /** Its active window and pane are this terminal's alone. */
+  readonly isIndependent?: boolean;
+  /** That window is not the session's active one: it has its own size, and its own layout of panels. */
+  readonly isApart?: boolean;
+  /** Layout of the panels around the picture; absent: the session's. */
+  readonly layout?: Layout | null;
+  /** The terminal that shows it has this size, and decides with it. */
+  sized?(outer: Size): void;
+  /** Whether a pane, or else the recipient of input, is another session's that is shown here. */
+  isElsewhere?(pane?: string): boolean;
+  /** The recipient of input. */
+  readonly typed: Typed;
+  /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
+  readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
+  /** Null where several panes share the picture. */
+  readonly program: ShownProgram | null;
+  /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */
+  readonly wide: readonly ShownProgram[];
+}
+
+/** Whether a pane, or else the recipient of input, is in a session that the caller at the terminal may not use. */
+export function isOthers(
+  { by, shown }: { readonly by: Acting; readonly shown: Pick<Shown, "isElsewhere"> },
+  pane?: string,
+): boolean {
+  return by.caller.only !== undefined && shown.isElsewhere?.(pane) === true;
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { dirname, join } from "node:path";
+import { resolveInstance } from "../../../src/instance/paths.ts";
+import {
+  formatOrigin,
+  type LoadedSettings,
+  loadSettings,
+  logLevelFor,
+  nearSettings,
+} from "../../../src/settings/settings.ts";
+import { settingFacts, settingNames } from "../../../src/settings/table.ts";
+import { testInstance } from "../../support/registry.ts";
+
+type Flags = Parameters<typeof loadSettings>[1]["flags"];
+
+/** The settings of an instance whose config.toml has this text. */
+function load(toml: string | null, env: Record<string, string> = {}, flags: Flags = {}): LoadedSettings {
+  using place = testInstance();
+  const path = place.instance.configFile;
+  fs.mkdirSync(dirname(path), { recursive: true });
+  if (toml !== null) fs.writeFileSync(path, toml);
+  return loadSettings(place.instance, { env, flags });
+}
+
+function failure(toml: string, env: Record<string, string> = {}, flags: Flags = {}): string {
+  try {
+    load(toml, env, flags);
+  } catch (error) {
+    expect(error).toMatchObject({ code: "invalid_setting" });
+    return `${error instanceof Error ? error.message : error}`.replace(/\S*config\.toml/, "config.toml");
+  }
+  throw new Error("it was accepted");
+}
+
+describe("a setting's value", () => {
+  test("is the default where nothing says otherwise, with or without a file", () => {
+    for (const toml of [null, "", "# nothing\n"]) {
+      const { values, originOf, warnings } = load(toml);
+      expect(values).toMatchObject({
+        pty: "bun",
+        login_shell: true,
+        shell_integration: true,
+        scrollback_lines: 10_000,
+        grace_seconds: 60,
+        kill_grace_ms: 3_000,
+        size_policy: "latest",
+        prefix_key: "Ctrl+\\",
+        bind: "127.0.0.1:8080",
+        max_sessions: 256,
+        max_clients: 64,
+        max_tickets: 1_024,
+        ws_ping_ms: 30_000,
+        mcp_max_wait_ms: 30_000,
+        audit: false,
+      });
+      expect(settingNames.filter((name) => originOf(name).from !== "default")).toEqual([]);
+      expect(warnings).toEqual([]);
+    }
+  });
+
+  test("comes from the flag, else the environment, else the file", () => {
+    const toml = "# mine\npty = 'bun-pty'\nmax_sessions = 5\n\nmcp_max_wait_ms = 10\n";
+    const { values, originOf } = load(toml, { WSH_PTY: "bun", WSH_MCP_MAX_WAIT_MS: "20" }, { mcp_max_wait_ms: "30" });
+    expect([values.pty, values.max_sessions, values.mcp_max_wait_ms]).toEqual(["bun", 5, 30]);
+    const origins = (["pty", "max_sessions", "mcp_max_wait_ms", "title"] as const).map((name) =>
+      formatOrigin(originOf(name)).replace(/.*config/, "config"),
+    );
+    expect(origins).toEqual(["WSH_PTY", "config.toml:3", "flag", "default"]);
+  });
+
+  test("can be given in the words of the environment", () => {
+    for (const word of ["0", "false", "off", "no"]) {
+      expect(load(null, { WSH_SHELL_INTEGRATION: word }).values.shell_integration).toBe(false);
+    }
+    expect(load("", { WSH_SHELL_INTEGRATION: "1" }).values.shell_integration).toBe(true);
+    expect(load("", { WSH_PTY: "" }).values.pty).toBe("bun");
+    expect(load("", {}, { cors_origins: "https://a.org, http://b.org:81" }).values.cors_origins).toEqual([
+      "https://a.org",
+      "http://b.org:81",
+    ]);
+  });
+
+  test("of the log level depends on the role until it is set", () => {
+    expect(logLevelFor("client", load(""))).toBe("warn");
+    expect(logLevelFor("server", load(""))).toBe("info");
+    expect(logLevelFor("client", load("", { WSH_LOG: "debug" }))).toBe("debug");
+  });
+});
+
+describe("a mistake in config.toml", () => {
+  test("that is no TOML names its line", () => {
+    expect(failure("title = 'on'\n\nclipboard = maybe\ngrace_seconds = 1\n")).toStartWith("config.toml:3:13: ");
+    expect(failure("max_sessions = 1\nmax_sessions = 2\n")).toStartWith("config.toml:2:1: trying to redefine");
+    expect(failure("title = 'on'\ncors_origins = [\n  'http://a.org',\n")).toStartWith(
+      "config.toml:4:1: invalid value",
+    );
+    expect(failure("= 1")).toStartWith("config.toml:1:1: ");
+  });
+
+  test("in a key names the line and what may be meant", () => {
+    expect(failure("\ncolors = 'auto'\n")).toBe("config.toml:2: unknown setting 'colors'");
+    expect(nearSettings("colors")).toEqual(["colours"]);
+    expect(nearSettings("scrolback_lines")[0]).toBe("scrollback_lines");
+    expect(nearSettings("max-sessions")).toEqual(["max_sessions"]);
+    expect(nearSettings("")).toEqual([]);
+    expect(nearSettings("entirely_different")).toEqual([]);
+  });
+
+  test("in a value says what would be right", () => {
+    expect(failure("\n\nmax_sessions = 0\n")).toBe(
+      "config.toml:3: max_sessions is 0, expected an integer from 1 to 1000000",
+    );
+    expect(failure("pty = 'screen'")).toBe('config.toml:1: pty is "screen", expected one of bun, bun-pty');
+    expect(failure("grace_seconds = 1.5")).toContain("expected an integer");
+    expect(failure("audit = 'yes'")).toContain("expected true or false");
+    expect(failure("cors_origins = ['*']")).toContain("expected origins such as");
+    expect(failure("prefix_key = 'a b'")).toContain("expected a key such as");
+  });
+
+  test("in the environment or a flag names it", () => {
+    expect(failure("", { WSH_LOG: "loud" })).toBe(
+      'WSH_LOG: log_level is "loud", expected one of error, warn, info, debug',
+    );
+    expect(failure("", {}, { max_sessions: "many" })).toStartWith('the flag of max_sessions: max_sessions is "many"');
+  });
+
+  test("of place is told: settings stand before the first table", () => {
+    expect(failure("[server]\nhostname = 'hub'\ngrace_seconds = 1\n")).toBe(
+      "config.toml:3: grace_seconds is in the table [server]",
+    );
+  });
+});
+
+test("what belongs to several machines is allowed, and has no effect yet", () => {
+  const toml = "default_token = 'x'\n[server]\nhostname = 'hub'\n[[servers]]\naddress = 'http://a'\n";
+  const { values, warnings } = load(toml);
+  expect(values.hostname).toBe("hub");
+  expect(warnings.map((text) => text.replace(/.*config/, "config"))).toEqual([
+    "config.toml:1: default_token has no effect: federation is not implemented",
+    "config.toml:4: servers has no effect: federation is not implemented",
+  ]);
+});
+
+test("a file that was named must exist, and be a file of sensible size", () => {
+  using place = testInstance();
+  const config = join(place.dir, "mine.toml");
+  const named = resolveInstance({ flags: { config }, env: place.env });
+  expect(() => loadSettings(named, { env: {} })).toThrow("mine.toml cannot be read");
+  fs.mkdirSync(config);
+  expect(() => loadSettings(named, { env: {} })).toThrow("mine.toml cannot be read");
+  fs.rmdirSync(config);
+  fs.writeFileSync(config, "#".repeat(300_000));
+  expect(() => loadSettings(named, { env: {} })).toThrow("300000 bytes");
+  fs.writeFileSync(config, "max_sessions = 7");
+  expect(loadSettings(named, { env: {} }).values.max_sessions).toBe(7);
+});
+
+test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {
+  for (const name of settingNames) {
+    const facts = settingFacts(name);
+    expect(facts.doc).toMatch(/^[A-Z].*\.$/);
+    expect(facts.expected).not.toBe("");
+    expect(load(`${name} = ${JSON.stringify(facts.default)}\n`).originOf(name).from).toBe("file");
+  }
+  const variables = settingNames.flatMap((name) => settingFacts(name).env ?? []);
+  expect(new Set(variables).size).toBe(variables.length);
+});

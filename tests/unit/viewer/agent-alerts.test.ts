@@ -1,0 +1,61 @@
+/** Alerts of agents: to whom, how, and once. */
+import { expect, test } from "bun:test";
+import { AgentAlerts } from "../../../src/endpoint/agent-alerts.ts";
+import type { AgentInfo } from "../../../src/protocol/agent.ts";
+import type { Viewer } from "../../../src/session/viewers.ts";
+import { Presence } from "../../../src/viewer/terminal/presence.ts";
+
+const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentInfo => ({
+  ...{ name: "claude", pid: 7, state, source: "hook", why: "", since: 1 },
+  ...more,
+});
+
+function viewer(looksAt: readonly string[] = []) {
+  const rung: string[] = [];
+  const each: Pick<Viewer, "presence" | "alert"> = {
+    presence: { isWatched: true, looksAt: (pane) => looksAt.includes(pane), seen: () => 0, rings: () => false },
+    alert: (text) => void rung.push(text),
+  };
+  return { rung, viewer: each as Viewer };
+}
+
+test("each change is told once, to those who do not look at that pane; rest that nobody explained is not told", () => {
+  const [here, elsewhere] = [viewer(["@1"]), viewer()];
+  const viewers = () => [here.viewer, elsewhere.viewer];
+  const alerts = new AgentAlerts({ alert: () => "notify", name: () => "dev", viewers });
+  alerts.changed("@1", agent("needs_input", { message: "may\x1b I?" }));
+  alerts.changed("@1", agent("needs_input", { message: "still" }));
+  alerts.changed("@1", agent("working"));
+  alerts.changed("@1", agent("needs_input", { source: "program", since: 2 }));
+  alerts.changed("@1", agent("done", { since: 3 }));
+  alerts.changed("@1", null);
+  expect(elsewhere.rung).toEqual([
+    "\x1b]9;wsh dev: claude needs input: may I?\x1b\\",
+    "\x1b]9;wsh dev: claude is done\x1b\\",
+  ]);
+  expect(here.rung).toEqual([]);
+  alerts.changed("@2", agent("done", { since: 4 }));
+  expect(here.rung).toHaveLength(1);
+});
+
+test("nothing is told unless the setting says how", () => {
+  const { rung, viewer: one } = viewer();
+  for (const alert of ["off", "bell"] as const) {
+    new AgentAlerts({ alert: () => alert, name: () => "dev", viewers: () => [one] }).changed("@1", agent("done"));
+  }
+  expect(rung).toEqual(["\x07"]);
+});
+
+test("a person looks for half a minute after a key, and no longer once the terminal has lost the focus", () => {
+  let now = 0;
+  const presence = new Presence({ shows: (pane) => pane === "@1", rings: () => true }, () => now);
+  expect(presence.looksAt("@1")).toBe(true);
+  now = 30_000;
+  expect(presence.looksAt("@1")).toBe(false);
+  presence.typed(Buffer.from("a"));
+  expect(presence.looksAt("@1")).toBe(true);
+  presence.typed(Buffer.from("\x1b[O"));
+  expect(presence.looksAt("@1")).toBe(false);
+  presence.typed(Buffer.from("\x1b[I"));
+  expect(presence.looksAt("@1")).toBe(true);
+});

@@ -1,0 +1,46 @@
+/** When pictures of a painted terminal are made. */
+import { expect, test } from "bun:test";
+import { FRAME_MS, FramePacer } from "../../../src/viewer/terminal/frame-pacer.ts";
+import { until } from "../../support/until.ts";
+
+test("after a rest three pictures are made at once, the next ones a frame apart", async () => {
+  const made: number[] = [];
+  const pacer: FramePacer = new FramePacer({
+    isBlocked: () => false,
+    isSynchronized: () => false,
+    atRest: (make) => make(),
+    paint: () => {
+      made.push(performance.now());
+      pacer.began();
+    },
+  });
+  for (let at = 0; at < 4; at++) pacer.soon();
+  expect(made.length).toBeGreaterThanOrEqual(3);
+  await until("the fourth", () => made.length >= 4);
+  expect((made[3] ?? 0) - (made[0] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS - 1);
+  pacer.close();
+});
+
+test("echoes of keys that come faster than frames do not put off other pictures", async () => {
+  let made = 0;
+  const pacer: FramePacer = new FramePacer({
+    isBlocked: () => false,
+    isSynchronized: () => false,
+    atRest: (make) => make(),
+    paint: () => {
+      made++;
+      pacer.began();
+    },
+  });
+  for (let key = 0; key < 1_000; key++) {
+    pacer.typed();
+    pacer.printed(true);
+  }
+  expect(made).toBe(1_000);
+  const began = performance.now();
+  pacer.soon();
+  await until("the picture of something else", () => made > 1_000);
+  // Sixteen seconds, if each echo had put it off by a frame.
+  expect(performance.now() - began).toBeLessThan(5_000);
+  pacer.close();
+});

@@ -1,0 +1,138 @@
+/** Mouse reports of a person's terminal reach what is under the pointer, in its own cells and encoding. */
+import { describe, expect, test } from "bun:test";
+import type { LookInput } from "../../../src/protocol/attach.ts";
+import { type FrameModes, initialFrameModes } from "../../../src/protocol/frame.ts";
+import type { StatusTarget } from "../../../src/session/types.ts";
+import { Pointer, type PointerPort } from "../../../src/viewer/terminal/pointer.ts";
+
+interface Scene {
+  readonly modes?: Partial<FrameModes>;
+  readonly isOn?: boolean;
+  readonly isLooking?: boolean;
+  readonly top?: number;
+}
+
+/** One pane of 20 rows below panels, with a status line in the row after it. */
+function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene = {}) {
+  const did: string[] = [];
+  const looked = Promise.withResolvers<void>();
+  const inside = (row: number, col: number): boolean => row >= 0 && row < 20 && col >= 0 && col < 300;
+  const port: PointerPort = {
+    pointed: {
+      active: "@1",
+      isInPixels: modes.mouseEncoding === 1016,
+      paneAt: (row, col) => (inside(row, col) ? "@1" : null),
+      boxOf: () => ({ row: 0, col: 0, rows: 20, cols: 300 }),
+      modesOf: () => ({ ...initialFrameModes, ...modes }),
+      give: (_, bytes) => bytes,
+      select: (pane) => void did.push(`select ${pane}`),
+      borderAt: () => null,
+      drag: () => {},
+    },
+    ...{ isOn, isLooking, top, isOthers: () => false, modeKeys: "vi" },
+    statusAt: (row, col): StatusTarget | null =>
+      row === top + 20 ? { kind: "window", index: col, active: false } : null,
+    look(input: LookInput) {
+      did.push(`look ${JSON.stringify({ ...input, keys: undefined })}`);
+      return looked.promise;
+    },
+    status: (target, what) => void did.push(`status ${what} ${JSON.stringify(target)}`),
+    offer: (pane) => void did.push(`offer ${pane}`),
+    typed: (bytes) => void did.push(`typed ${Buffer.from(bytes).toString("latin1")}`),
+  };
+  const pointer = new Pointer(port);
+  const place = (text: string | Uint8Array, offset = { top: 0, left: 0 }): string => {
+    const bytes = typeof text === "string" ? Buffer.from(text, "latin1") : text;
+    return Buffer.from(pointer.place(bytes, offset)).toString("latin1");
+  };
+  return { did, place, looked };
+}
+
+const asked = { mouse: 1003, mouseEncoding: 1006 } as const;
+
+describe("a program that asked for the mouse", () => {
+  test.each([
+    [1006, "\x1b[<0;10;5M", "\x1b[<0;10;3M"],
+    [1015, "\x1b[32;10;5M", "\x1b[32;10;3M"],
+    [0, "\x1b[M *%", "\x1b[M *#"],
+  ] as const)("has reports in its own cells, in encoding %i", (mouseEncoding, sent, reached) => {
+    expect(scene({ modes: { mouse: 1003, mouseEncoding } }).place(sent)).toBe(reached);
+  });
+
+  test("has UTF-8 coordinates where it asked for those, and each encoding from a terminal that speaks SGR", () => {
+    const wide = Buffer.from(`\x1b[M ${String.fromCodePoint(32 + 200)}%`);
+    const { place } = scene({ modes: { mouse: 1003, mouseEncoding: 1005 } });
+    expect(Buffer.from(place(wide), "latin1").toString()).toBe(`\x1b[M ${String.fromCodePoint(32 + 200)}#`);
+    const { place: sgr } = scene({ modes: { mouse: 1000, mouseEncoding: 0 }, isOn: true });
+    expect(sgr("\x1b[<0;10;5M\x1b[<0;10;5m")).toBe("\x1b[M *#\x1b[M#*#");
+  });
+
+  test("sees the button go up that it saw go down, at its edge; a press beside it is not its", () => {
+    const { place } = scene({ modes: asked });
+    expect(place("\x1b[<0;10;2M\x1b[<0;10;2m")).toBe("");
+    expect(place("\x1b[<64;10;1M")).toBe("");
+    expect(place("\x1b[<0;10;3M\x1b[<32;10;30M\x1b[<0;10;1m")).toBe("\x1b[<0;10;1M\x1b[<32;10;20M\x1b[<0;10;1m");
+    // The button went up somewhere else: the next press counts by its place.
+    expect(place("\x1b[<0;10;3M\x1b[<0;10;1M")).toBe("\x1b[<0;10;1M");
+  });
+
+  test("has only what it asked for, and nothing is done besides", () => {
+    const { place, did } = scene({ modes: { mouse: 1000, mouseEncoding: 1006 }, isOn: true });
+    expect(place("\x1b[<2;4;4M\x1b[<34;5;4M\x1b[<2;5;4ma\x1b[<64;1;3M")).toBe("\x1b[<2;4;2M\x1b[<2;5;2ma\x1b[<64;1;1M");
+    expect(did).toEqual([]);
+  });
+
+  test("in a part of a larger screen; reports in pixels pass where nothing is moved", () => {
+    expect(scene({ modes: asked }).place("\x1b[<0;10;5M", { top: 7, left: 3 })).toBe("\x1b[<0;13;10M");
+    const pixels = { mouse: 1003, mouseEncoding: 1016 } as const;
+    expect(scene({ modes: pixels }).place("\x1b[<0;100;50M")).toBe("\x1b[<0;100;50M");
+    expect(scene({ modes: pixels, isOn: true }).place("\x1b[<0;100;5M")).toBe("");
+  });
+});
+
+describe("where the mouse is ours", () => {
+  test("the wheel looks back, or is arrow keys; other keys and text pass in their order", async () => {
+    const { place, did, looked } = scene({ isOn: true });
+    expect(place("ab\x1b[<64;5;5Mc\x1b[A")).toBe("abc\x1b[A");
+    expect(place("\x1b[<64;5;5M\x1b[<64;5;5M\x1b[<65;5;5M")).toBe("");
+    expect(did).toEqual(['look {"wheel":3}']);
+    looked.resolve();
+    await looked.promise.then(() => {});
+    expect(did).toEqual(['look {"wheel":3}', 'look {"wheel":3}']);
+    expect(scene({ isOn: true, modes: { alternate: true } }).place("\x1b[<65;5;5M")).toBe("\x1b[B\x1b[B\x1b[B");
+    const application = { alternate: true, applicationCursor: true };
+    expect(scene({ isOn: true, modes: application }).place("\x1b[<64;5;5M")).toBe("\x1bOA\x1bOA\x1bOA");
+    // Down, where there is nothing below.
+    const { place: down, did: nothing } = scene({ isOn: true });
+    expect(down("\x1b[<65;5;5M")).toBe("");
+    expect(nothing).toEqual([]);
+  });
+
+  test("a drag selects from where the button went down, with what happens until the view is there", async () => {
+    const { place, did, looked } = scene({ isOn: true });
+    expect(place("\x1b[<0;5;5M\x1b[<32;6;5M\x1b[<32;9;6M\x1b[<0;12;7m")).toBe("");
+    expect(did).toEqual(['look {"press":{"row":2,"col":4,"clicks":1}}']);
+    looked.resolve();
+    await looked.promise.then(() => {});
+    expect(did.slice(1)).toEqual(["typed \x1b[<32;9;4M", "typed \x1b[<0;12;5m"]);
+  });
+
+  test("two clicks take a word, one nothing; the right button offers, the status line is clicked", () => {
+    const { place, did } = scene({ isOn: true });
+    place("\x1b[<0;5;5M\x1b[<0;5;5m");
+    expect(did).toEqual([]);
+    place("\x1b[<0;5;5M\x1b[<0;5;5m");
+    expect(did).toEqual(['look {"press":{"row":2,"col":4,"clicks":2}}']);
+    const { place: other, did: done } = scene({ isOn: true });
+    other("\x1b[<2;5;5M\x1b[<2;5;5m\x1b[<0;4;23M\x1b[<0;4;23m\x1b[<2;4;23M\x1b[<65;4;23M");
+    const window = '{"kind":"window","index":3,"active":false}';
+    expect(done).toEqual(["offer @1", `status left ${window}`, `status right ${window}`, `status down ${window}`]);
+  });
+
+  test("is not ours: nothing of that", () => {
+    const { place, did } = scene();
+    expect(place("\x1b[<64;5;5M\x1b[<0;5;5M\x1b[<32;6;5M\x1b[<0;6;5m\x1b[<2;5;5M\x1b[<0;4;23M")).toBe("");
+    expect(did).toEqual([]);
+    expect(scene({ isLooking: true }).place("\x1b[<0;5;5M\x1b[<32;6;5M")).toBe("\x1b[<0;5;3M\x1b[<32;6;3M");
+  });
+});
