@@ -25,8 +25,8 @@ export function instanceOf(command: Command): Instance {
 }
 
 /**
- * What is wrong in the file is said, and the default used: whoever wants to get to a session that runs gets there.
- * @throws WshError invalid_setting for a flag, and for the file where it is not `tolerant`: what starts anew
+ * Reports faults of the file and uses the defaults instead: a person must always be able to reach a running session.
+ * @throws WshError invalid_setting for a flag, and for the file if not `tolerant`: for a new start
  */
 export async function settingsOf(
   instance: Instance,

@@ -18,10 +18,10 @@ export class StreamCode {
   /** Null until it is loaded. */
   now: Streams | null = null;
   private loading: Promise<Streams> | null = null;
-  /** Pending messages; null while nothing has to wait. */
+  /** Pending messages; null when nothing must wait. */
   private early: (() => void)[] | null = null;
 
-  /** @param clients loads the streams that are no terminals, which differ from process to process */
+  /** @param clients loads the streams other than terminals, which differ from process to process */
   constructor(private readonly clients: () => Promise<ClientStreams>) {}
 
   load(): Promise<Streams> {

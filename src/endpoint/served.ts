@@ -1,4 +1,4 @@
-/** What a session's socket serves. Types only. */
+/** The interface between a session's socket and its contents. Types only. */
 
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
@@ -17,20 +17,20 @@ export interface PeerStream {
   close(): void;
 }
 
-/** A window as a stream has it. */
+/** A window in a stream's request. */
 export interface StreamedWindow {
-  /** Its id now; null when the window that was asked for is gone. */
+  /** Its present id; null when the requested window is gone. */
   readonly id: string | null;
   readonly shown: Shown;
   dispose(): void;
 }
 
-/** Streams that are no terminals. */
+/** Streams other than terminals. */
 export interface ClientStreams {
   /**
    * Begins, or changes, the stream of a peer.
    * @param known the peer's stream so far, none at first
-   * @param begin registers the new stream, which counts as a client of the session; throws when there is no room
+   * @param begin registers the new stream, which counts as a client of the session; throws without room for it
    * @returns the answer
    */
   request(
@@ -45,19 +45,19 @@ export interface ClientStreams {
 export interface Watchers {
   /** Something that a list shows may have changed. Runs per chunk and per input. */
   changed(): void;
-  /** The AI agent of a pane has changed; null: there is none any more. */
+  /** The AI agent of a pane has changed; null: it is gone. */
   agent(pane: string, agent: AgentInfo | null): void;
   /** An event, with the session's newest info. */
   tell(event: string, fields?: object): void;
 }
 
-/** How what a key is bound to is carried out. */
+/** How a key's binding is carried out. */
 export interface BoundHow {
-  /** Whose key it was, and what they may do. */
+  /** The person who pressed the key, with their rights. */
   readonly by: Acting;
-  /** What the person was asked about before; absent: what has the focus. */
+  /** Subject of the earlier question to the person; absent: the focused pane. */
   readonly about?: string;
-  /** The person gives it up. */
+  /** Ends when the person gives up. */
   readonly signal?: AbortSignal;
 }
 
@@ -65,15 +65,15 @@ export interface Served {
   readonly session: Session;
   /** `@7`, for the audit log. */
   readonly paneId: string;
-  /** The session that has what a request is about: a pane may go to another. @returns its id as it is when called */
+  /** Finds the session of a request's subject: a pane may move to another. @returns its id at the time of the call */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
   begin(watchers: Watchers): void;
-  /** What a terminal that attaches is shown, and in which session: of a pane alone, its own. @throws WshError */
+  /** The contents for an attaching terminal, and their session; a pane alone has its own. @throws WshError */
   shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session };
-  /** A window as it is shown. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
+  /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
-  /** What a person is asked before a key that they pressed is carried out; null: nothing. */
+  /** The question to the person before a pressed key is carried out; null: none. */
   askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null>;
   /**
    * A person pressed a key that is bound to an operation.
@@ -82,21 +82,21 @@ export interface Served {
    */
   bound(binding: Binding, shown: Shown, how: BoundHow): Promise<unknown>;
   /**
-   * Whose key started a client that runs in the pane and wants its person's terminal to show another session.
+   * Finds the keypress that started a client in the pane which wants its person's terminal to show another session.
    * @returns null when it does not run at the pane's own terminal
    * @throws WshError nested_session when a program started it, or nobody
    */
   startedBy(pid: number): Entered | null;
-  /** Brings what `session.info()` says up to date: what views show is asked. */
+  /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
   /** Handles a request between processes (`host.…`) that is not of the socket itself. @throws WshError unknown_method */
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
-  /** The session ends by a signal from outside: what is kept of it is brought up to date, and stays. */
+  /** A signal from outside ends the session: its stored state is updated, and stays. */
   endedFromOutside(signal: string): Promise<void>;
-  /** The session ends because its restore has failed: what is kept of it stays as it was. */
+  /** The session ends because its restore has failed: its stored state stays unchanged. */
   restoreUndone(): void;
   /** Handles a request that is not of the socket itself. */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
-  /** Loads the streams that are no terminals. */
+  /** Loads the streams other than terminals. */
   clients(): Promise<ClientStreams>;
 }

@@ -31,14 +31,14 @@ import type { BoundHow, PeerStream, Served } from "./served.ts";
 
 const EndSchema = v.object({
   reason: v.picklist(["killed", "server_stopped"]),
-  /** The signal that ends the machine or the login: the session is to come back. */
+  /** The signal that ends the machine or the login: the session is meant to return. */
   by: v.optional(v.string()),
-  /** The restore that started it has failed: what is kept of the session stays as it was. */
+  /** The restore that started it has failed: its stored state stays unchanged. */
   undone: v.optional(v.boolean(), false),
 });
 const CallerGoneSchema = v.object({ id: v.string() });
 
-/** Requests with an id that a session remembers, and bytes of their answers: far more than anybody asks again. */
+/** Requests with an id that a session remembers, and bytes of their answers: far more than callers repeat. */
 const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
@@ -63,7 +63,7 @@ const unrecorded: ReadonlySet<string> = new Set([
 export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, PeerStream>();
-  /** Ends what callers of one session have open when that is not this one any more. */
+  /** Ends the open items of a session's callers once the session is no longer this one. */
   private readonly limited = new LimitedCallers();
   private readonly holds = new Map<Peer, () => void>();
   private readonly watchers = new Set<Peer>();
@@ -256,7 +256,7 @@ export class SessionServer implements PeerHandler {
     return this.served;
   }
 
-  /** Returns the session's info for a server, which is told of the next change after it. */
+  /** Returns the session's info for a server, which is then told of the next change. */
   private watch(): object {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
@@ -273,7 +273,7 @@ export class SessionServer implements PeerHandler {
     return { name, shown_in: [...around] };
   }
 
-  /** What is asked of a stream has its turn among what is typed there, also while the code of streams is being loaded. */
+  /** A stream's request takes its turn among the typed input, even while the code of streams loads. */
   private inTurn(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const { code } = this;
@@ -368,7 +368,7 @@ export class SessionServer implements PeerHandler {
     const bound = (binding: Binding, how: Omit<BoundHow, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
       const call = (): Promise<unknown> => serving.bound(binding, shown, { ...how, by: byKeys(by) });
-      // Of a process of this account, keys are as little recorded as what else a person types.
+      // Keys of a process of this account are not recorded, like all of a person's typing.
       return this.recorded({ op, input, caller: by.caller }, by.caller.via !== undefined, call);
     };
     stream.onBound = async (binding, signal) => {
@@ -390,7 +390,9 @@ export class SessionServer implements PeerHandler {
     return serving.session.info();
   }
 
-  /** A key does no more than a call by who pressed it could. @throws WshError access_denied, session_not_found */
+  /**
+   * A key can do no more than a call by the person who pressed it. @throws WshError access_denied, session_not_found
+   */
   private async requireMayCall(by: Acting, { operation, input }: Binding): Promise<void> {
     const [{ findOperation }, { findOwn }] = await Promise.all([
       import("../operations/table.ts"),
@@ -402,7 +404,7 @@ export class SessionServer implements PeerHandler {
     for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
   }
 
-  /** The session is over, and the process goes on with panes of another: who watches it is told by the end. */
+  /** The session is over, and the process continues with panes of another one: watchers are told by the end. */
   dismiss(): void {
     for (const peer of this.watchers) peer.finish();
   }

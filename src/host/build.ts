@@ -1,6 +1,6 @@
 /**
  * Makes the session of this process from its spec: everything is checked before anything is claimed, and claimed before
- * anything runs. What fails leaves nothing behind.
+ * anything runs. A failure leaves nothing.
  */
 
 import { keptVariables } from "../checkpoints/files/environment.ts";
@@ -43,7 +43,7 @@ export interface BuiltSession {
   readonly host: SessionHost;
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
-  /** What the registry has of it now. */
+  /** Its present entries in the registry. */
   links(): KnownLinks;
 }
 
@@ -186,7 +186,7 @@ async function assemble(
   return { host, keeper, life: claim.life, links };
 }
 
-/** The windows that it begins with, without panes that do not come back. */
+/** The session's first windows, without panes that are not restored. */
 function firstWindows(spec: HostSpec, claim: Claim, first: readonly FirstPane[], kept: Windows | null): Windows {
   const env = keptVariables(spec.create.env);
   if (kept === null) return oneWindow(claim.window, paneEntry(paneId(claim.id), env === undefined ? {} : { env }));
@@ -197,7 +197,7 @@ function firstWindows(spec: HostSpec, claim: Claim, first: readonly FirstPane[],
   }, kept);
 }
 
-/** All that came back is found, and views are looked for again: one that is gone leaves its place. */
+/** After everything restored can be found, looks for views again: a missing one leaves its place. */
 async function linkRestored(host: SessionHost): Promise<void> {
   const { arrangement, instance, number, host: id } = host;
   const { windows, panes } = arrangement.state;

@@ -1,6 +1,6 @@
 /**
- * A new session's process asks the ended sessions past the limit to end now, oldest first. One whose result is being
- * read stays; one that does not answer holds only text, and is killed. Loaded only when there are any.
+ * A new session's process asks the ended sessions above the limit to end now, oldest first. A session whose result is
+ * being read stays. One that does not answer contains only text, and is killed. Loaded only when there are any.
  */
 
 import type { Instance } from "../instance/paths.ts";

@@ -1,4 +1,4 @@
-/** A pane's history, screen and commands for who looks back. */
+/** A pane's history, screen and commands for copy mode. */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { LookSource } from "../session/copy-mode/text.ts";
 import type { TerminalModel } from "../terminal/model.ts";

@@ -26,7 +26,7 @@ import { type BuildOptions, type BuiltSession, buildSession } from "./build.ts";
 import { LiveSettings } from "./live-settings.ts";
 import type { SessionHost } from "./session-host.ts";
 
-/** Longest time for the last checkpoint when the process is told to end, in ms: whoever does so kills it soon. */
+/** Longest time for the last checkpoint after SIGTERM, in ms: SIGKILL usually follows soon. */
 const LAST_MS = 1_000;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
@@ -37,7 +37,7 @@ export async function runHost(): Promise<void> {
     begun = await begin();
   } catch (error) {
     reportFailure(error);
-    // Not merely the exit code: what was bound before the failure would keep the process alive.
+    // Not only the exit code: resources bound before the failure would keep the process alive.
     process.exit(1);
   }
   const { built, server, logger, warnings } = begun;
@@ -65,7 +65,7 @@ export async function runHost(): Promise<void> {
       if (session.lifetime.isOver) over.resolve();
     });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
-  // The machine or the login ends, as a rule: the session can come back.
+  // Usually the machine or the login ends: the session can return.
   process.on("SIGTERM", () => {
     void Promise.race([keeper.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
   });
@@ -78,7 +78,7 @@ export async function runHost(): Promise<void> {
       logger.warn("the session's end has left something behind", { error });
     }
   };
-  // A write under way would leave what the session's end has removed.
+  // A write in progress would restore files that the session's end has removed.
   await attempt(() => Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]));
   await attempt(() => host.dispose());
   const [guest] = keeper.guests;
@@ -104,7 +104,7 @@ async function begin(): Promise<{
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
-  // A session that somebody starts here and now is refused.
+  // A session that a person starts now fails on an invalid setting.
   const isTolerant = spec.starter === "server" || spec.restored !== undefined;
   const loaded = loadSettings(instance, { env: process.env, tolerant: isTolerant });
   const { warnings } = loaded;
@@ -141,14 +141,14 @@ async function begin(): Promise<{
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
 
-/** People are told what happens in windows, once there is something to say. */
+/** People are told of events in windows once there are any. */
 function watchForPeople(host: SessionHost, live: LiveSettings): void {
   const { session, arrangement } = host;
   const settings: Settings = live.values;
   let isWatched = false;
   const watch = async (): Promise<void> => {
     const { status, alert, alert_for } = settings;
-    // Of one pane, bells ring anyway.
+    // With one pane, bells ring in any case.
     const isOfOne = status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
     const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isOfOne;
     if (isWatched || !isWanted) return;
@@ -165,7 +165,7 @@ function watchForPeople(host: SessionHost, live: LiveSettings): void {
   void watch();
 }
 
-/** Other settings are in force: everything that is drawn is drawn anew, and terminals learn of it. */
+/** New settings apply: everything is drawn again, and terminals learn of it. */
 function inForce({ session, arrangement }: SessionHost): void {
   arrangement.place();
   void session.resize().catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * The panes that run here, from their start until they can be read no more, and what is kept of them on disk: each has a
- * checkpoint and a journal of its commands; the session as a whole has a checkpoint as soon as there are several.
+ * The panes that run here, from their start until they can no longer be read, and their stored state: each has a
+ * checkpoint and a journal of its commands; a session with several panes has a checkpoint as a whole.
  */
 import { basename } from "node:path";
 import { keptEnvironment, keptVariables } from "../checkpoints/files/environment.ts";
@@ -37,16 +37,16 @@ export interface PaneKeeperPort {
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
   readonly isRestored: boolean;
-  /** What is lost is only shown: nothing is written, nor removed. */
+  /** Only shows a lost session: nothing is written or removed. */
   readonly isRead: boolean;
-  /** A pane is gone, and is found no more. */
+  /** A pane is gone and can no longer be found. */
   released(id: number): void;
   /** A program printed so many bytes. Runs per chunk. */
   printed(bytes: number): void;
 }
 
 const nothing = async (): Promise<void> => {};
-/** A pane of its session is in the registry by that. */
+/** The registry has a pane of its session under this name. */
 const noRegistry = { rename: nothing, ended: nothing, live: nothing, leave: nothing };
 
 export class PaneKeeper {
@@ -61,7 +61,7 @@ export class PaneKeeper {
     if (arrangement.isSplit) this.keepLayout();
   }
 
-  /** Makes a pane and starts its program. @throws WshError of the program: nothing of it is left then */
+  /** Makes a pane and starts its program. @throws WshError of the program: nothing is left then */
   async adopt(planned: PlannedPane, made: MadePane): Promise<LocalPane> {
     const { port } = this;
     const { session, arrangement, settings, locals } = port;
@@ -105,7 +105,7 @@ export class PaneKeeper {
       throw error;
     }
     own.events.on("destroyed", () => this.gone(local, made.id));
-    // Nothing was started: what is left is shown as what an ended session leaves.
+    // Nothing was started: the pane looks like that of an ended session.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
     this.keep(local, planned, made);
     return local;
@@ -116,7 +116,7 @@ export class PaneKeeper {
     return [...this.port.locals.values()].filter(({ home }) => home !== null);
   }
 
-  /** A pane goes to another session, which shows it from then on; null: it is back. */
+  /** A pane moves to another session, which shows it from then on; null: it is back. */
   lend(local: LocalPane, home: { readonly number: number; readonly name: string } | null): void {
     local.goTo(home);
     this.port.session.events.emit("joined", undefined);
@@ -155,7 +155,7 @@ export class PaneKeeper {
     for (const kept of this.checkpoints.values()) kept.undone();
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   async settled(): Promise<void> {
     await Promise.all([this.layout?.settled(), ...[...this.checkpoints.values()].map((kept) => kept.settled())]);
   }
@@ -188,7 +188,7 @@ export class PaneKeeper {
       env: keptEnvironment({ ...env, ...create.env }),
     };
     const { replayed } = planned;
-    // A named checkpoint stays as it is.
+    // A named checkpoint stays unchanged.
     const isOwn = restored?.directory === sessionDir(instance, number);
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
     const line = toResume(foreground, settings.restore_programs);

@@ -1,4 +1,4 @@
-/** The parts of a session, as its handlers see them. Types only. */
+/** The parts of a session that its handlers use. Types only. */
 import type { Instance } from "../instance/paths.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
@@ -24,24 +24,24 @@ export interface SessionParts {
   readonly number: number;
   /** Panes that run here, by their ids; those that have left the layout as long as they can be read. */
   readonly locals: ReadonlyMap<string, LocalPane>;
-  /** What is kept of its panes. */
+  /** Stored state of its panes. */
   readonly keeper: PaneKeeper;
-  /** The session that has what a request is about. @returns its id as it is when called */
+  /** Finds the session of a request's subject. @returns its id at the time of the call */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
   place(target: string | undefined): Place;
   /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
   localFor(target: string | undefined): LocalPane;
-  /** Starts a program in a new pane, which is in no window yet. @throws WshError of sessions.create */
+  /** Starts a program in a new pane, which no window shows so far. @throws WshError of sessions.create */
   start(program: NewPane, size: Size): Promise<LocalPane>;
-  /** Where the pane that a request is about is served, as the error that says so. */
+  /** The error that names the process which serves the pane of a request. */
   elsewhere(pane: string, target: string | undefined): WshError;
 }
 
-/** What a new pane runs. */
+/** The program of a new pane. */
 export interface NewPane {
   readonly create: Pick<PaneRequest["create"], "command" | "cwd" | "shell" | "env" | "stdin">;
-  /** Directory of who asks for it, where it names none. */
+  /** Directory of the caller, if the request names none. */
   readonly cwd: string;
   readonly window: number;
   readonly byPerson: boolean;

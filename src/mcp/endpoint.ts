@@ -26,11 +26,11 @@ export interface McpEndpointOptions {
   readonly idleMs?: number;
   /** Sessions over HTTP at once. Default 256. */
   readonly maxSessions?: number;
-  /** Serves this besides wsh's own tools. */
+  /** Served in addition to wsh's own tools. */
   readonly extend?: McpExtension;
   /** Bridges connected or left; they keep an ephemeral server. */
   readonly changed?: (bridges: number) => void;
-  /** A caller's connection or session has ended, and with it what it owns. */
+  /** A caller's connection or session has ended, and with it everything that it owns. */
   readonly callerGone?: (id: string) => void;
 }
 

@@ -184,15 +184,15 @@ export function buildGateway(
   return { app, hosts, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership };
 }
 
-/** Keys of terminals in pages, where nobody has chosen others. */
+/** Default keys of terminals in pages. */
 const defaultKeys = async (): Promise<ViewKeys> => ({ prefix: "Ctrl+\\" });
 
-/** Sessions of an exec come and go with every command: the list of resources is not announced for them. */
+/** An exec's sessions start and end with every command: they cause no announcement of the list of resources. */
 function isOfExec({ name, tags }: SessionInfo): boolean {
   return name.startsWith("exec-") && tags.includes("exec");
 }
 
-/** The server as its own operations see it. */
+/** The server's state for its own operations. */
 function serverState(
   options: GatewayOptions,
   published: PublishedInfo,

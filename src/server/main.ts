@@ -91,7 +91,7 @@ function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, publish
 
 /**
  * Address of the page for a browser on this machine. Without TCP so far, the server listens on loopback from now on: at
- * the usual port, else at one that this instance prefers, since what a browser keeps belongs to a port.
+ * the usual port, else at one that this instance prefers, since a browser stores data per port.
  */
 function pageAddress(options: GatewayOptions, access: Access, listening: Listeners, published: PublishedInfo): string {
   const { instance, basePrefix, tls } = options;
@@ -157,7 +157,7 @@ function reloadTls(listening: Listeners, { logger, tls }: GatewayOptions): void 
   }
 }
 
-/** Clients refuse such a certificate, and say so less clearly. */
+/** Clients refuse such a certificate with a less clear message. */
 function doubtCertificate(listening: Listeners, { logger, tls }: Pick<GatewayOptions, "logger" | "tls">): void {
   const doubt = listening.certificateDoubt;
   if (doubt !== null) logger.warn(`clients will refuse the TLS certificate: ${doubt}`, { cert: tls?.cert });

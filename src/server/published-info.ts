@@ -1,7 +1,7 @@
 /**
- * What this server publishes about itself in NAME.json: its process and addresses while it runs, and the person's
- * lasting choice whether it stays without sessions. Whether this run stays is separate from how later ones start:
- * starting a server by hand makes no choice for later ones.
+ * This server's published facts in NAME.json: its process and addresses while it runs, and the person's lasting choice
+ * whether it stays without sessions. Whether this run stays is separate from how later ones start: starting a server by
+ * hand makes no choice for later ones.
  */
 import { auditFile } from "../log/audit/audit-log.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -20,7 +20,7 @@ export class PublishedInfo {
   addresses: readonly string[] = [];
   /** Whether this run stays when its last session ends. */
   persistent: boolean;
-  /** What `wsh persist` chose, in this run or an earlier one. */
+  /** The choice of `wsh persist`, in this run or an earlier one. */
   private chosen: boolean;
   private readonly fixed: Omit<ServerInfo, "addresses" | "persist">;
 
@@ -48,7 +48,7 @@ export class PublishedInfo {
     writeServerInfo(this.options.instance, this.info);
   }
 
-  /** Removes what others said in places that are gone. It may be that nothing can be removed: that harms nobody. */
+  /** Removes other servers' files for places that are gone. A failure to remove them is harmless. */
   sweep(): void {
     try {
       sweepServerInfos(this.options.instance);

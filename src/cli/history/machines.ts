@@ -18,7 +18,7 @@ export class HistoryThere implements Disposable {
     private readonly machine: string,
   ) {}
 
-  /** @throws WshError machine_not_found, machine_unreachable and those of the search */
+  /** @throws WshError machine_not_found, machine_unreachable and errors of the search */
   async search(input: HistorySearchInput): Promise<HistoryPage> {
     const link = await linkOf(this.instance, this.machine);
     const page = await link.call("history.search", input, { caller: cliCaller });
@@ -39,7 +39,7 @@ export class HistoryThere implements Disposable {
   [Symbol.dispose](): void {}
 }
 
-/** This machine's, the added ones', and those of the fleet as the server here knows them. */
+/** Searches this machine, the added machines, and those of the fleet that the server here knows. */
 export async function searchEverywhere(
   instance: Instance,
   here: History,

@@ -28,7 +28,7 @@ export async function attachHere(
     readonly session: number | null;
     /** The prefix key, where a flag names it. */
     readonly prefixKey?: string | undefined;
-    /** The machine that has the session, and how a session of it is found again. */
+    /** The session's machine, and how to find one of its sessions again. */
     readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
 ): Promise<Ended> {
@@ -72,8 +72,8 @@ export async function attachHere(
 }
 
 /**
- * What the settings say of the person's terminal.
- * @param fault takes what is wrong with keys of the file, which then have no effect
+ * The person's terminal settings.
+ * @param fault takes the faults of keys in the file, which then have no effect
  * @throws WshError invalid_setting without it
  */
 async function personOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<Person> {

@@ -1,4 +1,4 @@
-/** Ends a session by asking its process; one that does not answer is killed, which hangs up its programs. */
+/** Ends a session by asking its process. A process that does not answer is killed, which hangs up its programs. */
 
 import { sessionDir } from "../../checkpoints/files/places.ts";
 import { removeSession } from "../../checkpoints/files/sessions.ts";
@@ -18,7 +18,7 @@ const GONE_POLL_MS = 5;
 
 export interface Ended {
   readonly name: string;
-  /** What ran in it; empty where its process was killed. */
+  /** Programs that ran in it; empty if its process was killed. */
   readonly ended: readonly RunningProgram[];
 }
 
@@ -49,7 +49,7 @@ export async function endSession(
     warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
-    // As of any session that was ended, nothing stays.
+    // Nothing of it stays, as with any ended session.
     if (number !== null) removeSession(sessionDir(instance, number));
   }
   return { name: called, ended: [] };

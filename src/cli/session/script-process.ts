@@ -1,6 +1,7 @@
 /**
  * The process that carries out a script or tests: this executable as the Bun that it contains, with the runtime
- * (src/script) as a file of the state directory. A server stands between it and the sessions, and is started if none runs.
+ * (src/script) as a file of the state directory. It reaches the sessions through a server, which is started if none
+ * runs.
  */
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../../client/client.ts";
@@ -24,7 +25,7 @@ export async function carryOut(
   const text = await runtimeText();
   const runtime = join(installScripts(instance, [{ name: "wsh.js", text }]), "wsh.js");
   const socket = instance.httpSocket;
-  // As long as somebody is connected, a server that was started for us stays, between two terminals too.
+  // A server that was started for us stays while somebody is connected, between two terminals as well.
   using _connected = await connected(instance);
   const { stdin, ...given } = order(socket);
   const orders = stdin === true ? { ...given, code: await Bun.stdin.text() } : given;
@@ -35,7 +36,7 @@ export async function carryOut(
     stdout: "inherit",
     stderr: "inherit",
   });
-  // Ctrl+C is the child's, which has the terminal, too.
+  // Ctrl+C belongs to the child, which also has the terminal.
   const ignore = (): void => {};
   process.on("SIGINT", ignore);
   try {
@@ -46,7 +47,7 @@ export async function carryOut(
   }
 }
 
-/** How often a server that ended between two looks, since nobody needed it, is started again. */
+/** How often an unused server that ended between two checks is started again. */
 const ATTEMPTS = 3;
 
 async function connected(instance: Instance): Promise<WshClient> {

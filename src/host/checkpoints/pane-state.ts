@@ -1,4 +1,4 @@
-/** What a checkpoint keeps of a pane at a moment: read between two chunks, and nothing is changed by it. */
+/** A pane's contents for a checkpoint at one moment: read between two chunks, without any change. */
 
 import type { Block } from "../../checkpoints/files/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../../checkpoints/files/blocks.ts";
@@ -16,10 +16,10 @@ import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 
 /** Lines above the screen that `recent` keeps. */
 const RECENT_LINES = 1_000;
-/** Commands that a checkpoint has, the newest, and characters of one's line. */
+/** Maximum commands in a checkpoint (the newest), and characters of a command line. */
 const MAX_COMMANDS = 1_000;
 const MAX_COMMAND = 4_096;
-/** Characters of a block that are far from its limit in bytes. */
+/** This many characters of a block never reach its limit in bytes. */
 const MAX_CHARS = MAX_BLOCK_BYTES / 4;
 
 /** Bytes printed after which the saved output cursor is stale though nothing else has changed: a tenth of UNSAVED_OUTPUT. */
@@ -27,7 +27,7 @@ const STALE_OUTPUT = UNSAVED_OUTPUT / 10;
 
 export type Kept = "layout" | "screen" | "recent" | "history";
 
-/** What of the pane is known from its start, and does not change. */
+/** Facts about the pane that are constant from its start. */
 export interface PaneStart {
   readonly pane: number;
   readonly session: number;
@@ -38,13 +38,13 @@ export interface PaneStart {
 }
 
 export interface PaneState {
-  /** Equal for two states between which nothing worth keeping has changed. */
+  /** Equal for two states without a relevant change between them. */
   readonly digest: string;
   readonly history: HistorySource | null;
   blocks(history: PaneRecord["history"]): Block[];
 }
 
-/** @param foreground what can be run again @param endedBy the signal that ends this process */
+/** @param foreground the program that can be run again @param endedBy the signal that ends this process */
 export function paneState(
   session: Session,
   pane: Pane,
@@ -120,7 +120,7 @@ function linesBlock(lines: readonly string[]): string {
   while (texts.length > 0 && texts.at(-1) === "") texts.pop();
   let chars = 0;
   let from = texts.length;
-  // Of lines that are too many, the last are those that were seen.
+  // Of too many lines, the visible ones are the last.
   while (from > 0 && chars + (texts[from - 1]?.length ?? 0) < MAX_CHARS) chars += (texts[--from]?.length ?? 0) + 1;
   return texts.slice(from).join("\n");
 }
@@ -136,13 +136,13 @@ function commandsBlock(records: readonly CommandRecord[]): string {
   }
 }
 
-/** The line that started what is in the foreground; null at a prompt. */
+/** The command line that started the foreground program; null at a prompt. */
 export function foregroundOf(pane: Pane): Foreground | null {
   const agent = pane.agent.info?.name ?? null;
   const group = pane.foreground;
   const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
   if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, agent };
-  // The oldest: what runs in a shell inside comes back with that shell, or not at all.
+  // The oldest one: a command in a nested shell returns with that shell, or not at all.
   const running = pane.commands.log.list().find(({ state }) => state === "running");
   if (running?.command != null) return { line: running.command, cwd: running.cwd, program, agent };
   const isKnown = pane.commands.log.active || group === null || group === pane.pid;

@@ -1,6 +1,6 @@
 /**
- * A lost pane, made ready to be shown again: the lines that were kept, above a rule that marks them as old; or, where it
- * is only read, as it was. Types nothing and starts nothing.
+ * Prepares a lost pane for display: the stored lines above a rule that marks them as old; for reading only, the
+ * unchanged screen. Types nothing and starts nothing.
  */
 import * as v from "valibot";
 import { readHistory, readPane, type StoredPane } from "../../checkpoints/files/part-reader.ts";
@@ -12,7 +12,9 @@ import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";
 const LINE_END = "\r\n";
-/** Lines of history at least that are printed above the old screen, so that it is where it was, also on a taller terminal. */
+/**
+ * Minimum lines of history printed above the old screen, so that it is at its old place on a taller terminal as well.
+ */
 const LEAST_TAIL = 100;
 const encoder = new TextEncoder();
 const CommandsSchema = v.array(CommandRecordSchema);
@@ -20,9 +22,9 @@ const CommandsSchema = v.array(CommandRecordSchema);
 export interface Replay {
   readonly record: PaneRecord;
   readonly restored: RestoredPane;
-  /** What ran in the foreground. */
+  /** The foreground command. */
   readonly foreground: Foreground | null;
-  /** The file that has its lines above the screen, where it is whole. */
+  /** The file with its lines above the screen, if complete. */
   readonly history: HistoryFile | null;
 }
 
@@ -31,13 +33,13 @@ export interface ReplayRequest {
   readonly pane: number;
   /** How the session was lost, in words. */
   readonly why: string;
-  /** The program is started; else what was there is shown. */
+  /** Whether the program starts; otherwise the old contents are shown. */
   readonly run: boolean;
   readonly cols: number;
   readonly rows: number;
-  /** What the pane has handed out, where that is more than its checkpoint knows. */
+  /** Numbers that the pane has issued, if there are more than its checkpoint contains. */
   readonly numbers?: PaneNumbers | undefined;
-  /** What else the rule says: what could not be brought back. */
+  /** More facts for the rule: parts that could not be restored. */
   readonly notes: readonly string[];
 }
 
@@ -46,13 +48,13 @@ export function replay(request: ReplayRequest): Replay {
   const stored = readPane(request.directory, request.pane);
   const kept = readHistory(request.directory, stored);
   const above = withGaps(kept.lines);
-  // What is not printed need not be parsed either.
+  // Unprinted lines need not be parsed.
   const tail = request.run ? Math.max(request.rows, LEAST_TAIL) : 0;
-  // Lines behind a gap have the numbers that they had.
+  // Lines after a gap keep their numbers.
   const first = kept.first + kept.lines.length - above.length;
   const lines = above.splice(0, Math.max(0, above.length - tail));
   const old = request.run ? oldLines(stored, above) : [];
-  // What is printed now begins below the old lines, and no cursor from then points past it.
+  // New output begins below the old lines, and no cursor from before points past it.
   const end = first + lines.length + old.length;
   const text = request.run ? continued(old, stored.record, request) : asItWas(stored);
   const restored = {
@@ -97,7 +99,7 @@ function oldLines(stored: StoredPane, above: readonly string[]): readonly string
   return old;
 }
 
-/** The old lines above a rule; what is printed next stands below it. */
+/** The old lines above a rule; new output follows below it. */
 function continued(old: readonly string[], { saved_at }: PaneRecord, { cols, why, notes }: ReplayRequest): string {
   const rule = ruleText(`restored: above as of ${moment(saved_at)}, ${why}`, cols);
   const said = notes.map((note) => `${DIM}${note}${RESET}`);
@@ -112,12 +114,15 @@ function asItWas({ screen, alternate, record: { cursor } }: StoredPane): string 
   return `${normal}${shown}\x1b[${cursor.row + 1};${cursor.col + 1}H${cursor.visible ? "" : "\x1b[?25l"}`;
 }
 
-/** A line after which the next begins without styles. One that has none is left as it is: it is taken in three times as fast. */
+/**
+ * A line after which the next begins without styles. A line without styles stays unchanged: it is parsed three times as
+ * fast.
+ */
 function closed(line: string): string {
   return line.includes("\x1b") ? line + RESET : line;
 }
 
-/** A line across the terminal with words in it. */
+/** A line across the terminal with a text in it. */
 export function ruleText(words: string, cols: number): string {
   const text = ` ${words} `.slice(0, Math.max(0, cols - 4));
   return `──${text}${"─".repeat(Math.max(0, cols - 2 - text.length))}`;
@@ -131,7 +136,7 @@ function moment(at: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** The commands; one that ran then has ended with the pane. */
+/** The commands; those that ran at that time ended with the pane. */
 function commandsOf({ commands, record }: StoredPane): CommandRecord[] {
   let value: unknown;
   try {

@@ -1,7 +1,6 @@
 /**
- * All panes of a session as the session sees them: one thing that is shown, typed into, resized and ended. Facts that
- * are asked of the session as a whole (program, directory, state) are those of its oldest living pane, as everywhere
- * where a name alone is given.
+ * All panes of a session, as one unit for the session: it is shown, typed into, resized and ended. Facts about the
+ * session as a whole (program, directory, state) are those of its oldest living pane, which a bare name always means.
  */
 
 import { orUntil } from "../../base/deadline.ts";
@@ -32,7 +31,7 @@ import type { WindowView } from "./window-view.ts";
 
 /** The end of a view, which has no program. */
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
-/** Longest wait for what a view shows to say how it is, in ms: a list is not held up by one that hangs. */
+/** Longest wait for the state of a view's source, in ms: a hanging source does not delay a list. */
 const REFRESH_MS = 500;
 
 interface ContentEvents {
@@ -42,7 +41,7 @@ interface ContentEvents {
 }
 
 export class Content implements PaneRef {
-  /** Views of viewers with a focus of their own. */
+  /** Views of viewers with a separate focus. */
   readonly independent = new Set<WindowView>();
   readonly events = new Emitter<ContentEvents>();
   exit: Exit | null = null;
@@ -52,9 +51,9 @@ export class Content implements PaneRef {
   constructor(
     private readonly arrangement: Arrangement,
     private readonly view: () => WindowView,
-    /** All panes that run here, those that have left the layout among them. */
+    /** All panes that run here, including those that have left the layout. */
     private readonly locals: ReadonlyMap<string, LocalPane>,
-    /** Whether the lines above panes say what they are. */
+    /** Whether the lines above panes have texts. */
     private readonly isTitled: () => boolean,
   ) {
     arrangement.events.on("over", (exit) => {
@@ -67,7 +66,7 @@ export class Content implements PaneRef {
     for (const change of ["painted", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
   }
 
-  /** What all viewers without a focus of their own are shown. */
+  /** The contents for all viewers without a separate focus. */
   get shownView(): WindowView {
     return this.view();
   }
@@ -93,7 +92,7 @@ export class Content implements PaneRef {
     idleMs: (): number => {
       const panes = [...this.arrangement.placed.values()];
       const all = panes.map((pane) => pane.idleMs());
-      // With one pane, its own activity says what was typed, too.
+      // With one pane, its own activity includes typed input.
       if (panes.length > 1) all.push(Math.floor(performance.now() - this.typedAt));
       return Math.min(...all);
     },
@@ -118,7 +117,7 @@ export class Content implements PaneRef {
     return this.arrangement.localOf(this.id);
   }
 
-  /** The oldest pane; its agent is that of any pane which needs a person most. */
+  /** The oldest pane; the agent is the one that needs a person most. */
   info(): Omit<PaneInfo, "index" | "active"> {
     for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.forgetInfo();
     const { agent: _, ...oldest } = this.paneInfo(this.id);
@@ -141,7 +140,7 @@ export class Content implements PaneRef {
   async resize(rows: number, cols: number): Promise<void> {
     const area: Size = { rows, cols };
     for (const view of [this.view(), ...this.independent]) view.resize(area);
-    // The views are arranged anew when the panes have been told.
+    // The views are arranged again when the panes have been told.
     this.arrangement.resize(area);
   }
 
@@ -185,7 +184,7 @@ export class Content implements PaneRef {
     for (const local of this.locals.values()) if (local.home === null) local.release(gone);
   }
 
-  /** Makes what is said of panes new, also of views; one that hangs is shown as it was. */
+  /** Updates the facts about panes, including views; a hanging one keeps its last facts. */
   async refresh(): Promise<void> {
     const all = [...this.arrangement.placed.values()];
     await Promise.all(all.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
@@ -201,12 +200,12 @@ export class Content implements PaneRef {
     return window.name ?? automaticName(this.paneInfo(window.active));
   }
 
-  /** What the line above a pane says; null: nothing. */
+  /** The text of the line above a pane; null: none. */
   labelOf(pane: string): PaneLabel | null {
     return this.isTitled() ? paneLabel(this.paneInfo(pane)) : null;
   }
 
-  /** What a pane that stays says of its program's end, where no line above it does; null: nothing. */
+  /** The text about its program's end in a pane that stays, if no line above it has it; null: none. */
   endOf(pane: string): PaneLabel | null {
     if (!this.arrangement.ended.has(pane)) return null;
     const info = this.paneInfo(pane);
@@ -278,7 +277,7 @@ export class Content implements PaneRef {
         if (isView) arrangement.remove(id, EXIT_UNKNOWN);
       }
     });
-    // Those that have left the layout, too.
+    // Including those that have left the layout.
     const own = [...this.locals.values()].filter(({ home }) => home === null);
     const guests = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink);
     await Promise.all([
@@ -293,7 +292,7 @@ function nameOf(shown: unknown): string | undefined {
   return shown instanceof ViewLink ? shown.info.name : undefined;
 }
 
-/** What a view shows, by the name that its session has by now. */
+/** The target of a view, with the present name of its session. */
 function nameNow(view: string, name: string | undefined): string {
   const target = parseTarget(view);
   return target.kind === "session" && name !== undefined ? formatTarget({ ...target, name }) : view;

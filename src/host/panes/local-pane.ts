@@ -27,40 +27,40 @@ import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
-/** Longest that what lists say of a pane is out of date while it prints on, in ms: each look asks the system. */
+/** Maximum age of a printing pane's facts in lists, in ms: each check asks the system. */
 const INFO_MS = 250;
-/** Time from a change to the look, in ms: pictures come first. */
+/** Time from a change to the check, in ms: pictures come first. */
 const ASK_MS = 100;
-/** Times from the last news to one more look, in ms: a shell starts a program a moment after what it has printed. */
+/** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
-/** Time without anybody who shows it, after which a pane that another session has ends with that session, in ms. */
+/** Time without a viewer after which a pane of another session ends with that session, in ms. */
 const ORPHAN_MS = 2_000;
-/** While somebody types in another pane, a picture is taken anew at most so often, in ms (m: each 60 ms cost a third). */
+/** While a person types in another pane, interval between new pictures, in ms (m: each 60 ms cost a third). */
 const BESIDE_MS = 400;
 const NOTHING = new Map<never, never>();
 
-/** How it reports besides what every pane does. */
+/** Events beyond those of every pane. */
 export interface LocalPaneEvents extends PlacedPaneEvents {
   /** Its program printed. Runs per chunk. */
   printed(bytes: Uint8Array): void;
-  /** What it prints next makes a terminal do something besides showing. */
+  /** Its next output has a sequence with an effect besides the screen. */
   effect(effect: OuterEffect): void;
-  /** Its screen is about to be rewrapped, and has been made anew. */
+  /** Its screen is about to be rewrapped, and has been replaced. */
   resizing(): void;
   reset(): void;
-  /** A caller that waited for its program's end was told. */
+  /** A caller that waited for its program's end was notified. */
   endTold(): void;
 }
 
 export interface LocalPaneOptions {
   readonly own: PaneSession;
-  /** The session that it is in. */
+  /** Its present session. */
   readonly session: Session;
   /** Whether the mouse of terminals may be taken. */
   readonly mouse: { readonly isAllowed: boolean };
-  /** Whether somebody has typed in another pane just now. */
+  /** Whether a person has just typed in another pane. */
   isTypedBeside(): boolean;
-  /** Whether the session has other panes, whose lists are kept up to date. */
+  /** Whether the session has other panes, whose entries in lists must stay current. */
   hasOthers(): boolean;
 }
 
@@ -69,9 +69,9 @@ export class LocalPane implements PlacedPane {
   readonly own: PaneSession;
   readonly session: Session;
   readonly pane: Pane;
-  /** What shows this pane alone. */
+  /** Shows this pane alone. */
   readonly shown: Shown;
-  /** Where it is shown; null: it has left the layout. */
+  /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private given: Size;
   private readonly looking: Looking;
@@ -86,7 +86,7 @@ export class LocalPane implements PlacedPane {
   private later: Timer | null = null;
   private repaint: Timer | null = null;
   private readonly ends: (() => void)[];
-  /** The session that has it, where that is another process's. */
+  /** The other process's session that has it, if any. */
   home: { readonly number: number; readonly name: string } | null = null;
   private orphan: Timer | null = null;
 
@@ -141,10 +141,10 @@ export class LocalPane implements PlacedPane {
     ];
   }
 
-  /** It is shown in a window from now on. */
+  /** A window shows it from now on. */
   placed(port: LocalPaneEvents): void {
     this.port = port;
-    // A program that prints nothing is looked at, too.
+    // A program without output is checked as well.
     this.changed();
   }
 
@@ -174,7 +174,7 @@ export class LocalPane implements PlacedPane {
     return this.isPlainBelow && !this.above.isShown;
   }
 
-  /** Who has what is drawn at it: the session, while it has no other pane and none of this one's own is left. */
+  /** The session whose drawing it shows: the main one while it has no other pane and this one has no elements. */
   get drawn(): Session {
     return this.options.hasOthers() || !this.isPlainBelow ? this.own : this.session;
   }
@@ -234,7 +234,7 @@ export class LocalPane implements PlacedPane {
 
   paneInfo(): Omit<PaneInfo, "index" | "active"> {
     const { known } = this;
-    // What is out of date is looked at again later, where there are other panes.
+    // Outdated facts are checked later if there are other panes.
     const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
     if (known === null || isDue) return this.lookNow();
     const { cwd, terminal } = this.pane;
@@ -246,7 +246,7 @@ export class LocalPane implements PlacedPane {
     return Promise.resolve();
   }
 
-  /** What `paneInfo` says next is as it is now. */
+  /** The next `paneInfo` is current. */
   forgetInfo(): void {
     this.known = null;
   }
@@ -268,7 +268,7 @@ export class LocalPane implements PlacedPane {
     return this.own.lifetime.kill("killed");
   }
 
-  /** Another session has it from now on, shows it, and gives it its size; null: it is back. */
+  /** Another session has, shows and sizes it from now on; null: it is back. */
   goTo(home: { readonly number: number; readonly name: string } | null): void {
     this.home = home;
     this.own.isSized = home === null;
@@ -284,7 +284,7 @@ export class LocalPane implements PlacedPane {
     this.orphan = setTimeout(() => void this.endProgram(), ORPHAN_MS);
   }
 
-  /** It is shown in no window any more. */
+  /** No window shows it any longer. */
   leave(): void {
     this.port = null;
     clearTimeout(this.timer ?? undefined);
@@ -330,7 +330,7 @@ export class LocalPane implements PlacedPane {
     this.timer.unref();
   }
 
-  /** Looks again, and once more when what has happened is over. */
+  /** Checks now, and again after the events are over. */
   private lookedAt(after: readonly number[]): void {
     this.timer = null;
     this.forgetInfo();

@@ -1,4 +1,4 @@
-/** What is typed, clicked and dragged in a window: it goes to the panes that are there, and to its borders. */
+/** Keys, clicks and drags in a window: they go to its panes and borders. */
 
 import { borderAt, type Placement, paneAt } from "../../session/layout/cells.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
@@ -16,20 +16,20 @@ import type { Pointed } from "../../viewer/terminal/pointer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 
-/** An active window, pane and zoom that are a viewer's own. */
+/** A viewer's own active window, pane and zoom. */
 export interface OwnFocus {
   window: number;
   pane: string;
   zoomed: boolean;
 }
 
-/** A window as it is shown now. */
+/** A window as currently shown. */
 export interface ShownWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };
   readonly own: OwnFocus | null;
   readonly window: WindowEntry;
-  /** The pane that gets what is typed. */
+  /** The pane that receives keys. */
   readonly active: string;
   readonly placement: Placement;
   /** The pane that is the whole picture; null: there are several. */
@@ -37,7 +37,7 @@ export interface ShownWindow {
   focus(pane: string): void;
 }
 
-/** The focus of a viewer that begins with the session's. */
+/** A viewer's own focus, which begins as the session's. */
 export function ownFocus(arrangement: Arrangement): OwnFocus {
   const { id, active, zoomed } = activeWindow(arrangement.state);
   return { window: windowById(arrangement.state, id).id, pane: active, zoomed };
@@ -74,7 +74,7 @@ export function pointedIn(self: ShownWindow): Pointed {
         const window = windowById(state, id);
         const { placement } = self;
         const path = border.path.join();
-        // Where an earlier step of the same drag has put it.
+        // Position after an earlier step of the same drag.
         const now = placement.borders.find((each) => each.index === border.index && each.path.join() === path);
         const root = now === undefined ? window.root : dragBorder(window.root, placement, now, row, col);
         return root === window.root ? state : putWindow(state, { ...window, root });

@@ -1,9 +1,9 @@
 /**
- * A session's window as attached terminals show it: a single pane's program as it is, or several panes composed from
- * their pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
+ * A session's window for attached terminals: a single pane's program unchanged, or several panes composed from their
+ * pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
  *
- * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
- * longer than SETTLE_MS, so that no half of a change is seen.
+ * After a change of places the picture is held until the shown panes have painted in their new sizes, at most for
+ * SETTLE_MS, so that nobody sees half of a change.
  */
 
 import type { PaneLabel } from "../../compositor/border-titles.ts";
@@ -37,7 +37,7 @@ const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
-/** What is said of a pane in the line above it, and in itself where there is none; null: nothing. */
+/** Texts about a pane: in the line above it, or in the pane itself without such a line; null: none. */
 type PaneTexts = Record<"labelOf" | "endOf", (pane: string) => PaneLabel | null>;
 
 export class WindowView implements Shown {
@@ -52,7 +52,7 @@ export class WindowView implements Shown {
   private held: (() => void)[] | null = null;
   private heldTimer: Timer | null = null;
   private focused: string;
-  /** One program was the whole picture when that was looked at last. */
+  /** Whether one program was the whole picture at the last check. */
   private isAlone = false;
   /** The active pane has just printed. */
   private isPrinting = false;
@@ -60,7 +60,7 @@ export class WindowView implements Shown {
 
   /**
    * @param own null: the session's active window and pane
-   * @param watched id of the one window that is shown as it is, at its own size, by who only looks
+   * @param watched id of the single window that an observer sees at its own size
    */
   constructor(
     readonly arrangement: Arrangement,
@@ -167,7 +167,7 @@ export class WindowView implements Shown {
     arrangement.watch(this, own.window);
   }
 
-  /** The pane that gets what is typed. */
+  /** The pane that receives keys. */
   get active(): string {
     return this.window.active;
   }
@@ -237,7 +237,9 @@ export class WindowView implements Shown {
     });
   }
 
-  /** The terminal of a pane that is shown and is in the middle of a chunk; of several panes, others show what they had. */
+  /**
+   * The terminal of a shown pane that is in the middle of a chunk; of several panes, others show their last picture.
+   */
   private get parsing(): TerminalModel | null {
     const { single } = this;
     if (single !== null) return single.pane.terminal;
@@ -268,7 +270,7 @@ export class WindowView implements Shown {
   private readonly lookIn = (input: LookInput, pane = this.active): Promise<void> =>
     this.arrangement.paneOf(pane).look(input);
 
-  /** The room between the panels has changed. */
+  /** The area between the panels has changed. */
   resize(area: Size): void {
     if (this.isApart) return;
     if (area.rows === this.area.rows && area.cols === this.area.cols) return;
@@ -292,7 +294,7 @@ export class WindowView implements Shown {
     return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
   }
 
-  /** What the line above a pane says, or the pane itself where there is no such line. */
+  /** The text of the line above a pane, or of the pane itself without such a line. */
   private saidOf(id: string, { row }: { readonly row: number }): Pick<PlacedPane, "label" | "end"> {
     const label = row === 0 ? null : this.content.labelOf(id);
     const end = label === null ? this.content.endOf(id) : null;
@@ -324,7 +326,7 @@ export class WindowView implements Shown {
     this.each((listener) => listener.reset());
   }
 
-  /** What the lines above panes say may have changed. Runs a few times a second for a pane that prints all the time. */
+  /** The lines above panes may have new texts. Runs a few times a second for a pane that prints constantly. */
   private labelled(): void {
     const isSame = this.places.panes.every(
       ({ id, box, label, end }) => JSON.stringify(this.saidOf(id, box)) === JSON.stringify({ label, end }),
@@ -335,7 +337,7 @@ export class WindowView implements Shown {
     if (this.held === null) this.each((listener) => listener.changed(false));
   }
 
-  /** Programs that asked are told when they get and lose the keys. */
+  /** Programs with focus reports are told when they gain and lose the keys. */
   private refocus(): void {
     const { active, focused } = this;
     if (active === focused) return;
@@ -354,7 +356,7 @@ export class WindowView implements Shown {
     if (!this.placement.boxes.has(pane)) return;
     const isTold = pane === this.active && this.isPrinting;
     this.isPrinting = false;
-    // What the active pane prints was told by its bytes, and is in the picture that they led to.
+    // The active pane's output was reported with its bytes, and is in the picture that they led to.
     if (!isTold) this.epoch++;
     if (this.held !== null && this.isCurrent) this.settle();
     if (this.isAlone !== (this.single !== null)) {
@@ -383,7 +385,7 @@ export class WindowView implements Shown {
     this.each((listener) => listener.effect?.(effect, program));
   }
 
-  /** Its cursor is the window's: what is written there now is what its next picture shows. */
+  /** Its cursor is the window's: the echo written there is in its next picture. */
   private echoed(pane: string, bytes: Uint8Array): void {
     if (pane === this.active && this.held === null) this.each((listener) => listener.ahead(bytes));
   }

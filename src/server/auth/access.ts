@@ -1,4 +1,4 @@
-/** Who is admitted, from the options the server was started with: tokens, host names, origins, the rate. */
+/** Admission by the options of the server's start: tokens, host names, origins, the rate. */
 import os from "node:os";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
@@ -35,9 +35,9 @@ export interface AccessOptions {
 export interface Access extends Disposable {
   readonly guard: GuardPolicy;
   readonly rateLimit: RateLimit | null;
-  /** Null: nobody needs to log in, or nobody can, since there is no TCP. */
+  /** Null: no login is needed, or none is possible without TCP. */
   readonly login: Login | null;
-  /** There is TCP on this machine from now on, if there was none. @throws WshError unsafe_path */
+  /** This machine has TCP from now on, if it had none. @throws WshError unsafe_path */
   openTcp(): void;
 }
 
@@ -72,7 +72,7 @@ export function createAccess(options: AccessOptions): Access {
   };
 }
 
-/** Null: no token in force; "none": there is no TCP. */
+/** Null: no valid token; "none": without TCP. */
 function tokensOf(options: AccessOptions): TokenStore | "none" | null {
   const { token, bind, noAuth, force } = options;
   if (noAuth) {

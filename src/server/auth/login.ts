@@ -19,7 +19,7 @@ const CHALLENGE_MS = 60_000;
 export const BEARER_MS = 600_000;
 /** Codes at one time. */
 const MAX_CODES = 16;
-/** Bearers of one browser, a few more than it has tabs: its newest ends its own oldest, and nobody else's. */
+/** Bearers of one browser, a few more than it has tabs: its newest ends its own oldest and no other browser's. */
 const MAX_BEARERS = 16;
 /** Characters of what makes a challenge another than the one before, and hexadecimal digits of its seal. */
 const NONCE_LENGTH = 16;
@@ -43,7 +43,7 @@ export class Login {
   /** By code, and by challenge that was answered rightly: when it ends. Oldest first. */
   private readonly codes = new Map<string, number>();
   private readonly used = new Map<string, number>();
-  /** Seals challenges, so that those of this server are known again. */
+  /** Seals challenges, so that this server recognises its own. */
   private readonly secret = randomToken();
   private bearers: Bearer[] = [];
 
@@ -64,7 +64,7 @@ export class Login {
     return { code, expires_in_s: CODE_MS / 1000 };
   }
 
-  /** The link in force that carries this code. */
+  /** The valid link with this code. */
   linkOf(code: string): Link | undefined {
     const digest = digestToken(code);
     return this.port.store.links().find((link) => timingSafeEqual(link.digest, digest));
@@ -97,7 +97,7 @@ export class Login {
     return { id: device.id, name: device.name, token: deviceToken(device) };
   }
 
-  /** What a browser is to sign next. Nothing is kept of it: who never answers costs this server nothing. */
+  /** The text that a browser must sign next. The server stores nothing, so unanswered challenges cost nothing. */
   challenge(device: string): string {
     const rest = `${Math.ceil(this.now() + CHALLENGE_MS).toString(36)}.${randomToken(NONCE_LENGTH)}`;
     return `${rest}.${this.sealOf(device, rest)}`;
@@ -116,7 +116,7 @@ export class Login {
     const { nonce, signature, origin } = given;
     const device = this.port.store.credentials().find(({ id }) => id === given.device);
     if (device === undefined) {
-      // A list that cannot be trusted has nobody in it, which says nothing about this one.
+      // An untrusted list reads as empty, which proves nothing about this device.
       devices.read(this.port.instance);
       readTokens(this.port.instance);
     }
@@ -143,7 +143,7 @@ export class Login {
     return { token, device };
   }
 
-  /** Whether the challenge is one of this server's for the device, whose time is not over, and that nobody has answered. */
+  /** Whether this server issued the challenge to this device, it has not expired, and it was not used. */
   private isOpen(device: string, nonce: string): boolean {
     const now = this.now();
     for (const [each, expires] of this.used) if (expires <= now) this.used.delete(each);
@@ -168,7 +168,7 @@ export class Login {
   }
 }
 
-/** What a browser signs: nothing else that it might be made to sign looks like it. */
+/** The text that a browser signs; it resembles nothing else that a browser might be made to sign. */
 export function loginText(origin: string, device: string, nonce: string): string {
   return `wsh login\n${origin}\n${device}\n${nonce}`;
 }

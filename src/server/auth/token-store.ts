@@ -1,7 +1,7 @@
 /**
- * The tokens in force: the instance's own, or the one given for this run, the named ones of the file, and the keys of
- * browsers, which log in for theirs (login.ts). A link's code is no token: it registers one browser, and opens nothing
- * else. Each has a signal that aborts when it is revoked or its time is over: what was opened by it ends then.
+ * The valid tokens: the instance's own, or the one given for this run; the named ones of the file; and the keys of
+ * browsers, which log in for theirs (login.ts). A link's code is no token: it registers one browser and opens nothing
+ * else. Each token has a signal that aborts when it is revoked or expires: everything that it opened ends then.
  */
 
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
@@ -16,7 +16,7 @@ const DEVICE_PREFIX = "device:";
 /** Hexadecimal digits of a token's digest that distinguish it from others. */
 const TOKEN_ID_LENGTH = 16;
 
-/** A browser's key, where it counts, and the token for which it stands. */
+/** A browser's key, the origin where it is valid, and the token that it represents. */
 export interface Credential {
   readonly id: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export class TokenStore implements Disposable {
       key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
       endOf: ({ expiresAt }) => expiresAt ?? null,
       failed: (error) => logger.error("the named tokens cannot be used", { error }),
-      // A link that nobody has used yet has opened nothing: it may be used now.
+      // An unused link has opened nothing: it may be in use now.
       ended: ({ name, share, browser }) => (share === undefined || browser !== undefined) && ended(name),
     });
     this.devices = new WatchedList<Device>({
@@ -55,12 +55,12 @@ export class TokenStore implements Disposable {
     });
   }
 
-  /** Every token that is accepted now, but for those of browsers. Runs once a request. */
+  /** Every valid token except those of browsers. Runs once a request. */
   all(): readonly KnownToken[] {
     return [this.own, ...this.named.now.filter(({ share }) => share === undefined)];
   }
 
-  /** Links in force. */
+  /** Valid links. */
   links(): readonly Link[] {
     return this.named.now.filter(({ share }) => share === true);
   }
@@ -84,7 +84,7 @@ export class TokenStore implements Disposable {
   }
 }
 
-/** The name under which what a browser does is recorded. */
+/** The name under which a browser's actions are recorded. */
 export function deviceToken({ name }: Pick<Device, "name">): string {
   return `${DEVICE_PREFIX}${name}`;
 }

@@ -44,7 +44,7 @@ export class Host {
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
   /** It has panes of another session alone. */
   isForeign = false;
-  /** A client that waited for its program's end has been told of it. */
+  /** A client that waited for its program's end was notified. */
   endTold = false;
   /** It was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
   isLeaving = false;
@@ -60,9 +60,9 @@ export class Host {
   }
 
   /**
-   * A wait may take minutes, so silence alone is no failure: a long request is followed by pings, and only a session
-   * process that leaves one of those unanswered too is unavailable.
-   * @throws what the session process answered, or why it cannot be asked
+   * A wait may take minutes, so silence alone is no failure: a long request is followed by pings, and a session process
+   * is unavailable only when it leaves a ping unanswered as well.
+   * @throws the session process's error, or the reason why it cannot be asked
    */
   async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     const { connection } = this;
@@ -95,7 +95,7 @@ export class Host {
     }
   }
 
-  /** Whether its session has several panes, as far as is known. */
+  /** Whether its session has several panes, as far as known. */
   get isMany(): boolean {
     const { windows } = this.info;
     return windows.length > 1 || (windows[0]?.panes.length ?? 0) > 1;
@@ -181,7 +181,7 @@ export function holds({ info, entry }: Host, id: string): boolean {
   return info.windows.some((window) => window.id === id);
 }
 
-/** Whether the target names this session process's session or window, whoever may see it. */
+/** Whether the target names this session process's session or window, for any caller. */
 export function means(target: Target, host: Host): boolean {
   if (target.kind === "session") return host.info.name === target.name;
   return target.kind !== "pane" && holds(host, formatTarget(target));
@@ -210,7 +210,7 @@ function idsOf({ id, session }: SessionEntry): Pick<SessionInfo, "id" | "pane_id
   return { id: session === null ? pane_id : sessionId(session), pane_id };
 }
 
-/** Placeholder for a session process that has not said hello: its ids and name, where the registry has them. */
+/** Placeholder for a session process without a hello: its ids and name, if the registry has them. */
 function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
     ...idsOf(entry),

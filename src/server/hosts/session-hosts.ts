@@ -34,7 +34,7 @@ const LIST_PATIENCE_MS = 1_000;
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
 export interface HostsListener {
-  /** What a list shows may have changed. @param isNews a session came or went, or reports something */
+  /** A list's contents may have changed. @param isNews a session came or went, or reports something */
   changed(isNews: boolean): void;
   created(info: SessionInfo): void;
   /** session_renamed, session_tags_changed, session_exited and a session process's other reports to its server. */
@@ -99,7 +99,7 @@ export class Hosts {
       .sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
-  /** Running sessions, and ended ones whose end no client has been told of. */
+  /** Running sessions, and ended ones whose end no client knows. */
   get unfinished(): number {
     return this.known.filter((host) => host.info.running || !host.endTold).length;
   }
@@ -130,7 +130,7 @@ export class Hosts {
     throw notFound(parsed, this.instance.name);
   }
 
-  /** Asks a session process; where the target means a view, the process that has what it shows. @throws what was answered */
+  /** Asks a session process; for a view, the process that has its source. @throws the process's error */
   ask(host: Host, op: string, input: unknown, context: RequestContext): Promise<unknown> {
     return askThrough(host, (socket) => this.at(socket), { op, input, context });
   }
@@ -159,8 +159,8 @@ export class Hosts {
   }
 
   /**
-   * Returns current infos, oldest first. Only session processes whose info may be out of date are asked; one that hangs
-   * is shown as such and not waited for again.
+   * Returns current infos, oldest first. Only session processes with possibly outdated info are asked; a hanging one is
+   * listed as such and not waited for again.
    */
   async list(): Promise<SessionInfo[]> {
     await this.begun.promise;
@@ -184,7 +184,7 @@ export class Hosts {
     await Promise.all(ids.filter((id) => this.isNew(id)).map((id) => this.open(id)));
   }
 
-  /** Nobody waits for it: where it cannot be done now (no descriptors are left), it is done later. */
+  /** Not awaited: if it is impossible now (no descriptors left), it is done later. */
   private scanUnasked(): void {
     this.scan().catch(() => setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref());
   }
@@ -261,7 +261,7 @@ export class Hosts {
     );
     host.trouble = this.hosts.get(id)?.trouble ?? null;
     const started = performance.now();
-    // Listed meanwhile if it hangs; one that answers at once never shows as such.
+    // Listed meanwhile if it hangs; one that answers at once never appears as hanging.
     const slow = setTimeout(() => {
       this.nameByRegistry(host);
       this.hosts.set(id, host);
@@ -293,7 +293,7 @@ export class Hosts {
       }
       // It was between bind(2) and listen(2), or another has taken its place.
       if (error.code !== "host_version" && wasQuick && again) return this.connect(id, false);
-      // Of a process that is dying, the kernel still has the lock: no session has its name because of it.
+      // The kernel still holds the lock of a dying process: its name does not belong to a session.
       if (errorCode(error.cause) === "ECONNREFUSED") {
         this.hosts.delete(id);
         setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref();

@@ -58,9 +58,8 @@ export class Listeners {
   }
 
   /**
-   * Address at which programs of this machine reach the server over TCP: listens at the first of `candidates` that is
-   * free, where there is none yet.
-   * @throws WshError invalid_request when none is
+   * Address for TCP from programs of this machine. Without one, listens at the first free one of `candidates`.
+   * @throws WshError invalid_request without a free one
    */
   loopback(candidates: readonly Bind[]): URL {
     const found = this.tcp.find(({ bind }) => isLoopback(bind.host) || bind.host === "0.0.0.0" || bind.host === "::");
@@ -82,7 +81,7 @@ export class Listeners {
     return this.pem !== null && new X509Certificate(this.pem.certPem).checkHost(name) !== undefined;
   }
 
-  /** Why clients will refuse the certificate; null when they will not or there is none. */
+  /** Reason why clients will refuse the certificate; null when they will not, or without one. */
   get certificateDoubt(): string | null {
     return this.pem === null ? null : doubtAbout(this.pem, Date.now());
   }

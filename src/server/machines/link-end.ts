@@ -1,7 +1,7 @@
 /**
- * What this server does for another machine, whatever carries it: one operation, and the socket of a session. Access, the
- * audit log and the session processes are those of every other request; who asks comes from what carries it, and is
- * believed from nowhere else.
+ * This server's part for another machine, over any transport: one operation, and the socket of a session. Access, the
+ * audit log and the session processes are those of every other request. The caller comes only from the transport's
+ * admission.
  */
 
 import type { Machines } from "../../cluster/machines.ts";
@@ -28,7 +28,7 @@ import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 /** Streams of other machines at once. */
 const MAX_STREAMS = 1024;
 
-/** What a caller says of a request besides what it asks: its id, its deadline. */
+/** A request's metadata: its id, its deadline. */
 export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => Asked;
 
 export interface LinkEndOptions {
@@ -81,7 +81,7 @@ export class LinkEnd {
     return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
   }
 
-  /** Records what was turned away by what carries it: it never came to be a call. */
+  /** Records a request that the transport refused: it never became a call. */
   refused(operation: string, context: CallContext, code: string): void {
     this.options.audit?.write({ operation, input: null, context, result: code, ms: 0 });
   }
@@ -113,7 +113,7 @@ export class LinkEnd {
     if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
     const { name, kind, share } = caller;
     const id = `${context.caller.id}:${caller.id}`;
-    // What it may do is said by what carries it.
+    // Its rights come from the transport.
     const known: Caller = {
       ...actingAt(context.caller, share),
       ...{ kind, id, connected: false },

@@ -1,4 +1,4 @@
-/** What this machine says of itself to those who place sessions. */
+/** This machine's report about itself to machines that place sessions. */
 import os from "node:os";
 import type { Acceptance } from "../../cluster/placement.ts";
 import type { Settings } from "../../settings/table.ts";

@@ -5,7 +5,7 @@ import type { Refused } from "../http/context.ts";
 
 /** Lines per second, and the largest burst; the others are only counted. */
 const LINES_PER_SECOND = 10;
-/** Characters of a path that are kept. */
+/** Recorded characters of a path. */
 const SHOWN_PATH = 200;
 
 export function auditRefusals(audit: AuditLog): (code: string, request: Refused) => void {

@@ -74,7 +74,7 @@ function isDirectory(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** What was made for this request before. @throws WshError outcome_unknown where that is not remembered any more */
+/** The session that was made for this request before. @throws WshError outcome_unknown if it is no longer remembered */
 async function madeBefore({ instance }: ServerState, once: Once): Promise<CreatedSession | null> {
   const info = await madeFor(instance, once, readyTimeoutMs);
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };

@@ -1,10 +1,10 @@
-/** Finds the session that a call names; a lost one gets a process that shows what is left of it. */
+/** Finds the session that a call names; for a lost one, starts a process that shows its remaining contents. */
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
-/** @throws WshError session_not_found, and those of a checkpoint */
+/** @throws WshError session_not_found, and errors of a checkpoint */
 export async function findOrShow(hosts: Hosts, context: CallContext, session: string): Promise<Host> {
   const { caller, env = process.env } = context;
   const { only } = caller;

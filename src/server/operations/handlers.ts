@@ -107,7 +107,7 @@ async function listSessions<T>(
   return listed.concat(remote);
 }
 
-/** What belongs to a login comes from the caller, where it has one. */
+/** The login's environment comes from the caller, if it has one. */
 export function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
   return { env: context.env ?? process.env, starter: "server", maxSessions: state.limits.max_sessions };
 }

@@ -13,7 +13,7 @@ import type { FarMachines } from "./servers.ts";
 type Search = ParsedInput<"history.search">;
 type Page = OperationOutput<"history.search">;
 
-/** Whom another machine asks answers for its own commands alone. */
+/** For another machine's request, answers only with this machine's commands. */
 export async function searchHistory(
   state: ServerState,
   { machines }: FarMachines,

@@ -1,4 +1,4 @@
-/** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
+/** State of the server that its own operations read and change: its identity, its limits, and its end. */
 import type { Acceptance } from "../../cluster/placement.ts";
 import type { HistoryPlaces } from "../../history/places.ts";
 import type { Retention } from "../../history/retention.ts";
@@ -20,7 +20,7 @@ export interface ServerState {
   readonly addresses: readonly string[];
   readonly persistent: boolean;
   setPersistent(persistent: boolean): void;
-  /** Where the history of commands lies, and how much of it stays. */
+  /** The history's location and retention. */
   readonly history: { readonly places: HistoryPlaces; readonly retention: Retention };
   /** Ends every session, then the server; returns how many sessions there were. */
   stop(): Promise<number>;

@@ -24,7 +24,7 @@ import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
 export interface WebSocketRoutesOptions {
   readonly hosts: StreamedHosts;
-  /** A caller's connection has ended: releases what it held here. */
+  /** A caller's connection has ended: releases everything that it held here. */
   readonly callerGone: (id: string) => void;
   readonly call: Call;
   readonly farEvents: Pick<FarEvents, "watch" | "requireKnown">;
@@ -43,7 +43,7 @@ export interface WebSocketRoutesOptions {
   readonly changed: () => void;
 }
 
-/** Tokens that say nothing about who has them. */
+/** Tokens whose names do not identify their owners. */
 const nameless: ReadonlySet<string> = new Set(["own", "none", "socket"]);
 
 export class WebSocketRoutes {
@@ -146,7 +146,7 @@ export class WebSocketRoutes {
   }
 }
 
-/** What people call the page that looks on: its token, or its browser. */
+/** Name for people of a viewing page: its token, or its browser. */
 function viewerName(c: AppContext): string {
   const { tokenName } = c.get("verdict");
   if (nameless.has(tokenName)) return browserKind(c.req.header("user-agent") ?? "");

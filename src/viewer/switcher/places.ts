@@ -1,6 +1,6 @@
 /**
- * Where a person can go: the instance's sessions, windows and panes, asked of the processes that serve them. Each call
- * opens a connection and closes it; one that does not answer in time is left out.
+ * Destinations for a person: the instance's sessions, windows and panes, requested from the processes that serve them.
+ * Each call opens and closes a connection; a process that does not answer in time is left out.
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
@@ -31,15 +31,15 @@ export interface Place {
   /** The session's number, and the socket where it is served. */
   readonly number: number;
   readonly socket: string;
-  /** What it is called in calls: `@s3`, `@w5`, `@7`. */
+  /** Its target in calls: `@s3`, `@w5`, `@7`. */
   readonly target: string;
-  /** The pane that is shown of it. */
+  /** The pane of its preview. */
   readonly pane: string;
   readonly name: string;
   readonly says: string;
-  /** How deep it stands in the tree. */
+  /** Depth in the tree. */
   readonly depth: number;
-  /** How much its agent needs a person, least first; null without one. */
+  /** Urgency of its agent, 0 the most urgent; null without an agent. */
   readonly urgency: number | null;
 }
 
@@ -114,7 +114,7 @@ export async function placeOf(instance: Instance, target: string, by: Acting): P
   return place;
 }
 
-/** Id of what is named in a session. */
+/** Id of a target's subject in a session. */
 function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
   if (target.window === undefined || target.window === "") return id;
   const meant = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
@@ -124,7 +124,7 @@ function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "ses
 
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
 
-/** What a place shows now; null when it does not answer. */
+/** The current contents of a place; null when it does not answer. */
 export async function preview({ pane, socket }: Place, by: Acting): Promise<readonly string[] | null> {
   try {
     return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;

@@ -47,7 +47,7 @@ let nextViewerId = 1;
 
 export interface AttachPolicy {
   readonly instance: Instance;
-  /** As they are whenever they are read. */
+  /** Read at each use: they may change. */
   readonly settings: Pick<Settings, "title" | "clipboard" | "mouse">;
 }
 
@@ -55,7 +55,7 @@ export class TerminalStream implements Viewer {
   readonly id = nextViewerId++;
   readonly since = Date.now();
   readonly readOnly: boolean;
-  /** Who is at it, and what that one may do: everything that keys, clicks and lines call here is called so. */
+  /** The person at the terminal, with their rights: calls by keys, clicks and lines are made as this person. */
   readonly by: Acting;
   readonly observes: boolean;
   /** Socket of the session that its client runs in. */
@@ -82,7 +82,7 @@ export class TerminalStream implements Viewer {
   private over = false;
   /** The session ended this stream before it had begun: the stream first shows the session's screen. */
   private ending: ViewerEnd | null = null;
-  /** What the client was last told about the keyboard. */
+  /** The last keyboard state sent to the client. */
   private toldCaptured: boolean | null = null;
 
   /** @throws when `input` does not match the schema */
@@ -159,7 +159,7 @@ export class TerminalStream implements Viewer {
     });
   }
 
-  /** Attaches: the screen as it is, then everything after it. The first bytes may go out before this resolves. */
+  /** Attaches: sends the present screen, then everything after it. The first bytes may be sent before this resolves. */
   async start(): Promise<void> {
     const { session } = this;
     this.ends.push(session.streamOpened());
@@ -234,7 +234,7 @@ export class TerminalStream implements Viewer {
     this.own.ask(question, this.session.name, act);
   }
 
-  /** The client goes on with another session, at that socket. Nothing of the terminal is read or drawn here. */
+  /** The client continues with another session, at that socket. The terminal is no longer read or drawn here. */
   private move(socket: string, session: number): void {
     if (this.over) return;
     const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
@@ -268,13 +268,13 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.presentation.release();
   }
 
-  /** The person is done with what they took over. */
+  /** The person returns what they took over. */
   giveBack(): void {
     if (!this.readOnly && !this.over) void this.session.questions.giveBack();
   }
 
   alert(text: string): void {
-    // A session that has this as a view has terminals of its own; one that only looks on is nobody's.
+    // For an alert, a session with this one as a view uses its own terminals; a read-only terminal has no person.
     if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
   }
 
@@ -283,11 +283,11 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  /** The client has read its settings anew. */
+  /** The client has read its settings again. */
   use(input: unknown): void {
     const settings = v.parse(PersonSettingsSchema, input);
     if ("fault" in settings) {
-      // What is wrong in a file that the session reads, too, is said there.
+      // The session itself reports faults of a file that it reads as well.
       if (settings.fault !== this.session.notice.text) this.say(settings.fault);
       return;
     }
@@ -303,7 +303,7 @@ export class TerminalStream implements Viewer {
     return this.sized.size;
   }
 
-  /** What people call it, where it is a terminal in a page; null: it is one of its own. */
+  /** Name for people of a terminal in a page; null for any other terminal. */
   get page(): string | null {
     return this.inPage?.name ?? null;
   }
@@ -320,7 +320,7 @@ export class TerminalStream implements Viewer {
     return this.sized.isApplying;
   }
 
-  /** Removes what is drawn; the program's screen stays in view. */
+  /** Removes the drawing; the program's screen stays in view. */
   end(reason: ViewerEnd): void {
     if (this.over) return;
     this.ending = reason;
@@ -341,7 +341,7 @@ export class TerminalStream implements Viewer {
     this.peer.finish();
   }
 
-  /** The connection is gone, or the stream is over: sends nothing more and keeps nothing. */
+  /** The connection is gone, or the stream is over: sends nothing more and releases everything. */
   close(): void {
     if (this.over) return;
     this.over = true;
@@ -398,7 +398,7 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  /** A client that falls behind is told once it reads again. */
+  /** A slow client is told once it reads again. */
   private tellKeyboard(): void {
     const { keyboard, questions } = this.session;
     // One press of the prefix key ends both.

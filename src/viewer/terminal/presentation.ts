@@ -28,9 +28,9 @@ import { Painter, type PainterOptions } from "./painter.ts";
 import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 
-/** Limit of bytes pending for a relaying terminal, past which it is behind: a few screens. */
+/** Limit of bytes pending for a relaying terminal above which it is too slow: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
-/** Longest sequence that a painted terminal gets besides its pictures. */
+/** Longest sequence that a painted terminal gets in addition to its pictures. */
 const MOST_EFFECT_BYTES = 4096;
 /**
  * How long a terminal that is too small for the session says so, in ms: the notice covers part of the program's last
@@ -43,14 +43,14 @@ export interface PresentationOptions extends PainterOptions {
   mayRelay(): boolean;
   /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
   readonly ahead: ((bytes: Uint8Array) => void) | null;
-  /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
+  /** Maximum unconfirmed pictures; null: as many as its connection takes. */
   readonly credit: number | null;
 }
 
-/** The inputs to the decision besides the session: kept by the owner, who calls `reconsider` on a change. */
+/** Inputs of the decision in addition to the session: stored by the owner, who calls `reconsider` on a change. */
 export interface Outer {
   readonly size: Size;
-  /** What this terminal alone shows above the picture; null: nothing. */
+  /** The terminal's own drawing above the picture; null: nothing. */
   readonly above: AbovePicture | null;
   /** A new size is about to be applied: nothing is painted until then. */
   readonly isResizing: boolean;
@@ -72,17 +72,17 @@ export class Presentation {
   private relayed = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
   private ahead = 0;
-  /** The next chunk is short and moves nothing: usually the echo of what was typed. */
+  /** The next chunk is short and moves nothing: usually the echo of a key. */
   private isEcho = false;
   private over = false;
-  /** Lasting changes that programs make at a relayed terminal, and which of them the client knows. */
+  /** Lasting changes that programs make at a relayed terminal, and those that the client knows. */
   private lasting: { news(): readonly LastingChange[] } | null;
   private readonly told = new Set<LastingChange>();
   /** The sizes, of the session and here, that were shown last, and until when they are shown. */
   private noted = "";
   private noteTimer: Timer | null = null;
 
-  /** @param terminal null where only the client writes to it */
+  /** @param terminal null when only the client writes to it */
   constructor(
     private readonly session: Session,
     private readonly shown: Shown,
@@ -109,7 +109,9 @@ export class Presentation {
     else this.startPainting(first);
   }
 
-  /** The client has written what it was sent. When nothing more is in transit to it, we may write to the terminal. */
+  /**
+   * The client has written everything it was sent. When nothing more is in transit to it, we may write to the terminal.
+   */
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.painted.confirmed(pictures);
     if (this.options.credit !== null) this.reconsider();
@@ -135,7 +137,7 @@ export class Presentation {
     }
   }
 
-  /** What is drawn over and beside the program has changed. */
+  /** The drawing over and beside the program has changed. */
   drawn(): void {
     this.painter.drawn();
     this.reconsider();
@@ -180,7 +182,7 @@ export class Presentation {
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
   }
 
-  /** The picture has changed, and no bytes say how. @param isEcho it is shown without waiting for more */
+  /** The picture has changed without bytes that produce it. @param isEcho it is shown without waiting for more */
   changed(isEcho: boolean): void {
     if (this.current === "paint") this.pacer.printed(isEcho);
   }
@@ -205,16 +207,16 @@ export class Presentation {
     });
   }
 
-  /** A program makes its terminal do something besides showing: who gets its bytes gets that with them. */
+  /** A program's sequence with an effect besides the screen: a relayed terminal gets it with the program's bytes. */
   effect({ bytes, change }: OuterEffect, program: ShownProgram): void {
-    // Pages and sessions that show this one are no such terminals; one that does not keep up is not flooded.
+    // Pages and sessions that show this one have no such effects; a slow terminal is not flooded.
     if (this.relaying === program || this.options.credit !== null || this.options.ahead !== null) return;
     if (this.over || this.current === "opening" || bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
     if (change !== null) this.tellChanges([change]);
     this.alert(new TextDecoder().decode(bytes));
   }
 
-  /** The session has applied the size as far as it can. */
+  /** The session has applied the size as far as possible. */
   applied(): void {
     this.painter.scrollback.outerMoved();
     this.pacer.soon();
@@ -228,8 +230,8 @@ export class Presentation {
   }
 
   /**
-   * Ends the presentation: removes what is drawn over and beside the program; its screen stays in view.
-   * @returns what the terminal has of the session then; null when that is uncertain
+   * Ends the presentation: removes the drawing over and beside the program; its screen stays in view.
+   * @returns the session's contents that the terminal has then; null when uncertain
    */
   leave(): Seen | null {
     const { pending, shown, outer } = this;
@@ -277,7 +279,7 @@ export class Presentation {
     this.pacer.cancel();
     this.direct = false;
     this.relayed = 0;
-    // What was written ahead of the emulator is not on the screen built here.
+    // Bytes written ahead of the emulator are not on the screen built here.
     this.ahead = 0;
     this.painted.forget();
     this.peer.send(messageTypes.event, { event: "relay" });
@@ -355,7 +357,7 @@ export class Presentation {
     if (program !== null && relays && this.canRelay() && !this.painter.scrollback.isBehind) this.relay(program, 0);
   }
 
-  /** @param bare without what is drawn over and beside the program's screen */
+  /** @param bare only the program's screen, without drawing over and beside it */
   private paintNow(bare = false): void {
     this.pacer.began();
     const flooding = this.flood.isFlooding;
@@ -365,7 +367,7 @@ export class Presentation {
     const next = this.painter.next({ size, above, note, flooding, bare, mouse });
     if (next !== null) this.painted.show(next.update, next.typed);
     else if (this.painted.isAhead) {
-      // What was written ahead did not come: the picture is unchanged, the terminal is not.
+      // The bytes written ahead did not arrive: the picture is unchanged, the terminal is not.
       this.painter.forget();
       this.pacer.later(FRAME_MS);
     }

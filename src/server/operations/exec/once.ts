@@ -1,10 +1,10 @@
-/** Requests with an id that run several commands: each step is a request of its own, and carried out once. */
+/** Requests with an id that run several commands: each step is a separate request, carried out once. */
 import type { Instance } from "../../../instance/paths.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { type Asked, partOf } from "../../../protocol/requests.ts";
 import { madeFor } from "../../../registry/made-requests.ts";
 
-/** Replaces what was said of the whole. What was begun in time is gone on with. */
+/** Replaces the metadata of the whole request. Steps after one that began in time have no deadline. */
 export function askedForStep({ once, deadline }: Asked, index: number): Asked {
   return {
     ...(once === undefined ? {} : { once: partOf(once, `step ${index}`) }),
@@ -12,7 +12,7 @@ export function askedForStep({ once, deadline }: Asked, index: number): Asked {
   };
 }
 
-/** What a pipeline's steps read is gone with the server that ran it. @throws WshError outcome_unknown */
+/** The input of a pipeline's steps is gone with the server that ran it. @throws WshError outcome_unknown */
 export async function requireNotBegun(instance: Instance, asked: Asked): Promise<void> {
   const { once } = askedForStep(asked, 0);
   if (once === undefined || (await madeFor(instance, once, 0)) === null) return;

@@ -1,13 +1,13 @@
 /**
- * What one step of a pipeline prints and the next one reads: a file of bytes, as they were written, in a directory that
- * only the account can read. A step begins when the one before has ended, so a file is whole when it is read.
+ * Output of a pipeline's step and input of the next one: a file with the written bytes, in a directory that only the
+ * account can read. A step begins when the one before has ended, so a file is complete when it is read.
  */
 import fs from "node:fs";
 import type { Instance } from "../../../instance/paths.ts";
 import { writeStdinFile } from "../../../launch/stdin-file.ts";
 import { MAX_PIPED_BYTES } from "../../../protocol/commands.ts";
 
-/** Files besides the terminal that a step's program has. */
+/** Files of a step's program in addition to the terminal. */
 export interface StepFiles {
   readonly stdin_path?: string;
   readonly stdout_path?: string;
