@@ -79,7 +79,7 @@ describe("a session process that is killed", () => {
         expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
       }
       // Before that the interrupt would be the shell's.
-      await until("sleep to run", async () => (await wsh.ok("status", "one")).includes("sleep"));
+      await until("sleep to run", async () => (await wsh.list())[0]?.windows[0]?.panes[0]?.program === "sleep");
       await wsh.ok("send", "one", "\x03");
     }
     await wsh.ok("wait", "one", "prompt");
