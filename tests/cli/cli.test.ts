@@ -264,7 +264,9 @@ describe("commands in a session", () => {
 
   test("a busy prompt is refused", async () => {
     await wsh.ok("send", "work", "sleep 30", "--enter");
-    await until("sleep to run", async () => (await wsh.ok("status", "work")).includes("sleep"));
+    await until("sleep to run", async () =>
+      (await wsh.list()).some(({ name, windows }) => name === "work" && windows[0]?.panes[0]?.program === "sleep"),
+    );
     const { code, stderr } = await wsh.run("exec", "work", "--", "true");
     expect(code).toBe(1);
     expect(stderr).toContain("sleep");

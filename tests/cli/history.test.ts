@@ -189,7 +189,9 @@ describe("programs in the way", () => {
     await wsh.session("one");
     await wsh.ok("wait", "one", "prompt");
     await wsh.ok("send", "one", "sleep 100\r");
-    await until("sleep to run", async () => (await wsh.ok("status", "one")).includes("sleep"));
+    await until("sleep to run", async () =>
+      (await wsh.list()).some(({ name, windows }) => name === "one" && windows[0]?.panes[0]?.program === "sleep"),
+    );
     await wsh.ok("send", "one", "\x1a");
     await wsh.ok("wait", "one", "prompt");
     await wsh.ok("send", "one", "kill %1; wait; bash --norc\r");
