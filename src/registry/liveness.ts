@@ -1,7 +1,7 @@
 /**
  * Whether a socket's process is alive: it holds its lock (life-lock.ts). A process that does not answer is not dead: it
  * may be stopped or busy, and macOS refuses connections when a listener's queue is full. Only a socket without a lock
- * beside it, of an earlier version of wsh, is judged by connecting. Takes about 0.02 ms and never waits.
+ * beside it, which wsh did not bind, is judged by connecting. Takes about 0.02 ms and never waits.
  */
 
 import fs from "node:fs";
@@ -26,7 +26,7 @@ export function processState(socket: string, link: string = lockBeside(socket)):
   }
 }
 
-/** How earlier versions judged their sockets: on macOS a busy one refuses too. */
+/** A socket without a lock; a busy one, too, refuses on macOS. */
 function isRefused(path: string): boolean {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
   return platform().sockets.connect(path).kind === "refused";
