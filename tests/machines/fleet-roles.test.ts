@@ -99,16 +99,20 @@ testFleet("a place for a session is found in the fleet, and its tags are the inv
   fs.writeFileSync(`${m1.env.HOME}/.config/wsh/config.toml`, 'accept = "placed"\n');
   await m1.killServer();
   await m1.ok("server", "--ensure");
+  let refusal = "";
   const made = await until(
     "m1 to be seen",
     async () => {
-      const { code, stdout } = await me.run("new", "train", "--place", "gpu");
+      const { code, stdout, stderr } = await me.run("new", "train", "--place", "gpu");
       if (code === 0) return stdout.trim();
+      refusal = stderr;
       // An answer that was lost is said to be unknown: the session may be there.
       return (await m1.list()).some(({ name }) => name === "train") ? "m1/train" : null;
     },
     PLACED_MS,
-  );
+  ).catch((error) => {
+    throw new Error(`${error.message}; the last refusal: ${refusal}`);
+  });
   expect(made).toBe("m1/train");
   expect((await m1.list()).map(({ name }) => name)).toEqual(["train"]);
 });

@@ -143,11 +143,10 @@ test.each(["revoked", "expired"])("a token that is %s ends everything that it ha
   const redeemed = await gateway.tcp(`/ws/json?ticket=${ticket}`, { token: null, headers: upgrade });
   expect(redeemed.status).toBe(401);
 
-  // The sessions of its commands end a moment after the answers.
-  await until("no session of exec", async () => !(await gateway.list()).some(({ name }) => name.startsWith("exec-")));
   // What waited for this may not go on.
   fs.writeFileSync(file("go"), "");
   await gateway.type("s", `echo ${how}-go\r`);
   await gateway.shows("s", `${how}-go\n`);
+  await until("no session of exec", async () => !(await gateway.list()).some(({ name }) => name.startsWith("exec-")));
   expect(["once", "exec", "run"].filter((name) => fs.existsSync(file(name)))).toEqual([]);
 });

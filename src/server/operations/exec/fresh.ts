@@ -43,6 +43,8 @@ export async function execFresh(
   const runStep = async (step: Step, index: number, files?: StepFiles): Promise<Result> => {
     const asked = { ...context, ...askedForStep(context, index) };
     try {
+      // Nothing begins for a caller who has cancelled, or whose token has ended.
+      if (context.signal.aborted) throw new WshError("cancelled", "the caller is gone");
       return await runInOwnSession(hosts, create, input, step, leftMs(), asked, files);
     } catch (thrown) {
       const { code, message } = WshError.from(thrown);
