@@ -86,11 +86,12 @@ export interface TerminalReader {
   readonly unread: number | null;
 }
 
-/** Whether one process waits for its terminal's input: a few reads, no scan. Null for a hidden or ended process. */
+/** Whether one process waits for its terminal's input: a few reads, no scan. Null for a hidden process. */
 export function readTerminalReader(pid: number): TerminalReader | null {
   const { processes } = platform();
   const stat = processes.stat(pid);
-  if (stat === null) return null;
+  // One that has ended reads nothing, and a key for it would be typed into the shell around it.
+  if (stat === null) return processes.isAlive(pid) ? null : { reading: false, unread: null };
   const path = processes.terminalPath(stat.tty);
   const unread = path === null ? null : unreadInput(path);
   if (stat.foreground !== stat.group) return { reading: false, unread };
