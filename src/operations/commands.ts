@@ -87,7 +87,7 @@ export const commandOperations = [
       keys: v.optional(v.pipe(v.array(v.string()), v.description("named keys pressed after the input"))),
       submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards")), false),
       timeout_ms: v.optional(
-        v.pipe(WaitMsSchema, v.description("silence that counts as the end if there is no better sign")),
+        v.pipe(WaitMsSchema, v.description("quiet time that counts as the end, without better evidence")),
         DEFAULT_IDLE_MS,
       ),
       max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),

@@ -39,7 +39,7 @@ export function register(program: Command): void {
     )
     .option("--keys <key...>", "press keys after the text, without Enter")
     .option("--no-enter", "type the text alone")
-    .option("--idle <seconds>", "silence that counts as the end if there is no better sign", seconds)
+    .option("--idle <seconds>", "quiet time that counts as the end, without better evidence", seconds)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
     .option("--exit-code", "exit with the code of the shell command that ended; 125: none, or unknown")
     .option("--json", "print the whole result as JSON")

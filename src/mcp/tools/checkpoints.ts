@@ -9,8 +9,8 @@ export const checkpoint = tool({
   name: "wsh_checkpoint",
   title: "Checkpoints",
   description:
-    "save keeps a session under label. restore restores a lost one, or with label a saved one (as: beside the one " +
-    "that runs). diff: what changed since label.",
+    "save: store a session under label. restore: bring back a lost one, or with label a saved one (as: a new name, " +
+    "beside the running one). diff: changes since label.",
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },

@@ -166,7 +166,7 @@ export const runCommand = tool({
     session: TargetField,
     ...run,
     output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
-    include: v.optional(v.pipe(include.wrapped, v.description("what to return (default: the one that fits)"))),
+    include: v.optional(v.pipe(include.wrapped, v.description("parts to return (default: whichever fits)"))),
     format: PlainField,
   }),
   described: {

@@ -29,8 +29,10 @@ export const procProcesses: Processes = {
   carriedChild,
 };
 
-/** The processes of each group, until the present job of the event loop is over: one look serves all panes. */
+/** The processes of each group, until the current job of the event loop is over: one scan serves all panes. */
 let groups: Map<number, number[]> | null = null;
+/** The same for the state of every process: reading it takes fifty times as long. */
+let stats: readonly Stat[] | null = null;
 
 function members(group: number): Stat[] {
   groups ??= scan();
@@ -54,13 +56,15 @@ function scan(): Map<number, number[]> {
   }
   queueMicrotask(() => {
     groups = null;
+    stats = null;
   });
   return found;
 }
 
 function onTerminal(tty: number): Stat[] {
-  const stats = fs.readdirSync("/proc").map((entry) => (/^\d+$/.test(entry) ? statOf(Number(entry)) : null));
-  return stats.filter((stat) => stat !== null && stat.tty === tty && stat.state !== "ended") as Stat[];
+  groups ??= scan();
+  stats ??= [...groups.values()].flat().flatMap((pid) => statOf(pid) ?? []);
+  return stats.filter((stat) => stat.tty === tty && stat.state !== "ended");
 }
 
 /** SigIgn of proc(5)'s status: a bit for each signal, SIGHUP is the first. */
