@@ -241,7 +241,6 @@ export const BatchUpdateSchema = v.pipe(
   }),
   v.transform(given),
 );
-export type BatchUpdate = v.InferOutput<typeof BatchUpdateSchema>;
 
 export type ScreenMode = "normal" | "alt";
 

@@ -129,7 +129,6 @@ export const LinkCallSchema = v.object({
     share: v.optional(v.pipe(v.string(), v.maxLength(256))),
   }),
 });
-export type LinkCall = v.InferOutput<typeof LinkCallSchema>;
 
 /** A host as sockets take it: an address of IPv6 without the brackets that it has in a URL. */
 export function plainHost(host: string): string {

@@ -91,6 +91,8 @@ export class Exec {
           steps.push(this.results.skipped(step));
           continue;
         }
+        // No step begins once the caller is gone, even if the one before ended at that moment.
+        if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller is gone");
         this.busy = step.command;
         // A command begun in time is continued.
         const { inTime, ...rest } = request;
