@@ -102,18 +102,34 @@ function typeOf(schema: unknown): string {
   return typeof schema.type === "string" ? schema.type : "any";
 }
 
+/** The list describes a parameter where it first has it. */
+function firstDescriptions(): ReadonlyMap<string, string> {
+  const all = tools.flatMap(({ inputJson }) =>
+    isJson(inputJson.properties) ? Object.entries(inputJson.properties) : [],
+  );
+  const described = all.flatMap(([name, schema]): [string, string][] =>
+    isJson(schema) && typeof schema.description === "string" ? [[name, schema.description]] : [],
+  );
+  return new Map(described.toReversed());
+}
+
 function toolSections(): string {
-  const sections = tools.map(({ name, title, description, inputJson }) => {
+  const usual = firstDescriptions();
+  const sections = tools.map(({ name, title, description, inputJson, documented }) => {
     const required = Array.isArray(inputJson.required) ? inputJson.required : [];
-    const properties = isJson(inputJson.properties) ? Object.entries(inputJson.properties) : [];
-    const rows = properties.map(([parameter, schema]) => {
+    const listed = isJson(inputJson.properties) ? inputJson.properties : {};
+    const whole = documented().properties;
+    const properties = Object.entries(isJson(whole) ? whole : {});
+    const rows = properties.map(([parameter, full]) => {
+      const short = listed[parameter];
+      const schema = isJson(full) && isJson(short) ? { ...full, ...short } : full;
       const { default: initial, description: text } = isJson(schema) ? schema : {};
       const value = required.includes(parameter)
         ? "required"
         : initial === undefined
           ? ""
           : code(JSON.stringify(initial));
-      return [code(parameter), typeOf(schema), value, typeof text === "string" ? text : ""];
+      return [code(parameter), typeOf(schema), value, typeof text === "string" ? text : (usual.get(parameter) ?? "")];
     });
     return `### ${name}\n\n${title}. ${description}\n\n${table(["parameter", "type", "default", ""], rows)}`;
   });

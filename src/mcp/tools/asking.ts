@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { inputSchema } from "../../operations/table.ts";
 import { questionKinds } from "../../protocol/asking.ts";
-import { SessionField, tool } from "./tool.ts";
+import { TargetField, tool } from "./tool.ts";
 
 const { multiple, timeout_ms, wait_for_person, ...fields } = inputSchema("ask").entries;
 
@@ -10,18 +10,19 @@ export const askUser = tool({
   name: "wsh_ask_user",
   title: "Ask the person",
   description:
-    "Ask the person: a choice, text, confirm (yes or no), secret (for the program that reads a password; never returned), " +
-    'hand_over (they take over, then give back). pending: wsh_wait [{"type":"answer","ask_id"}].',
+    "A choice, text, confirm (yes or no), secret (typed to the program that reads a password; never returned), " +
+    'hand_over (they take over for a while). pending: wsh_wait [{"type":"answer","ask_id"}].',
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: v.optional(SessionField), ...fields, multiple, timeout_ms, wait_for_person }),
+  parameters: v.object({ session: v.optional(TargetField), ...fields, multiple, timeout_ms, wait_for_person }),
   described: {
-    default: { description: "preselected answer" },
-    max_wait_ms: { type: "integer", default: 30_000, description: "of this call" },
+    question: { type: "string" },
+    default: { description: "preselected" },
+    max_wait_ms: { type: "integer", default: 30_000 },
     detail: { type: "string", description: "shown below" },
-    choices: { type: "array", items: { type: "string" }, description: "for choice" },
-    multiple: { type: "boolean", description: "for choice" },
+    choices: { type: "array", items: { type: "string" } },
+    multiple: { type: "boolean", description: "several choices" },
     kind: { enum: [...questionKinds], description: "default: text" },
     wait_for_person: { type: "boolean", description: "if none attached" },
     timeout_ms: { type: "integer", default: 600_000, description: "its lifetime" },

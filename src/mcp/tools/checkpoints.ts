@@ -1,6 +1,6 @@
 /** The tool that saves sessions and brings lost ones back. */
 import * as v from "valibot";
-import { type Ask, done, needed, tool } from "./tool.ts";
+import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
 const actions = ["restore", "save", "list", "show", "diff", "delete"] as const;
 const text = (description: string) => v.optional(v.pipe(v.string(), v.description(description)));
@@ -9,18 +9,18 @@ export const checkpoint = tool({
   name: "wsh_checkpoint",
   title: "Checkpoints",
   description:
-    "save: store a session under label. restore: bring back a lost one, or with label a saved one (as: a new name, " +
-    "beside the running one). diff: changes since label.",
+    "save a session under label; restore a lost one, or with label a saved one (as: a new name, " +
+    "beside the running one); diff: changes since label.",
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
-    action: v.pipe(v.picklist(actions), v.description("action")),
-    session: text("its name or @id"),
+    action: v.picklist(actions),
+    session: v.optional(TargetField),
     label: text("of a saved one"),
     to: text("diff: another label"),
     as: text("restore: new name"),
-    replace: v.optional(v.pipe(v.boolean(), v.description("save over label")), false),
+    replace: v.optional(v.pipe(v.boolean(), v.description("save over it")), false),
   }),
   output: v.object({ status: v.optional(v.string()) }),
   run: async ({ action, session, label, to, as, replace }, ask) => {

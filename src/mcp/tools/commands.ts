@@ -4,7 +4,7 @@ import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { StepResultSchema } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
-import { SessionField, tool } from "./tool.ts";
+import { SessionField, TargetField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
@@ -30,13 +30,11 @@ export const exec = tool({
   name: "wsh_exec",
   title: "Run a command",
   description:
-    "Run shell commands: exit_code (null: unknown, not success) and the command's own output, when it ends. Without session: " +
-    "in a terminal of its own, to kill only after background. With session: at that shell's prompt, keeping directory and variables. " +
-    "Say at once what you want to see: grep with context, head and tail look at the whole output; of longer output the " +
-    "middle is omitted, and wsh_get_output {session, command_id, grep | range} has it. " +
-    "A long job: max_wait_ms; the answer comes when it (of several: the last) ends. " +
-    'A server: background: true, until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
-    "state running: it still runs, or waits_for says what it asks (answer with wsh_run_command). Never send it again; " +
+    "Run shell commands to their end: exit_code (null: unknown, not success), own output. Without session: in a terminal of " +
+    "its own, to kill only after background. With session: at that shell's prompt, keeping directory and variables. " +
+    "Say at once what to show: grep, head, tail see the whole output; wsh_get_output has what is omitted. " +
+    'A server: background: true, until: [{"type":"port","port":3000}] answers when it listens or has ended. ' +
+    "state running: it still runs, or waits_for says what it asks (answer with wsh_run_command). Never send it again: " +
     "wsh_wait for command_finished.",
   core: true,
   access: "operate",
@@ -58,49 +56,44 @@ export const exec = tool({
     stdin,
   }),
   described: {
-    command: { type: "string", description: "shell text; or give steps" },
+    command: { type: "string", description: "shell text, or steps" },
     steps: {
       type: "array",
       items: { type: "object" },
-      description: "several: {command, name?, grep?, context?, head?, tail?, output?}",
+      description: "{command, name?, grep?, context?, head?, tail?, output?}",
     },
-    grep: { type: "string", description: "only lines that match (RE2), each after its number" },
-    until: {
-      ...conditions,
-      description: "with background: answer when one of these (see wsh_wait) holds, or at its end",
-    },
+    stop_on_error: { type: "boolean", default: true, description: "skip the steps after a failed one" },
+    grep: { type: "string", description: "only matching lines (RE2), numbered" },
+    context: { type: "integer", description: "lines around a match" },
+    until: { ...conditions, description: "with background: conditions as of wsh_wait" },
     max_wait_ms: { type: "integer", default: 30_000, description: "longest wait in all, up to 300000" },
-    background: { type: "boolean", description: "answer at once, or with until; one command" },
-    output: {
-      enum: ["all", "on_failure", "none"],
-      description: "output to show (default all; parallel: on_failure, 10 lines)",
+    background: { type: "boolean", description: "answer at once, or with until" },
+    on_timeout: {
+      enum: ["leave", "interrupt", "kill"],
+      type: "string",
+      default: "leave",
+      description: "past max_wait_ms",
     },
+    output: { enum: ["all", "on_failure", "none"], description: "default all; parallel: on_failure, 10 lines" },
     output_limit: {
       type: "integer",
-      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: the last 256)`,
+      description: `bytes of output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES})`,
     },
-    create: { type: "boolean", description: "with session: create it, with a shell, if it does not exist" },
-    clear_line: { type: "boolean", description: "with session: discard the text at the prompt" },
-    typed: {
-      enum: ["sh", "fish"],
-      description:
-        "with session: type into a nested shell of this syntax (sh, ssh, container); exit_code is reported by the line itself. Not with background",
-    },
-    integrate: {
-      enum: ["bash", "zsh", "fish"],
-      description: "with session: integrate the nested shell of this kind first; not with typed",
-    },
+    create: { type: "boolean", description: "make the session, with a shell, if it does not exist" },
+    clear_line: { type: "boolean", description: "discard the text at the prompt" },
+    typed: { enum: ["sh", "fish"], description: "type into a nested shell of this syntax (ssh, container)" },
+    integrate: { enum: ["bash", "zsh", "fish"], description: "integrate the nested shell of this kind first" },
     mode: {
       enum: ["sequence", "parallel", "pipeline"],
       default: "sequence",
-      description: "no session: parallel: up to 10 steps; pipeline: each reads what the one before printed",
+      description: "no session: 10 steps at once; each reads the one before",
     },
-    show: { type: "boolean", description: "parallel: in panes beside the person, whose focus stays" },
+    show: { type: "boolean", description: "parallel: in panes beside the person" },
     beside: { type: "string", description: "show: beside this pane" },
-    keep: { enum: ["none", "failed", "all"], description: "show: panes to keep at their end (default none)" },
-    cwd: { type: "string", description: "directory (default: yours); with session: of a created one" },
-    env: { type: "object", description: "variables; with session: of a created one" },
-    stdin: { type: "string", description: "without session: its standard input" },
+    keep: { enum: ["none", "failed", "all"], description: "show: panes kept at their end" },
+    cwd: { type: "string", description: "default: yours; with session: of a created one" },
+    env: { type: "object", description: "variables, as cwd" },
+    stdin: { type: "string", description: "no session: standard input" },
   },
   output: execOutput,
   waits: true,
@@ -155,23 +148,23 @@ export const wait = tool({
   description:
     "Wait for the first of any_of: command_finished, prompt, waiting_for_input, password, exited, bell, or " +
     '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}, {"type":"port","port"}, ' +
-    '{"type":"agent","state"}. In one session, several, or a tag. ' +
+    '{"type":"agent","state"}. ' +
     "text, regex, bell and command_finished count only after since. " +
-    "decided_by says which; timeout is an ordinary answer.",
+    "decided_by says which; timeout is ordinary.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: v.optional(SessionField), ...inputSchema("wait.any").entries }),
+  parameters: v.object({ session: v.optional(TargetField), ...inputSchema("wait.any").entries }),
   described: {
     any_of: { ...conditions, description: "conditions" },
+    command_id: { type: "integer", description: "the command to wait for" },
     since: {
       anyOf: [{ type: "integer" }, { type: "object" }],
-      description: "output_cursor, or one per session {name: cursor}: only later output counts (default: now)",
+      description: "output_cursor, or {session: cursor} (default: now)",
     },
-    tag: {
-      anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
-      description: "sessions with this tag, or one of these",
-    },
+    max_wait_ms: { type: "integer", default: 30_000 },
+    sessions: { type: "array", items: { type: "string" }, description: "several" },
+    tag: { type: "string", description: "all with a tag; a,b: with either" },
   },
   output: v.object({ session: v.nullable(v.string()), ...waitOutput }),
   waits: true,
@@ -189,13 +182,25 @@ export const getOutput = tool({
   name: "wsh_get_output",
   title: "Read output",
   description:
-    "Output since an output_cursor, of one command (command_id), or the newest lines. " +
-    "grep (RE2), range, head and tail see the whole output of a wsh_exec command; incomplete says what is not kept. " +
-    "Long text is cut in the middle (omitted_lines).",
+    "Output since an output_cursor, of a command, or the newest lines. " +
+    "grep, range, head and tail see all that a command printed; incomplete says what is not kept.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, ...outputFields }),
+  parameters: v.object({ session: TargetField, ...outputFields }),
+  described: {
+    since: { type: "integer" },
+    command_id: { type: "integer" },
+    lines: { type: "integer", description: "newest lines (default 100; with grep or command_id: all)" },
+    grep: { type: "string" },
+    context: { type: "integer" },
+    head: { type: "integer" },
+    tail: { type: "integer" },
+    range: { type: "string", description: "lines of a command: A-B, A-, A" },
+    raw: { type: "boolean", description: "of a command: what it wrote, as base64" },
+    max_bytes: { type: "integer", default: 32_768, description: "past it head and tail are kept" },
+    format: { enum: ["plain", "styled"], type: "string", default: "plain" },
+  },
   output: outputSchema("output.get"),
   run: async ({ session, ...rest }, ask) => ask("output.get", rest, session),
 });
@@ -204,12 +209,12 @@ export const getStatus = tool({
   name: "wsh_get_status",
   title: "Get the state",
   description:
-    "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and its evidence, foreground " +
-    "program, directory, last command, whether a person is typing. Without session: the server, its limits and uptime.",
+    "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and why: foreground program, " +
+    "directory, last command, whether a person types. Without session: the server and its limits.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: v.optional(SessionField) }),
+  parameters: v.object({ session: v.optional(TargetField) }),
   output: v.looseObject({ state: v.optional(v.string()), output_cursor: v.optional(v.number()) }),
   run: async ({ session }, ask) => (session === undefined ? ask("server.info", {}) : ask("status.get", {}, session)),
 });

@@ -12,18 +12,18 @@ const keys = inputSchema("input.keys").entries;
 
 /** A colour and a span have many forms; a model needs them said once, in words. */
 const drawn: Readonly<Record<string, JsonSchema>> = {
-  background: { description: "colour: name, #rrggbb or {r,g,b}" },
+  background: { description: "name, #rrggbb or {r,g,b}" },
   spans: {
     type: "array",
     items: { type: "object" },
-    description: "pieces {text, fg?, bg?, bold?, italic?, underline?}; \\n begins a line",
+    description: "{text, fg?, bg?, bold?, italic?, underline?}; \\n begins a line",
   },
 };
 
 /** Where they have been said. */
 const drawnAlike: typeof drawn = {
-  background: { description: "as of wsh_overlay" },
-  spans: { type: "array", items: { type: "object" }, description: "as of wsh_overlay" },
+  background: {},
+  spans: { type: "array", items: { type: "object" } },
 };
 
 function field<S extends v.GenericSchema>(schema: S, description: string) {
@@ -35,12 +35,12 @@ const ListField = v.optional(v.pipe(v.boolean(), v.description("only list")), fa
 /** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
-  focusable: field(v.boolean(), "can receive captured keys"),
-  ttl_ms: field(v.number(), "removed after"),
+  focusable: field(v.boolean(), "can get captured keys"),
+  ttl_ms: field(v.number(), "lifetime"),
   persist: field(v.boolean(), "survives a crash"),
-  screen_mode: field(ElementScreenModeSchema, "alt: of full-screen programs"),
+  screen_mode: field(ElementScreenModeSchema, "alt: over full-screen programs"),
 };
-const RemoveIdField = field(v.string(), "absent: all, of every caller");
+const RemoveIdField = field(v.string(), "absent: all");
 
 /** @throws WshError invalid_request naming the missing property of a new element */
 function needed<T>(value: T | null | undefined, name: string): T {
@@ -81,8 +81,8 @@ export const overlay = tool({
   parameters: v.object({
     session: TargetField,
     id: IdField,
-    x: field(overlayFields.entries.x, "left edge, from 0"),
-    y: field(overlayFields.entries.y, "top edge, from 0"),
+    x: field(overlayFields.entries.x, "column, from 0"),
+    y: field(overlayFields.entries.y, "row, from 0"),
     z: field(v.number(), "higher is in front"),
     width: field(overlayFields.entries.width, "cells"),
     height: field(overlayFields.entries.height, "rows"),
@@ -120,22 +120,23 @@ export const panel = tool({
   name: "wsh_panel",
   title: "Draw a panel",
   description:
-    "A strip at the top or bottom of the terminal of attached people, for lasting status; the program gets the other rows. " +
-    "Without id it is made (position, height).",
+    "A strip at the edge of attached people's terminals, for lasting status; the program gets the other rows. " +
+    "Without id it is made (position, height). More as of wsh_overlay.",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
     session: TargetField,
     id: IdField,
-    position: field(panelFields.entries.position, "which edge"),
-    height: field(panelFields.entries.height, "rows"),
-    z: field(v.number(), "higher is nearer to the edge"),
+    position: field(panelFields.entries.position, "edge"),
+    height: v.optional(panelFields.entries.height),
+    z: v.optional(v.number()),
     background: panelFields.entries.background,
     spans: panelFields.entries.spans,
     ...common,
   }),
-  described: drawnAlike,
+  described: { ...drawnAlike, height: { type: "integer" } },
+  unlisted: ["persist", "screen_mode"],
   output: v.object({
     status: v.optional(v.string()),
     id: v.optional(v.string()),
@@ -171,23 +172,25 @@ export const inputMode = tool({
   title: "Capture keys",
   description:
     "capture: keys of attached people go to you, not to the program, for a dialog that you have drawn. Always " +
-    "release it. read returns the unread keys (or those after since, a seq).",
+    "release it. read: the unread keys (or those after since, a seq).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
     session: TargetField,
     mode: field(v.picklist(["capture", "release"]), "the keyboard"),
-    focus: field(v.string(), "id of a focusable overlay or panel"),
+    focus: v.optional(v.string()),
     unfocus: v.optional(v.pipe(v.boolean(), v.description("end that")), false),
-    read: v.optional(v.pipe(v.boolean(), v.description("return captured keys")), false),
+    read: v.optional(v.pipe(v.boolean(), v.description("return keys")), false),
     since: keys.since,
     wait_ms: keys.wait_ms,
     lease_ms: inputSchema("input.capture").entries.lease_ms,
   }),
   described: {
-    since: { type: "integer", description: "seq of the last key read" },
-    lease_ms: { type: "integer", default: 120_000, description: "longest capture, unless renewed" },
+    focus: { type: "string", description: "id of a focusable overlay or panel" },
+    since: { type: "integer" },
+    wait_ms: { type: "integer", default: 0, description: "for a key" },
+    lease_ms: { type: "integer", default: 120_000, description: "longest capture" },
   },
   output: v.object({
     mode: v.string(),
@@ -215,13 +218,11 @@ export const inputMode = tool({
 export const screenMode = tool({
   name: "wsh_screen_mode",
   title: "Alternate set of drawings",
-  description:
-    "enter_alt begins a separate set of overlays and panels; exit_alt removes it and shows the normal set again. " +
-    "Without action: the mode.",
+  description: "enter_alt begins a separate set of overlays and panels, exit_alt ends it. Without action: the mode.",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
-  parameters: v.object({ session: TargetField, action: field(v.picklist(["enter_alt", "exit_alt"]), "what to do") }),
+  parameters: v.object({ session: TargetField, action: v.optional(v.picklist(["enter_alt", "exit_alt"])) }),
   output: v.object({ mode: v.string() }),
   run: async ({ session, action }, ask) =>
     action === undefined ? ask("screen_mode.get", {}, session) : ask(`screen_mode.${action}`, {}, session),

@@ -9,9 +9,8 @@ export const history = tool({
   name: "wsh_history",
   title: "Find commands that ran",
   description:
-    "Commands that people and agents ran in any session, also ended ones, newest first, with directory, exit code and " +
-    "time. Use it to learn how something is built, started or fixed here. For the output of a session that exists use " +
-    "wsh_get_output.",
+    "Commands that people and agents ran in any session, also ended ones, newest first: how something is built, started or " +
+    "fixed here.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -19,12 +18,14 @@ export const history = tool({
   // The instructions mention it if there are other machines.
   unlisted: ["all_machines"],
   described: {
-    session: { type: "string", description: "it ran in, also an ended one" },
+    query: { type: "string", description: "word prefixes, all of them" },
+    session: { type: "string" },
+    cwd: { type: "string", description: "in it or below" },
     failed: { type: "boolean", description: "only those" },
     since: { type: "string", description: "90m, 2d (ago), or a date" },
-    limit: { type: "integer", default: 20, description: "of a page" },
+    limit: { type: "integer", default: 20 },
     before: { type: "integer", description: "id; for older ones" },
-    output: { type: "boolean", description: "include output, if kept" },
+    output: { type: "boolean", description: "include it, if kept" },
   },
   output: v.object({
     commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),

@@ -40,24 +40,22 @@ function amount<C extends string, P extends string>(given: Amount | undefined, c
 export const createPane = tool({
   name: "wsh_create_pane",
   title: "Open a pane",
-  description:
-    "Start a shell, or command, in a pane beside another one, where attached people see it; address it by the id returned. " +
-    "For work that no person watches use wsh_exec.",
+  description: "Start a shell, or command, in a pane beside another one, where attached people see it; returns its id.",
   core: true,
   access: "operate",
   annotations: makes,
   parameters: v.object({
     session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
     direction: field(sides, "default: right"),
-    window: field(v.picklist(["new"]), "in a new window instead"),
+    window: field(v.picklist(["new"]), "in a new window"),
     size: field(AmountSchema, 'cells or "40%"'),
-    command: field(v.string(), "instead of a shell"),
+    command: v.optional(v.string()),
     cwd: field(v.string(), "default: that pane's"),
-    env: field(v.record(v.string(), v.string()), "over the session's"),
-    title: field(v.string(), "shown on the border"),
-    keep_after_exit: field(v.boolean(), "keep it after the program's end"),
-    view: field(v.string(), "show this pane instead of a program"),
-    focus: v.optional(v.pipe(v.boolean(), v.description("move the person's focus")), false),
+    env: v.optional(v.record(v.string(), v.string())),
+    title: field(v.string(), "on the border"),
+    keep_after_exit: field(v.boolean(), "keep it then"),
+    view: field(v.string(), "show this pane, no program"),
+    focus: v.optional(v.pipe(v.boolean(), v.description("move the person's")), false),
   }),
   described: { size: { ...amountJson, description: 'cells or "40%"' } },
   output: v.object({
@@ -124,17 +122,16 @@ export const manageWindow = tool({
   name: "wsh_manage_window",
   title: "Manage windows",
   description:
-    "create (name, index; a shell), rename (name), close (ends its programs), move (index), select (shows it to the people " +
-    "attached).",
+    "create (name, index; a shell), rename (name), close (its programs, too), move (index), select (shows it to people).",
   core: false,
   access: "operate",
   annotations: ends,
   parameters: v.object({
     session: TargetField,
-    action: v.pipe(windowActions, v.description("what to do")),
+    action: windowActions,
     window: field(v.string(), "index, name or @w5"),
-    name: field(v.string(), "create, rename"),
-    index: field(v.pipe(v.number(), v.integer()), "create, move"),
+    name: v.optional(v.string()),
+    index: field(v.pipe(v.number(), v.integer()), "its place"),
   }),
   output: v.object({ session: v.optional(v.string()), windows: v.array(v.unknown()) }),
   run: async ({ session, action, window, name, index }, ask) => {
@@ -174,25 +171,22 @@ const set = inputSchema("layout.set").entries;
 
 const layoutParameters = v.object({
   session: v.pipe(v.string(), v.description("the pane or window")),
-  action: v.pipe(
-    v.picklist([
-      ...(["get", "set", "preset", "resize", "zoom", "swap", "rotate", "move", "focus"] as const),
-      ...(["equalise", "synchronize", "title"] as const),
-    ]),
-    v.description("what to do"),
-  ),
+  action: v.picklist([
+    ...(["get", "set", "preset", "resize", "zoom", "swap", "rotate", "move", "focus"] as const),
+    ...(["equalise", "synchronize", "title"] as const),
+  ]),
   tree: set.tree,
-  tmux: field(v.string(), "set: tmux's own form"),
+  tmux: field(v.string(), "set: tmux's form"),
   close_others: field(v.boolean(), "set: close omitted panes"),
   preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
-  to: field(v.string(), "swap, focus, move"),
-  direction: field(sides, "resize, move"),
+  to: field(v.string(), "left, @7 …"),
+  direction: v.optional(sides),
   by: field(v.pipe(v.number(), v.integer(), v.minValue(1)), "cells"),
   size: field(AmountSchema, "for move"),
-  rows: field(AmountSchema, 'cells or "40%"'),
-  cols: field(AmountSchema, 'cells or "40%"'),
+  rows: v.optional(AmountSchema),
+  cols: v.optional(AmountSchema),
   on: field(v.boolean(), "zoom, synchronize"),
-  title: field(v.string(), 'title; "": its program\'s'),
+  title: field(v.string(), '"": its program\'s'),
 });
 type LayoutParameters = v.InferOutput<typeof layoutParameters>;
 
@@ -201,8 +195,8 @@ export const layout = tool({
   title: "Arrange panes",
   description:
     "get; set (tree or tmux: moves panes, starts new ones); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
-    "title; swap, focus (to: left, right, up, down, next, last or a pane; focus moves the person's); move (to: beside this pane; " +
-    "absent: a window of its own); synchronize (typed keys go to all panes).",
+    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else to a window of its own); " +
+    "synchronize (keys go to all panes).",
   core: false,
   access: "operate",
   annotations: ends,
@@ -211,11 +205,11 @@ export const layout = tool({
     preset: { type: "string", description: "tiled, next, even-horizontal, main-vertical …" },
     tree: {
       type: "object",
-      description: 'set: {"row": […]} or {"column": […]} of {"pane": "@7"} or {"command", "cwd"}, with weight',
+      description: '{"row" or "column": […]} of {"pane": "@7"} or {"command", "cwd"}, with weight',
     },
-    size: { ...amountJson, description: 'for move: cells or "40%"' },
-    rows: { ...amountJson, description: "as size" },
-    cols: { ...amountJson, description: "as size" },
+    size: { ...amountJson, description: "for move" },
+    rows: amountJson,
+    cols: amountJson,
   },
   output: v.object({ session: v.string(), windows: v.array(v.unknown()) }),
   run: async (given, ask) => {

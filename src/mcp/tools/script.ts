@@ -4,7 +4,7 @@ import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramRun } from "../script/program-run.ts";
 import { Runs } from "../script/runs.ts";
-import { type Ask, parseParameters, SessionField, tool } from "./tool.ts";
+import { type Ask, parseParameters, TargetField, tool } from "./tool.ts";
 
 /** Bytes of a program's output in one answer. */
 const OUTPUT_BYTES = 8_192;
@@ -14,22 +14,19 @@ const MAX_CODE = 262_144;
 
 const Parameters = v.object({
   code: v.optional(v.pipe(v.string(), v.maxLength(MAX_CODE), v.description("the program"))),
-  session: v.optional(v.pipe(SessionField, v.description("`t` is its terminal"))),
-  resume: v.optional(v.pipe(v.string(), v.description("instead of code: a script_id to wait on"))),
-  stop: v.optional(v.pipe(v.boolean(), v.description("with resume: end it"))),
-  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("longest wait; it goes on")), DEFAULT_WAIT_MS),
-  output_limit: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_BYTES), v.description("bytes")),
-    OUTPUT_BYTES,
-  ),
+  session: v.optional(v.pipe(TargetField, v.description("`t` is its terminal"))),
+  resume: v.optional(v.pipe(v.string(), v.description("a script_id to wait on"))),
+  stop: v.optional(v.pipe(v.boolean(), v.description("resume: end it"))),
+  max_wait_ms: v.optional(WaitMsSchema, DEFAULT_WAIT_MS),
+  output_limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_BYTES)), OUTPUT_BYTES),
 });
 
 export const script = tool({
   name: "wsh_script",
   title: "Run a program on terminals",
   description:
-    "Many steps in one call: a JavaScript or TypeScript program (await, loops, conditions) that has terminals and nothing else. " +
-    'For dialogs, menus, full-screen programs, anything that branches. const t = await wsh.open("dev",{create:true,cwd}); wsh.open(): its own. ' +
+    "Many steps in one call: a TypeScript program that has terminals and nothing else, for dialogs, menus, full-screen programs, " +
+    'what branches. const t = await wsh.open("dev",{create:true,cwd}); wsh.open(): its own. ' +
     "await t.exec(cmd,{grep,timeout}) → {exit_code, output}; t.run(cmd) starts and does not wait, t.ended() its exit_code; t.type(text) (\\n is Enter), " +
     't.press("Down","Ctrl+C"), t.paste, t.click(text), t.resize({cols,rows}); t.expect(/re/ or text) what newly comes → [match, groups]; ' +
     't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"| shown text | /re/ | {idle,port,screen:(s)=>bool}) → screen; ' +
@@ -37,11 +34,12 @@ export const script = tool({
     "A failure says line, reason, state, screen. print(…) and return are the answer. Examples: " +
     'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
     'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
-    "Past max_wait_ms: state running, where it stands, script_id for resume. Guide: wsh:script.",
+    "Past max_wait_ms: state running, script_id for resume. Guide: wsh:script.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: Parameters,
+  described: { max_wait_ms: { type: "integer", default: DEFAULT_WAIT_MS } },
   output: v.looseObject({ state: v.string() }),
   waits: true,
   // callScript calls it, since its calls continue after this one.

@@ -20,7 +20,7 @@ export const listServers = tool({
 export const serverStatus = tool({
   name: "wsh_server_status",
   title: "A machine's state",
-  description: "Asks one machine now: health, version, or why it does not answer.",
+  description: "Health and version of one, asked now, or why it does not answer.",
   core: false,
   access: "observe",
   annotations: reads,

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
-import { type Ask, done, needed, SessionField, tool } from "./tool.ts";
+import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
 const {
   server: _server,
@@ -13,21 +13,26 @@ const {
   ...createFields
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);
-const TagsField = v.optional(v.pipe(v.array(v.string()), v.description("for add_tags and remove_tags")));
 
 const creating = {
   name: "wsh_create_session",
   title: "Create a session",
   description:
-    "Start a shell, or `command`, in a new terminal that outlives the call. Use it when state must carry over " +
-    "(directory, environment, login), for servers and for programs with a screen. For one command use wsh_exec instead.",
+    "Start a shell, or command, in a new terminal that outlives the call: for state that carries over, servers, programs " +
+    "with a screen. For one command use wsh_exec.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   parameters: CreateParameters,
   described: {
+    name: { type: "string", description: "default: the next free number" },
+    command: { type: "string", description: "instead of a shell" },
+    rows: { type: "integer", default: 24 },
+    cols: { type: "integer", default: 80, description: "width" },
+    cwd: { type: "string" },
+    shell: { type: "string", description: "path or name (default: $SHELL)" },
     tags: { type: "array", items: { type: "string" }, description: "labels" },
-    env: { type: "object", description: "variables over the default ones" },
+    env: { type: "object" },
     place: { type: "object", description: 'on any machine with these tags: {"tags": ["gpu"]}' },
     if_exists: { enum: ["error", "attach"], type: "string", default: "error", description: "attach: return that one" },
   },
@@ -55,24 +60,16 @@ export const listSessions = tool({
   name: "wsh_list_sessions",
   title: "List sessions",
   description:
-    "The sessions that run, with state, command, directory, tags, idle time and attached people; with `session` all of that one. " +
-    "Use it to find a session before acting on it.",
+    "The sessions that run, with state, command, directory, tags, idle time, attached people; with session all of that one.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({
-    session: v.optional(SessionField),
-    tag: v.optional(
-      v.pipe(v.union([v.string(), v.array(v.string())]), v.description("only sessions with one of these tags")),
-    ),
-    all: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description("ended ones too, readable for 1 min (10 where a result left output out, or came before the end)"),
-      ),
-      false,
-    ),
+    session: v.optional(TargetField),
+    tag: v.optional(v.union([v.string(), v.array(v.string())])),
+    all: v.optional(v.pipe(v.boolean(), v.description("also ended ones that are still readable")), false),
   }),
+  described: { tag: { type: "string" } },
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
   run: async ({ session, tag, all }, ask) =>
     session === undefined
@@ -103,26 +100,26 @@ export const manageSession = tool({
   name: "wsh_manage_session",
   title: "Manage a session",
   description:
-    "kill ends the session and its programs. rename (new_name), add_tags and remove_tags (tags), resize (rows, cols; " +
-    "refused while people are attached, unless force), " +
-    "signal (signal, to the foreground program), restart (same command again), clear (screen and history), " +
-    "detach (disconnects people; the session lives on).",
+    "kill (its programs too), rename (new_name), add_tags, remove_tags (tags), resize (rows, cols; force: while people are " +
+    "attached), signal (signal, to the foreground program), restart (same command), clear (screen and history), " +
+    "detach (people; it lives on).",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     action: v.pipe(
       v.picklist(["kill", "rename", "detach", "add_tags", "remove_tags", "resize", "signal", "restart", "clear"]),
       v.description("what to do"),
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),
-    tags: TagsField,
-    rows: v.optional(v.pipe(sideFrom(1), v.description("for resize"))),
-    cols: v.optional(v.pipe(sideFrom(2), v.description("for resize"))),
-    force: v.optional(v.pipe(v.boolean(), v.description("for resize: even while a person is attached")), false),
-    signal: v.optional(v.pipe(v.string(), v.description("for signal: INT, TERM, HUP, KILL …"))),
+    tags: v.optional(v.array(v.string())),
+    rows: v.optional(sideFrom(1)),
+    cols: v.optional(sideFrom(2)),
+    force: v.optional(v.pipe(v.boolean(), v.description("for resize")), false),
+    signal: v.optional(v.pipe(v.string(), v.description("INT, TERM, HUP, KILL …"))),
   }),
+  described: { rows: { type: "integer" }, cols: { type: "integer" } },
   output: v.object({ success: v.boolean(), status: v.string(), session: v.string() }),
   run: async ({ session, action, new_name, tags, rows, cols, force, signal }, ask) => {
     switch (action) {

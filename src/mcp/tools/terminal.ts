@@ -5,7 +5,7 @@ import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
 import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
-import { done, SessionField, TargetField, tool } from "./tool.ts";
+import { done, TargetField, tool } from "./tool.ts";
 
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
@@ -15,10 +15,7 @@ const { format: _format, ...scrollback } = inputSchema("scrollback.get").entries
 const { screen: _screen, since: _since, ...ran } = outputSchema("run").entries;
 
 /** A model reads text. */
-const PlainField = v.optional(
-  v.pipe(FormatSchema, v.description("plain: text; styled: spans with colours and attributes")),
-  "plain",
-);
+const PlainField = v.optional(v.pipe(FormatSchema, v.description("styled: with colours")), "plain");
 /** Output of a run unless the caller asks for more, in bytes: a screen of 24 rows. */
 const RUN_OUTPUT_BYTES = 2_048;
 const ShownScreen = v.optional(v.union([v.string(), v.looseObject({})]));
@@ -27,14 +24,13 @@ export const sendInput = tool({
   name: "wsh_send_input",
   title: "Type into a session",
   description:
-    "Type text or press keys and return at once, without waiting for the effect. " +
-    "To type and see the effect use wsh_run_command; to run a shell command use wsh_exec.",
+    "Type or press keys without waiting for the effect. wsh_run_command shows it; wsh_exec runs shell commands.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: v.object({
-    session: SessionField,
-    input: v.optional(v.pipe(v.string(), v.description("text to type; no newline is added"))),
+    session: TargetField,
+    input: v.optional(v.string()),
     encoding: send.encoding,
     keys: send.keys,
     submit: send.submit,
@@ -42,12 +38,9 @@ export const sendInput = tool({
   }),
   described: {
     encoding: { enum: ["utf8", "base64"], default: "utf8", description: "of input" },
-    paste: { type: "boolean", description: "as a paste, where the program knows them" },
-    keys: {
-      type: "array",
-      items: { type: "string" },
-      description: 'pressed after input: ["Ctrl+C", "Up", "F5", "Alt+x"]',
-    },
+    paste: { type: "boolean", description: "as a paste" },
+    keys: { type: "array", items: { type: "string" } },
+    submit: { type: "boolean" },
   },
   output: v.object({ success: v.boolean(), status: v.string(), bytes: v.number(), output_cursor: v.number() }),
   run: async ({ session, input, ...rest }, ask) => {
@@ -59,12 +52,15 @@ export const sendInput = tool({
 export const getScreen = tool({
   name: "wsh_get_screen",
   title: "Look at the screen",
-  description:
-    "The terminal's screen, with cursor, size, title and state. " + "For a command's output use wsh_get_output.",
+  description: "The terminal's screen, cursor, size, title and state. For a command's output use wsh_get_output.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, format: PlainField, rows: screen.tail }),
+  parameters: v.object({ session: TargetField, format: PlainField, rows: screen.tail }),
+  described: {
+    format: { enum: ["plain", "styled"], type: "string", default: "plain" },
+    rows: { type: "integer", description: "only the last N non-blank ones" },
+  },
   output: v.object({ state: v.string(), title: v.string(), output_cursor: v.number(), screen: v.optional(v.string()) }),
   run: async ({ session, format, rows }, ask) =>
     shownScreen(await ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session), format),
@@ -103,15 +99,16 @@ function boundedPage<P extends { readonly lines: readonly unknown[]; readonly of
 export const getScrollback = tool({
   name: "wsh_get_scrollback",
   title: "Read the history",
-  description: "Lines of history and screen as one list, oldest first; a negative offset counts from the end.",
+  description: "Lines of history and screen, oldest first; a negative offset counts from the end.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: TargetField, format: PlainField, ...scrollback }),
   described: {
-    format: { enum: ["plain", "styled"], type: "string", default: "plain", description: "styled: with colours" },
+    format: { enum: ["plain", "styled"], type: "string", default: "plain" },
     offset: { type: "integer", default: 0, description: "first line" },
-    grep: { type: "string", description: "only lines with this text, which offset counts" },
+    limit: { type: "integer", default: 100, description: "lines" },
+    grep: { type: "string", description: "only lines with this text; offset counts these" },
   },
   output: outputSchema("scrollback.get"),
   run: async ({ session, ...rest }, ask) => {
@@ -123,9 +120,7 @@ export const getScrollback = tool({
 export const awaitQuiesce = tool({
   name: "wsh_await_quiesce",
   title: "Wait for quiet",
-  description:
-    "Wait until the session has been idle for timeout_ms. Silence is a guess: a quiet compiler still works. " +
-    "Prefer wsh_wait with a condition.",
+  description: "Wait until a session was idle for timeout_ms. Silence is a guess; prefer wsh_wait.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -136,6 +131,12 @@ export const awaitQuiesce = tool({
     last_generation: idle.last_generation,
     fresh: idle.fresh,
   }),
+  described: {
+    timeout_ms: { type: "integer", default: DEFAULT_IDLE_MS },
+    max_wait_ms: { type: "integer", default: 30_000 },
+    last_generation: { type: "integer", description: "first await activity after this" },
+    fresh: { type: "boolean", description: "silence from now on" },
+  },
   output: v.object({ status: v.string(), generation: v.number(), decided_by: v.string(), output_cursor: v.number() }),
   waits: true,
   run: async ({ session, ...rest }, ask) => {
@@ -153,12 +154,12 @@ export const runCommand = tool({
   name: "wsh_run_command",
   title: "Type and see what happens",
   description:
-    "Type into whatever runs (prompt, question, menu, REPL, editor), wait until that has an effect and an end, and return what " +
-    "came after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
-    "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect has newly come: a text (not the " +
-    'echo of input), or "password", "fullscreen", a shell\'s "prompt": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
-    '{"expect":"Choose","keys":["Down","Enter"]}]; What branches: wsh_script. ' +
-    "The first that does not come ends it. exit_code is of the last shell command that ended. For plain shell commands wsh_exec is exact and smaller.",
+    "Type into whatever runs (prompt, question, menu, REPL, editor), wait for the effect's end, return what came after the input: " +
+    "output of a line program with its next prompt, or the screen of a full-screen one. " +
+    "No newline is added: set submit. A whole dialog is one call: each step is typed when its expect has newly come: a text (echo does " +
+    'not count), a condition as of wsh_wait, "fullscreen": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
+    '{"expect":"Choose","keys":["Down","Enter"]}]. The first that does not come ends it. What branches: wsh_script. ' +
+    "exit_code is of the last shell command that ended. For shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -172,21 +173,25 @@ export const runCommand = tool({
   described: {
     steps: {
       type: "array",
-      items: {
-        type: "object",
-        properties: {
-          expect: { anyOf: [{ type: "string" }, { type: "object" }] },
-          input: { type: "string" },
-          keys: { type: "array", items: { type: "string" } },
-          submit: { type: "boolean" },
-        },
-      },
-      description: "after input and keys; a step without expect comes when the one before has ended",
+      items: { type: "object" },
+      description:
+        "{expect?, input?, keys?, submit?} after input and keys; without expect: when the one before has ended",
     },
-    since: { type: "integer", description: "output_cursor to show output from (default: this call's input)" },
-    create: { type: "boolean", description: "create the session, with a shell, if it does not exist" },
-    cwd: { type: "string", description: "of a created session (default: yours)" },
-    env: { type: "object", description: "of a created session" },
+    input: { type: "string", default: "", description: "typed unchanged" },
+    keys: { type: "array", items: { type: "string" }, description: 'after input: ["Ctrl+C", "Up", "F5", "Alt+x"]' },
+    submit: { type: "boolean", description: "then Enter" },
+    timeout_ms: { type: "integer", default: DEFAULT_IDLE_MS, description: "silence that counts as the end" },
+    max_wait_ms: { type: "integer", default: 30_000 },
+    since: { type: "integer", description: "output_cursor: show output from there" },
+    create: { type: "boolean" },
+    cwd: { type: "string" },
+    env: { type: "object" },
+    output_limit: { type: "integer", default: RUN_OUTPUT_BYTES },
+    include: {
+      type: "array",
+      items: { enum: ["output", "screen"], type: "string" },
+      description: "default: whichever fits",
+    },
   },
   output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,

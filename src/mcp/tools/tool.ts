@@ -50,6 +50,8 @@ export interface Tool {
   readonly annotations: ToolAnnotations;
   readonly waits: boolean;
   readonly inputJson: JsonSchema;
+  /** All parameters with their operations' own descriptions, for documents. */
+  readonly documented: () => JsonSchema;
   readonly outputJson: JsonSchema;
   readonly parameterNames: ReadonlySet<string>;
   /** The session must be named. */
@@ -70,6 +72,7 @@ export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool 
     ...shown,
     waits: waits ?? false,
     inputJson,
+    documented: () => describeInput(parameters),
     outputJson: describeOutput(output),
     parameterNames: new Set(Object.keys(parameters.entries)),
     needsSession: Array.isArray(required) && required.includes("session"),
@@ -85,21 +88,22 @@ export function parseParameters<P extends Parameters>(
   return parse(schema, given, { hint: "The tool's schema says what each parameter takes." });
 }
 
-/** Names of a result's keys, of the tools of the common work; of the others only that it is an object. */
-export function listedOutput({ core, outputJson }: Pick<Tool, "core" | "outputJson">): JsonSchema {
-  return core || outputJson.type !== "object" ? outputJson : { type: "object" };
+/** Only that a result is an object, where it is: every model pays for the list, and results name their keys. */
+export function listedOutput({ outputJson }: Pick<Tool, "outputJson">): JsonSchema {
+  return outputJson.type === "object" ? { type: "object" } : outputJson;
 }
 
-/** Without what the protocol assumes where it is not said. */
+/** Without what the protocol assumes where it is not said, and without a look's reach. */
 export function listedAnnotations({
   readOnlyHint,
   destructiveHint,
   idempotentHint,
   openWorldHint,
 }: ToolAnnotations): ToolAnnotations {
+  if (readOnlyHint === true) return { readOnlyHint };
   return {
-    ...(readOnlyHint === true ? { readOnlyHint } : { readOnlyHint: false, destructiveHint }),
-    ...(readOnlyHint !== true && idempotentHint === true ? { idempotentHint } : {}),
+    destructiveHint,
+    ...(idempotentHint === true ? { idempotentHint } : {}),
     ...(openWorldHint === false ? { openWorldHint } : {}),
   };
 }
@@ -107,8 +111,8 @@ export function listedAnnotations({
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = v.pipe(v.string(), v.description("name, name:window.pane or @id"));
 
-/** The same in tools that are not a model's first: the forms of a target were described before. */
-export const TargetField = v.pipe(v.string(), v.description("its name or @id"));
+/** The same in later tools: a parameter is described where the list first has it. */
+export const TargetField = v.string();
 
 /** @throws WshError invalid_request naming the parameter that the action needs */
 export function needed<T>(value: T | undefined, action: string, name: string): T {
