@@ -83,7 +83,7 @@ function bare(stage: Stage, command: string): Promise<string> {
 
 /** What the host of a session spends on those who wait for something that does not come. */
 async function waiters(stage: Stage): Promise<string> {
-  const [host = 0] = stage.pids(" host");
+  const [host = 0] = stage.pids(" session-process");
   await Bun.sleep(SETTLE_MS);
   const [alone] = await workOver([host], WATCHED_MS);
   const any_of = [{ type: "text", text: "never" }];

@@ -55,9 +55,9 @@ async function floodCosts(stage: Stage): Promise<{ wsh: Figure[]; tmux: Figure[]
       const path = join(stage.dir, `cost${round}-${column}`);
       const next = join(stage.dir, "next");
       fs.writeFileSync(next, timed(output(stage.dir), path));
-      const known = new Set(stage.pids(" host"));
+      const known = new Set(stage.pids(" session-process"));
       await stage.run(stage.wsh, "new", "cost", "--", command);
-      const host = stage.pids(" host").find((pid) => !known.has(pid)) ?? 0;
+      const host = stage.pids(" session-process").find((pid) => !known.has(pid)) ?? 0;
       const begun = cpu(host);
       await stage.run(stage.wsh, "send", "cost", "x");
       await until("the output to be taken", () => fs.existsSync(path));
@@ -76,9 +76,9 @@ async function floodCosts(stage: Stage): Promise<{ wsh: Figure[]; tmux: Figure[]
 }
 
 async function keyCosts(stage: Stage): Promise<{ wsh: Figure; tmux: Figure }> {
-  const known = new Set(stage.pids(" host"));
+  const known = new Set(stage.pids(" session-process"));
   await stage.run(stage.wsh, "new", "keys", "--", ECHO);
-  const host = stage.pids(" host").find((pid) => !known.has(pid)) ?? 0;
+  const host = stage.pids(" session-process").find((pid) => !known.has(pid)) ?? 0;
   await stage.run(...stage.tmux("new-session", "-d", "-s", "keys", "-x", "80", "-y", "24", ECHO));
   using wsh = stage.window(stage.wsh, "attach", "keys");
   using tmux = stage.window(...stage.tmux("attach", "-t", "keys"));

@@ -30,7 +30,7 @@ export const idle: Measure = {
     const bun = stage.spawn([process.execPath, "-e", "setInterval(() => {}, 1e9)"]);
     const connected = stage.spawn([process.execPath, "-e", CONNECTED]);
     await Bun.sleep(SETTLE_MS);
-    const hosts = stage.pids(" host");
+    const hosts = stage.pids(" session-process");
     const pids = [...hosts, server, await tmuxPid(stage), bun.pid, connected.pid];
     const quiet = await workOver(pids, OVER_MS);
     const waiting = Array.from({ length: WAITERS }, () =>

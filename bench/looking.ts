@@ -1,7 +1,8 @@
 /** Looking back: what a key of a search costs, with the matches counted over the whole history and the picture made. */
-import { lookSource } from "../src/host/look-source.ts";
+
 import { decodeKeys, initialKeyState } from "../src/keys/decode.ts";
 import { LookBack } from "../src/session/copy-mode/copy-mode.ts";
+import { lookSource } from "../src/session-process/look-source.ts";
 import { TerminalModel } from "../src/terminal/model.ts";
 import { defaultProfile } from "../src/terminal/profile.ts";
 import { figure, percentile } from "./figure.ts";

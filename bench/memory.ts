@@ -28,7 +28,7 @@ export const memory: Measure = {
     const bridge = stage.spawn([stage.wsh, "mcp"]);
     const idle = stage.spawn([process.execPath, "-e", "setInterval(() => {}, 1e9)"]);
     await Bun.sleep(SETTLE_MS);
-    const hosts = stage.pids(" host");
+    const hosts = stage.pids(" session-process");
     const perHost = figure(hosts.map(pss));
     const tmux = await tmuxPid(stage);
     const perTmux = pss(tmux) / SESSIONS;
@@ -57,10 +57,10 @@ function print(lines: number): string {
 
 async function historyOfWsh(stage: Stage): Promise<number[]> {
   const holding = async (name: string, lines: number): Promise<number> => {
-    const known = new Set(stage.pids(" host"));
+    const known = new Set(stage.pids(" session-process"));
     await stage.run(stage.wsh, "new", name, "--", print(lines));
     await until("the lines", async () => (await stage.run(stage.wsh, "screen", name)).includes(`0${lines} a`));
-    return stage.pids(" host").find((pid) => !known.has(pid)) ?? 0;
+    return stage.pids(" session-process").find((pid) => !known.has(pid)) ?? 0;
   };
   const pairs: { readonly few: number; readonly full: number }[] = [];
   for (let at = 0; at < PAIRS; at++) {

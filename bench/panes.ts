@@ -296,7 +296,7 @@ export const panesMemory: Measure = {
     if (wsh === undefined || tmux === undefined) throw new Error("no peers");
     await stage.run(stage.wsh, "new", "memory");
     await Bun.sleep(5 * SETTLE_MS);
-    const alone = sum(stage.pids(" host"));
+    const alone = sum(stage.pids(" session-process"));
     const making: number[] = [];
     for (let at = 1; at < MOST; at++) {
       const began = performance.now();
@@ -305,7 +305,7 @@ export const panesMemory: Measure = {
       await stage.post("/sessions/memory/layout/preset", { preset: "tiled" });
     }
     await Bun.sleep(5 * SETTLE_MS);
-    const all = sum(stage.pids(" host")) + sum(stage.pids(" layout-process"));
+    const all = sum(stage.pids(" session-process")) + sum(stage.pids(" layout-process"));
     await stage.run(...stage.tmux("new-session", "-d", "-s", "memory", "-x", "200", "-y", "60"));
     const server = await tmuxPid(stage);
     const before = pss(server);

@@ -31,9 +31,9 @@ async function wsh(stage: Stage, status: "on" | "off"): Promise<Peer> {
   const folder = join(stage.dir, "home/.config/wsh");
   fs.mkdirSync(folder, { recursive: true });
   fs.writeFileSync(join(folder, "config.toml"), `status = "${status}"\n`);
-  const before = new Set(stage.pids(" host"));
+  const before = new Set(stage.pids(" session-process"));
   await stage.run(stage.wsh, "new", `status-${status}`, "--", ECHO);
-  const own = stage.pids(" host").filter((pid) => !before.has(pid));
+  const own = stage.pids(" session-process").filter((pid) => !before.has(pid));
   const window = stage.window(stage.wsh, "attach", `status-${status}`);
   return { who: `wsh, status line ${status}`, window, pids: async () => own };
 }

@@ -8,9 +8,9 @@ const [first, ...rest] = process.argv.slice(2);
 
 if ((first === "--version" || first === "-V") && rest.length === 0) {
   process.stdout.write(`wsh ${VERSION}\n`);
-} else if (first === "host" && rest.length === 0) {
-  const { runHost } = await import("./host/main.ts");
-  await runHost();
+} else if (first === "session-process" && rest.length === 0) {
+  const { runSessionProcess } = await import("./session-process/main.ts");
+  await runSessionProcess();
 } else if (first === "history-worker" && rest.length === 0) {
   const { runHistoryWorker } = await import("./history/worker.ts");
   await runHistoryWorker();

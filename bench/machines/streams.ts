@@ -73,7 +73,7 @@ export const machinesStopped: Measure = {
     const lines: Line[] = [];
     for (const { who, prefix, stage: own } of far.ways) {
       await own.run(own.wsh, "new", "stop", "--", STOPPED);
-      const host = own.pids(" host").at(-1) ?? 0;
+      const host = own.pids(" session-process").at(-1) ?? 0;
       // At a session here the session process writes to the terminal itself: nobody is attached there.
       using window = prefix === "" ? null : stage.window(stage.wsh, "attach", `${prefix}stop`);
       await window?.sees("stop-ready");

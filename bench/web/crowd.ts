@@ -106,7 +106,7 @@ export const webMiniatures: Measure = {
 };
 
 async function costs(stage: Stage, { serverPid }: WebStand, page: Page | null, who: string): Promise<Line> {
-  const hosts = stage.pids(" host");
+  const hosts = stage.pids(" session-process");
   const spent = (): number => hosts.reduce((sum, pid) => sum + cpu(pid), 0);
   const client = await page?.createCDPSession();
   let bytes = 0;

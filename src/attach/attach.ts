@@ -71,7 +71,7 @@ export interface AttachOptions {
 
 /**
  * Attaches and stays attached until it ends.
- * @throws WshError when the session process refuses: session_not_found, host_unavailable, host_version,
+ * @throws WshError when the session process refuses: session_not_found, session_unavailable, version_mismatch,
  * resource_limit_reached
  */
 export async function attach(options: AttachOptions): Promise<AttachResult> {
@@ -135,9 +135,9 @@ class Client {
       forward: (bytes) => this.typed(bytes),
       reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
-      help: (shown) => this.tell("host.help", { shown }),
-      bound: (key) => this.tell("host.command", { key }),
-      release: () => void ["input.release", "host.give_back"].map((each) => this.tell(each, {})),
+      help: (shown) => this.tell("peer.help", { shown }),
+      bound: (key) => this.tell("peer.command", { key }),
+      release: () => void ["input.release", "peer.give_back"].map((each) => this.tell(each, {})),
     });
   }
 
@@ -181,7 +181,7 @@ class Client {
     });
     const copies = this.copier !== null;
     const input = attachRequest({ ...options, scrollback, copies, size: terminal.size, device: terminal.device });
-    const attached = connection.request("host.attach", input, this.context);
+    const attached = connection.request("peer.attach", input, this.context);
     // Refusals matter; the end of a lost connection is reported elsewhere.
     attached.catch((error) => {
       if (!connection.isClosed && connection === this.connection) this.over.reject(error);
@@ -236,7 +236,7 @@ class Client {
       if (opened !== null) {
         this.takeUp(opened);
         for (const each of typed) {
-          if ("key" in each) this.tell("host.command", each);
+          if ("key" in each) this.tell("peer.command", each);
           else this.typed(Uint8Array.from(each.bytes));
         }
         for (const bytes of early) this.typed(bytes);
@@ -324,12 +324,12 @@ class Client {
   private learned({ colors, depth, widths, keyboardFlags }: Answers): void {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const kitty = keyboardFlags !== undefined;
-    if (colors !== undefined || kitty) this.tell("host.colors", { ...colors, kitty });
+    if (colors !== undefined || kitty) this.tell("peer.colors", { ...colors, kitty });
     this.view.learn({ ...this.options.person.styles(depth), ...(widths === undefined ? {} : { widths }) });
   }
 
   private async reread(): Promise<void> {
-    this.tell("host.settings", await this.options.person.reread());
+    this.tell("peer.settings", await this.options.person.reread());
     this.view.learn(this.options.person.styles());
   }
 
@@ -338,7 +338,7 @@ class Client {
   private async stopHere(): Promise<void> {
     if (this.away || this.leaving !== null) return;
     this.away = true;
-    const released = this.connection.request("host.release", {}, this.context).catch(() => {});
+    const released = this.connection.request("peer.release", {}, this.context).catch(() => {});
     await Promise.race([released, Bun.sleep(GOODBYE_MS)]);
     this.connection.pause();
     await this.probe.settled();
@@ -358,7 +358,7 @@ class Client {
     this.away = false;
     this.view.forget();
     connection.send(messageTypes.resize, terminal.size);
-    if (this.keysLeft) this.tell("host.keys", {});
+    if (this.keysLeft) this.tell("peer.keys", {});
     connection.resume();
   }
 
@@ -366,7 +366,7 @@ class Client {
   private written(): void {
     const { opened, away, relayed, pictures, terminal } = this;
     if (opened && !away && relayed + pictures > 0 && terminal.output.pending === 0) {
-      this.tell("host.written", { bytes: relayed, pictures });
+      this.tell("peer.written", { bytes: relayed, pictures });
     }
   }
 
@@ -380,7 +380,7 @@ class Client {
     // The connection carries little now, and a person may stay for days.
     this.connection.rest();
     // Not while another process has the terminal; it is then sent on return.
-    if (!this.away) this.tell("host.keys", {});
+    if (!this.away) this.tell("peer.keys", {});
   }
 
   /** @returns a promise while the session process does not take its input */

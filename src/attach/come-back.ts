@@ -61,7 +61,7 @@ async function tried(find: () => Promise<string | Dial | null>): Promise<Opened 
     return found === null ? null : await Connection.open(found, "attach");
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    if (code === "machine_unreachable" || code === "host_unavailable" || code === "lock_busy") return null;
+    if (code === "machine_unreachable" || code === "session_unavailable" || code === "lock_busy") return null;
     throw thrown;
   }
 }

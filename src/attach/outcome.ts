@@ -28,7 +28,7 @@ export interface AttachResult {
 export function outcomeOf(end: StreamEnd | null): Outcome {
   if (end === null) return { kind: "crashed" };
   switch (end.reason) {
-    case "host_crashed":
+    case "session_crashed":
       return { kind: "crashed" };
     case "detached":
       return { kind: "detached" };

@@ -4,7 +4,7 @@
  * forgets or attaches at that moment waits for their end here; a process that answers, or hangs, is alive.
  */
 import fs from "node:fs";
-import { hostSocket, type Instance } from "../instance/paths.ts";
+import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { processState } from "../registry/liveness.ts";
 import { listProcesses } from "../registry/registry.ts";
@@ -63,7 +63,7 @@ export async function untilReleased(instance: Instance): Promise<void> {
 /** Sockets of the processes that write a session's checkpoint. */
 function writersOf(instance: Instance, number: number): string[] {
   const parts = heldParts(instance, number);
-  const first = parts.flatMap((part) => (part === "layout" ? [] : [hostSocket(instance, Number(part.slice(1)))]));
+  const first = parts.flatMap((part) => (part === "layout" ? [] : [sessionSocket(instance, Number(part.slice(1)))]));
   return parts.length === 0 ? [] : [...new Set([...serversOf(instance, number), ...first])];
 }
 

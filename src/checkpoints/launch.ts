@@ -5,9 +5,9 @@
 import fs from "node:fs";
 import { dirname } from "node:path";
 import * as v from "valibot";
-import { hostSocket, type Instance } from "../instance/paths.ts";
-import { hostSpecOf, startHost } from "../launch/host.ts";
-import type { RestoredSpec } from "../launch/host-spec.ts";
+import { type Instance, sessionSocket } from "../instance/paths.ts";
+import { sessionSpecOf, startSessionProcess } from "../launch/session-process.ts";
+import type { RestoredSpec } from "../launch/session-spec.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
@@ -40,9 +40,9 @@ export interface Restorer {
  */
 export async function startReader(instance: Instance, lost: LostSession, restorer: Restorer): Promise<void> {
   // Another reader may have started it just now.
-  if (await lives(hostSocket(instance, hostOf(lost)))) return;
+  if (await lives(sessionSocket(instance, processOf(lost)))) return;
   try {
-    await startHost(instance, specOf(instance, lost, restorer, false));
+    await startSessionProcess(instance, specOf(instance, lost, restorer, false));
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_running") throw thrown;
   }
@@ -55,20 +55,20 @@ export async function startRestored(instance: Instance, lost: LostSession, resto
   const spec = specOf(instance, lost, restorer, true);
   for (let attempt = 1; ; attempt++) {
     try {
-      const report = await startHost(instance, spec, { timeoutMs: RESTORE_MS });
+      const report = await startSessionProcess(instance, spec, { timeoutMs: RESTORE_MS });
       return v.parse(SessionInfoSchema, report.info);
     } catch (thrown) {
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
     // A reader had the lost session shown again meanwhile.
-    await makeRoom(hostSocket(instance, hostOf(lost)));
+    await makeRoom(sessionSocket(instance, processOf(lost)));
   }
 }
 
 const TreeSchema = v.object({ host: v.number() });
 
 /** The id that its process had, and gets again; without one, its oldest pane's. */
-export function hostOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
+export function processOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
   const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
   const host = tree?.success === true ? tree.output.host : 0;
   return host > 0 ? host : (panes[0]?.pane ?? 0);
@@ -85,7 +85,7 @@ function specOf(instance: Instance, lost: LostSession, restorer: Restorer, run: 
   const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
   const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
   const create = { name, tags, rows, cols };
-  return { ...oldest, create, env, nofile, split: { host: hostOf(lost), tree, panes } };
+  return { ...oldest, create, env, nofile, split: { owner: processOf(lost), tree, panes } };
 }
 
 function paneSpec(
@@ -105,7 +105,7 @@ function paneSpec(
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };
   const create = { name: session.name, tags: session.tags, shell: program.shell, env: program.env, rows, cols };
-  const spec = hostSpecOf(instance, create, {
+  const spec = sessionSpecOf(instance, create, {
     ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
     ...(maxSessions === undefined ? {} : { max_sessions: maxSessions }),
   });
@@ -161,7 +161,7 @@ async function endAt(socket: string, check: (info: SessionInfo | undefined) => v
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {
     check(hello.info);
-    await connection.request("host.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
+    await connection.request("peer.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
   } finally {
     connection.close();
   }

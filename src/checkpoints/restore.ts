@@ -1,12 +1,12 @@
 /** Makes a lost session run again, under the name, the ids and the layout that it had. */
-import { hostSocket, type Instance } from "../instance/paths.ts";
+import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { cleanStale, listSessions, lookUp } from "../registry/registry.ts";
 import { lives, serversOf } from "./dying.ts";
 import type { LostSession } from "./files/sessions.ts";
-import { hostOf, makeRoom, type Restorer, startRestored } from "./launch.ts";
+import { makeRoom, processOf, type Restorer, startRestored } from "./launch.ts";
 
 /**
  * @param as a new name
@@ -37,6 +37,7 @@ export async function restoreSession(
 export async function makeRoomFor(instance: Instance, lost: LostSession): Promise<void> {
   const { number, panes } = lost;
   // In an earlier version each pane had a process.
-  for (const id of new Set([hostOf(lost), ...panes.map(({ pane }) => pane)])) await makeRoom(hostSocket(instance, id));
+  for (const id of new Set([processOf(lost), ...panes.map(({ pane }) => pane)]))
+    await makeRoom(sessionSocket(instance, id));
   for (const socket of serversOf(instance, number)) await makeRoom(socket);
 }

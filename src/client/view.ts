@@ -50,7 +50,7 @@ interface Piece {
 }
 
 /** Reasons for which a view ends, and its session may not. */
-const survivors: ReadonlySet<string> = new Set(["server_stopped", "host_crashed", "detached"]);
+const survivors: ReadonlySet<string> = new Set(["server_stopped", "session_crashed", "host_crashed", "detached"]);
 
 /** Most bytes of input that wait for the session. */
 const MAX_WAITING = 1024 * 1024;
@@ -135,7 +135,7 @@ export class SessionView implements Disposable {
   /**
    * Types text, or bytes as a terminal sends them.
    * @returns a promise of the session's acknowledgement: over this connection, or that of the view that replaces it
-   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended; host_unavailable when
+   * @throws WshError access_denied, payload_too_large while more than 1 MiB waits, session_ended; session_unavailable when
    *   the session was interrupted and it is unknown whether the input was typed: it is never typed twice
    */
   type(input: string | Uint8Array): Promise<void> {
@@ -221,7 +221,7 @@ export class SessionView implements Disposable {
     for (let first = this.waiting[0]; first !== undefined && first.number <= upTo; first = this.waiting[0]) {
       this.waiting.shift();
       first.lost(
-        new WshError("host_unavailable", "the session was interrupted: the input may or may not have been typed"),
+        new WshError("session_unavailable", "the session was interrupted: the input may or may not have been typed"),
       );
     }
   }

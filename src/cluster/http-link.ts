@@ -267,7 +267,7 @@ export class HttpLink implements Link {
     if (trouble === null && this.known === null) return "connecting";
     const silentMs = this.askedAt === null ? 0 : performance.now() - this.askedAt;
     if (trouble === null) return silentMs > STALE_MS ? "stale" : "healthy";
-    if (trouble.code === "host_version") return "version";
+    if (trouble.code === "version_mismatch") return "version";
     return isRefusal(trouble.status) ? "rejected" : "unreachable";
   }
 
@@ -325,7 +325,7 @@ export class HttpLink implements Link {
     if (now !== undefined) this.clockAhead = now - Date.now();
     if (wsh === PROTOCOL_VERSION) return hello.output;
     throw new WshError(
-      "host_version",
+      "version_mismatch",
       `machine '${this.machine}' is wsh ${version} and speaks protocol ${wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
       { hint: "Install the same version on both; its sessions keep running." },
     );
@@ -376,7 +376,7 @@ export class HttpLink implements Link {
 /** The failed step of the connection, and the way out. */
 function failedAt(error: WshError): { readonly step: string; readonly advice: string } {
   switch (error.code) {
-    case "host_version":
+    case "version_mismatch":
       return { step: "version", advice: error.hintAt("cli") };
     case "auth_required":
     case "auth_invalid":

@@ -71,7 +71,7 @@ export interface LinkStep {
 export interface Link {
   readonly machine: string;
   readonly state: LinkState;
-  /** Connects, or checks that the machine answers. @throws WshError machine_unreachable, host_version, auth_… */
+  /** Connects, or checks that the machine answers. @throws WshError machine_unreachable, version_mismatch, auth_… */
   hello(): Promise<LinkHello>;
   /**
    * Asks one operation there; the answer has the form of the operation table.

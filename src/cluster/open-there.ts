@@ -31,7 +31,7 @@ export async function openThere(
     } catch (thrown) {
       const { code } = WshError.from(thrown);
       // A machine that was never reached is not awaited.
-      if (!isReached || (code !== "machine_unreachable" && code !== "host_unavailable")) throw thrown;
+      if (!isReached || (code !== "machine_unreachable" && code !== "session_unavailable")) throw thrown;
       const lost = code === "machine_unreachable" ? thrown : await link.hello().then(() => null, WshError.from);
       // Again the machine answers, and the process does not.
       if (lost === null && isSilent) throw thrown;

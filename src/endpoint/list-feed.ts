@@ -42,7 +42,7 @@ export class ListFeed {
 
   /** For an event that carries the info: how long its state lasts was not checked. */
   get passing(): Listing {
-    return { change: this.change, host: process.pid, lasting: null };
+    return { change: this.change, pid: process.pid, lasting: null };
   }
 
   /** Something that a list shows may have changed. */
@@ -78,7 +78,7 @@ export class ListFeed {
   private look(): Listed {
     const { info, lasting } = this.session.listing();
     const pid = typeof lasting === "number" ? lasting : null;
-    const listing = { change: this.change, host: process.pid };
+    const listing = { change: this.change, pid: process.pid };
     if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
     // Counted before and after the check that the answer depends on.
     const { processes } = platform();

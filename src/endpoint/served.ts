@@ -89,7 +89,7 @@ export interface Served {
   startedBy(pid: number): Entered | null;
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
-  /** Handles a request between processes (`host.…`) that is not of the socket itself. @throws WshError unknown_method */
+  /** Handles a request between processes (`peer.…`) that is not of the socket itself. @throws WshError unknown_method */
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** A signal from outside ends the session: its stored state is updated, and stays. */
   endedFromOutside(signal: string): Promise<void>;

@@ -43,21 +43,21 @@ const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
 const unrecorded: ReadonlySet<string> = new Set([
-  "host.ping",
-  "host.watch",
-  "host.caller_gone",
-  "host.shown_in",
-  "host.help",
-  "host.look",
-  "host.written",
-  "host.focus",
-  "host.watched",
-  "host.keys",
-  "host.command",
-  "host.release",
-  "host.give_back",
-  "host.colors",
-  "host.settings",
+  "peer.ping",
+  "peer.watch",
+  "peer.caller_gone",
+  "peer.shown_in",
+  "peer.help",
+  "peer.look",
+  "peer.written",
+  "peer.focus",
+  "peer.watched",
+  "peer.keys",
+  "peer.command",
+  "peer.release",
+  "peer.give_back",
+  "peer.colors",
+  "peer.settings",
 ]);
 
 export class SessionServer implements PeerHandler {
@@ -143,7 +143,7 @@ export class SessionServer implements PeerHandler {
     if (served === null) return this.ready.promise.then(() => this.hello());
     const { session } = served;
     const member = session.lifetime.isOver ? { member: true as const } : {};
-    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...member, info: session.info() };
+    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "session", ...member, info: session.info() };
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
@@ -152,7 +152,7 @@ export class SessionServer implements PeerHandler {
       const { session } = this.serving;
       if (isUnlimited(request)) return this.shares.answer(request, () => this.onceAnswer(session, request, peer));
       const owner = this.serving.owner(request);
-      if (request.op.startsWith("host.")) requireMayStream(request, request.op, owner());
+      if (request.op.startsWith("peer.")) requireMayStream(request, request.op, owner());
       else requireOwnSession(request, owner());
       return this.shares.answer(request, () =>
         this.limited.within(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
@@ -198,61 +198,61 @@ export class SessionServer implements PeerHandler {
 
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
     switch (request.op) {
-      case "host.ping":
+      case "peer.ping":
         return {};
-      case "host.end": {
+      case "peer.end": {
         const { reason, by, undone } = v.parse(EndSchema, request.input);
         if (undone) this.serving.restoreUndone();
         if (by !== undefined) await this.serving.endedFromOutside(by);
         await session.lifetime.kill(reason);
         return {};
       }
-      case "host.give_way":
+      case "peer.give_way":
         return { gone: session.lifetime.giveWay() };
-      case "host.watch":
+      case "peer.watch":
         this.watchers.add(peer);
         peer.rest();
         await this.serving.refresh();
         return this.watch();
-      case "host.caller_gone":
+      case "peer.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};
-      case "host.shown_in":
+      case "peer.shown_in":
         return this.shownIn(session);
-      case "host.reload":
+      case "peer.reload":
         return this.policy.reload(request.input);
-      case "host.go":
+      case "peer.go":
         return go(this.serving, request.input);
-      case "host.help":
-      case "host.look":
-      case "host.written":
-      case "host.focus":
-      case "host.watched":
-      case "host.keys":
-      case "host.command":
-      case "host.release":
-      case "host.give_back":
-      case "host.colors":
-      case "host.settings":
+      case "peer.help":
+      case "peer.look":
+      case "peer.written":
+      case "peer.focus":
+      case "peer.watched":
+      case "peer.keys":
+      case "peer.command":
+      case "peer.release":
+      case "peer.give_back":
+      case "peer.colors":
+      case "peer.settings":
         return this.inTurn(request, peer);
-      case "host.attach":
-      case "host.client":
-      case "host.subscribe":
-      case "host.follow":
-      case "host.raw":
-      case "host.window":
+      case "peer.attach":
+      case "peer.client":
+      case "peer.subscribe":
+      case "peer.follow":
+      case "peer.raw":
+      case "peer.window":
         return this.streaming(request, peer, this.code.now ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
-        return request.op.startsWith("host.")
+        return request.op.startsWith("peer.")
           ? this.serving.between(request, peer)
           : this.serving.operate(request, peer);
     }
   }
 
-  /** @throws WshError host_unavailable before the session is ready */
+  /** @throws WshError session_unavailable before the session is ready */
   private get serving(): Served {
-    if (this.served === null) throw new WshError("host_unavailable", "the session is being started");
+    if (this.served === null) throw new WshError("session_unavailable", "the session is being started");
     return this.served;
   }
 
@@ -291,9 +291,9 @@ export class SessionServer implements PeerHandler {
     const leave = (): void => this.leave(peer);
     if (!this.holds.has(peer)) this.holds.set(peer, this.limited.hold(request, owner, leave));
     switch (request.op) {
-      case "host.attach":
+      case "peer.attach":
         return this.attach(request, peer, code);
-      case "host.window": {
+      case "peer.window": {
         if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
         const { session } = this.serving;
         this.shares.openStream(session, request, peer);
@@ -303,12 +303,12 @@ export class SessionServer implements PeerHandler {
         );
         return {};
       }
-      case "host.client":
-      case "host.subscribe":
-      case "host.follow":
-      case "host.raw":
+      case "peer.client":
+      case "peer.subscribe":
+      case "peer.follow":
+      case "peer.raw":
         return code.clients.request(request, peer, this.streams.get(peer), (stream) => {
-          if (request.op !== "host.follow") this.shares.openStream(this.serving.session, request, peer);
+          if (request.op !== "peer.follow") this.shares.openStream(this.serving.session, request, peer);
           this.streams.set(peer, stream());
         });
     }

@@ -18,7 +18,7 @@ import { checkOwnDir, ensureOwnDir, ownUid } from "./owned-files.ts";
 /** Longest socket path in bytes: sun_path without its final NUL. */
 export const maxSocketPathBytes = system.limits.socketPath;
 /** Longest id that a socket's path must have room for: nine digits, a session a second for thirty years. */
-const longestHostSocket = "999999999.sock";
+const longestSessionSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
 /** Replaces the home directory of a user without one; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
@@ -35,7 +35,7 @@ export interface Instance {
   /** Link to the server's published description (server-info.ts). */
   readonly infoFile: string;
   /** Contains the socket ID.sock of every session process. Locked by those who change the registry, or bind a server. */
-  readonly hostsDir: string;
+  readonly sessionsDir: string;
   /** Contains the names and session ids: links to the session processes' sockets. Locked to start a server. */
   readonly namesDir: string;
   /** The next ids and the next automatic name (registry/counters.ts). */
@@ -48,7 +48,7 @@ export interface Instance {
   readonly requestsDir: string;
   readonly serverLog: string;
   /** Written by all session processes of the instance, line by line. */
-  readonly hostLog: string;
+  readonly sessionLog: string;
   readonly configFile: string;
   /** Whether the user named configFile, so that its absence is an error. */
   readonly configNamed: boolean;
@@ -80,7 +80,7 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
   const stateDir = isOthers(state) ? join(homeless, "state") : state;
   const namedConfig = flags.config || env.WSH_CONFIG;
   const fileName = encodeName(name, platform().foldsFileNames);
-  const hostsDir = join(runtimeDir, fileName);
+  const sessionsDir = join(runtimeDir, fileName);
   const instance: Instance = {
     name,
     fileName,
@@ -88,27 +88,27 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
     httpSocket: join(runtimeDir, `${fileName}${httpSuffix}`),
     mcpSocket: join(runtimeDir, `${fileName}.mcp.sock`),
     infoFile: join(runtimeDir, `${fileName}.json`),
-    hostsDir,
-    namesDir: join(hostsDir, "names"),
+    sessionsDir,
+    namesDir: join(sessionsDir, "names"),
     countersFile: join(stateDir, `${fileName}.counters`),
     stateDir,
     tokenFile: join(stateDir, `${fileName}.token`),
     paletteFile: join(stateDir, `${fileName}.palette`),
     requestsDir: join(stateDir, `${fileName}.requests`),
     serverLog: join(stateDir, `${fileName}.server.log`),
-    hostLog: join(stateDir, `${fileName}.host.log`),
+    sessionLog: join(stateDir, `${fileName}.session.log`),
     configFile: namedConfig
       ? resolve(namedConfig)
       : join(absolute(env.XDG_CONFIG_HOME) ?? join(home, ".config"), "wsh/config.toml"),
     configNamed: Boolean(namedConfig),
   };
-  for (const path of [instance.httpSocket, join(hostsDir, longestHostSocket)]) checkSocketPath(path);
+  for (const path of [instance.httpSocket, join(sessionsDir, longestSessionSocket)]) checkSocketPath(path);
   return instance;
 }
 
 /** Socket path of the session process with this id. */
-export function hostSocket(instance: Instance, id: number): string {
-  return join(instance.hostsDir, `${id}.sock`);
+export function sessionSocket(instance: Instance, id: number): string {
+  return join(instance.sessionsDir, `${id}.sock`);
 }
 
 /** Contains the checkpoints of sessions (store/checkpoint/places.ts). */
@@ -198,7 +198,7 @@ export function checkRuntimeDir(instance: Instance): boolean {
 
 /** Creates the runtime directory and the registry's directories if they are missing, and checks them. */
 export function prepareRuntimeDir(instance: Instance): void {
-  for (const path of [instance.runtimeDir, instance.hostsDir, instance.namesDir]) ensureOwnDir(path);
+  for (const path of [instance.runtimeDir, instance.sessionsDir, instance.namesDir]) ensureOwnDir(path);
 }
 
 /** Whether persistent files are in the runtime directory, since this user has no directory for them. */

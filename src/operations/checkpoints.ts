@@ -131,7 +131,7 @@ export const checkpointOperations = [
       "checkpoint_exists",
       "checkpoint_refused",
       "resource_limit_reached",
-      "host_unavailable",
+      "session_unavailable",
     ],
     http: [{ method: "POST", path: "/checkpoints" }],
     ws: ["save_checkpoint"],

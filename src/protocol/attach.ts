@@ -135,7 +135,7 @@ export const AttachSchema = v.object({
   terminal: v.optional(PersonDeviceSchema),
 });
 
-/** Answer to `host.shown_in`: the sockets of the sessions that run a client showing this session. */
+/** Answer to `peer.shown_in`: the sockets of the sessions that run a client showing this session. */
 export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
@@ -196,13 +196,13 @@ export interface OuterEffect {
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal must be in its reset state. */
   v.object({ event: v.literal("relay") }),
-  /** Settings have changed: the client reads its own anew, and sends what is in force now (`host.settings`). */
+  /** Settings have changed: the client reads its own anew, and sends what is in force now (`peer.settings`). */
   v.object({ event: v.literal("settings") }),
   /** A caller captured or released the keyboard. */
   v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
   /**
    * The session process has opened the terminal to write there. `keys`: it also reads the keys, once the client hands
-   * them over (`host.keys`).
+   * them over (`peer.keys`).
    */
   v.object({ event: v.literal("opened"), keys: v.boolean() }),
   /** Input of a page up to this number has been taken; sent once when it attaches, then with the name of the record. */

@@ -13,7 +13,7 @@ export const HelloSchema = v.object({
   wsh: v.number(),
   /** Product version of the speaker. */
   version: v.string(),
-  role: v.picklist(["host", "layout", "server", "cli", "attach"]),
+  role: v.picklist(["session", "layout", "server", "cli", "attach"]),
   /** The process no longer has a session, only panes of another one (in earlier versions: one pane). */
   member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
@@ -92,7 +92,7 @@ export type WireEvent = v.InferOutput<typeof EventSchema>;
 export const ListingSchema = v.object({
   /** Grows with each `stale`: an info with a smaller number than the last `stale` is outdated. */
   change: v.number(),
-  host: v.number(),
+  pid: v.number(),
   /**
    * How long the state is valid: until the session process reports something; until a process has run again, by its run
    * count (/proc/PID/schedstat); null: unknown.
@@ -107,7 +107,7 @@ export const StreamEndSchema = v.object({
     "exited",
     "killed",
     "detached",
-    "host_crashed",
+    "session_crashed",
     "server_stopped",
     // The pane is in another session now, which the caller may not use.
     "moved_away",

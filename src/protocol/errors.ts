@@ -117,9 +117,12 @@ const kinds = {
   history_unavailable: { status: 503, hint: "See the message. Until then, commands are recorded in journals." },
   max_sessions_reached: { status: 503, hint: "Kill a session, or raise max_sessions." },
   parser_unavailable: { status: 503, hint: "The session is ending; {sessions} lists the remaining ones." },
-  host_unavailable: { status: 503, hint: "The session process does not answer; {sessions} shows its state." },
-  host_crashed: { status: 503, hint: "The session process died; its log is in the state directory." },
-  host_version: { status: 503, hint: "The session was started by another version of wsh; kill it with that version." },
+  session_unavailable: { status: 503, hint: "The session process does not answer; {sessions} shows its state." },
+  session_crashed: { status: 503, hint: "The session process died; its log is in the state directory." },
+  version_mismatch: {
+    status: 503,
+    hint: "It runs another version of wsh: end a session with that version, update wsh on a machine.",
+  },
   machine_unreachable: { status: 503, hint: "Nothing was sent. `wsh doctor NAME` checks the connection step by step." },
   machine_busy: { status: 503, hint: "The machine accepts no more requests for now; use another one." },
   server_unavailable: { status: 503, hint: "Start the server with `wsh server`." },
@@ -147,6 +150,13 @@ const kinds = {
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof kinds;
+
+/** Codes that servers of 0.1.0 send, and their names since. */
+const formerCodes: ReadonlyMap<string, ErrorCode> = new Map([
+  ["host_unavailable", "session_unavailable"],
+  ["host_crashed", "session_crashed"],
+  ["host_version", "version_mismatch"],
+]);
 
 export const errorCodes = Object.keys(kinds) as readonly ErrorCode[];
 
@@ -221,7 +231,8 @@ export class WshError extends Error {
   /** The error that a peer sent as JSON; an unknown code becomes internal_error and keeps its message. */
   static fromBody(body: { code?: unknown; message?: unknown }): WshError {
     const { code, message, ...details } = body;
-    const known = typeof code === "string" && Object.hasOwn(kinds, code) ? (code as ErrorCode) : "internal_error";
+    const named = typeof code === "string" ? (formerCodes.get(code) ?? code) : "";
+    const known = Object.hasOwn(kinds, named) ? (named as ErrorCode) : "internal_error";
     return new WshError(known, typeof message === "string" ? message : "unknown error", details);
   }
 

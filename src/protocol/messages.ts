@@ -6,7 +6,7 @@
 import { WshError } from "./errors.ts";
 
 /** Raised only when an old peer could misread a new one; a peer of another version is listed and refused. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Largest payload: a full repaint of the largest screen (1000×1000, styled) fits. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;

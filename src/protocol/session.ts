@@ -304,5 +304,5 @@ export const UpdateSessionSchema = v.object({
 });
 
 /** Why a session is gone. */
-export const EndReasonSchema = v.picklist(["exited", "killed", "host_crashed", "server_stopped"]);
+export const EndReasonSchema = v.picklist(["exited", "killed", "session_crashed", "server_stopped"]);
 export type EndReason = v.InferOutput<typeof EndReasonSchema>;

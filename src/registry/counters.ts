@@ -14,7 +14,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { withLock } from "../instance/lock.ts";
-import { hasStateDir, hostSocket, type Instance } from "../instance/paths.ts";
+import { hasStateDir, type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { decodeName, numericName, parseTarget } from "../protocol/names.ts";
 import { boundIds, type FileNames } from "./directories.ts";
@@ -48,7 +48,7 @@ export async function withCounters<T>(
 ): Promise<T> {
   let file = instance.countersFile;
   try {
-    const beside = join(instance.hostsDir, "counters");
+    const beside = join(instance.sessionsDir, "counters");
     if (!hasStateDir(instance)) file = beside;
     return await withLock(file, async (fd) => {
       const stored = read(fd);
@@ -128,7 +128,7 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
   const used = (["pane", "session", "window"] as const).find((kind) => next[kind] >= LAST_ID);
   if (used === undefined) return;
   throw new WshError("session_create_failed", `the instance '${instance.name}' has used up its ${used} ids`, {
-    hint: `The next one, ${next[used]}, comes from ${file} or from the files in ${instance.hostsDir}.`,
+    hint: `The next one, ${next[used]}, comes from ${file} or from the files in ${instance.sessionsDir}.`,
   });
 }
 
@@ -139,7 +139,7 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
   const kept = keptIds(instance, new Set(files.sessions));
   const known = {
-    pane: Math.max(0, highestHost(instance, files, stored?.pane ?? 0), ...files.panes, ...kept.panes),
+    pane: Math.max(0, highestSocket(instance, files, stored?.pane ?? 0), ...files.panes, ...kept.panes),
     session: Math.max(0, ...files.sessions, ...kept.sessions),
     window: Math.max(0, ...files.windows),
   };
@@ -160,9 +160,9 @@ async function aboveKnown(instance: Instance, files: FileNames, stored: Counters
 }
 
 /** The highest id of a session process, if it is at least `from`; a file that only has such a name does not count. */
-function highestHost(instance: Instance, { ids }: FileNames, from: number): number {
-  const hosts = ids.filter((id) => id >= from && isSocket(hostSocket(instance, id)));
-  return Math.max(0, ...hosts);
+function highestSocket(instance: Instance, { ids }: FileNames, from: number): number {
+  const processes = ids.filter((id) => id >= from && isSocket(sessionSocket(instance, id)));
+  return Math.max(0, ...processes);
 }
 
 function isSocket(path: string): boolean {

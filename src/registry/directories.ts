@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { readLink } from "../instance/owned-files.ts";
-import { hostSocket, type Instance } from "../instance/paths.ts";
+import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { platform } from "../platform/platform.ts";
 import { decodeName, encodeName, sessionId } from "../protocol/names.ts";
 import { boundIn } from "./liveness.ts";
@@ -60,7 +60,7 @@ export interface SessionEntry {
 interface Link {
   readonly file: string;
   /** Id of the process that it leads to, which may be gone. */
-  readonly host: number;
+  readonly owner: number;
 }
 
 /** A name. */
@@ -91,7 +91,7 @@ export interface Snapshot {
 
 /** Ids of session processes whose sockets are open, including those that must bind a deleted socket again. */
 export function boundIds(instance: Instance): number[] {
-  const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
+  const bound = boundIn(instance.sessionsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
   return bound.filter((id) => id <= MAX_BOUND_ID);
 }
 
@@ -110,21 +110,21 @@ export interface FileNames {
 }
 
 /** Ids of all files named like a session process's socket, oldest first, in one call. */
-export function hostIds(instance: Instance): readonly number[] {
-  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
+export function processIds(instance: Instance): readonly number[] {
+  const ids = readDir(instance.sessionsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
   return ids.map(Number).sort((a, b) => a - b);
 }
 
 /** Ids of all links to locks, those of processes without a socket included. */
 export function lockIds(instance: Instance): readonly number[] {
-  return readDir(instance.hostsDir)
+  return readDir(instance.sessionsDir)
     .flatMap((file) => lockPattern.exec(file)?.[1] ?? [])
     .map(Number);
 }
 
 export function fileNames(instance: Instance): FileNames {
-  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
-  const hosts = new Set(ids);
+  const ids = readDir(instance.sessionsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
+  const processes = new Set(ids);
   const live = new Set<string>();
   const ended: string[] = [];
   const sessions: number[] = [];
@@ -144,7 +144,7 @@ export function fileNames(instance: Instance): FileNames {
     }
     const [, name, id] = endedPattern.exec(file) ?? [];
     if (name === undefined || id === undefined) live.add(file);
-    else if (hosts.has(id)) ended.push(name);
+    else if (processes.has(id)) ended.push(name);
   }
   return { ids: ids.map(Number), sessions, windows, panes, live, ended };
 }
@@ -161,52 +161,61 @@ export function nameFile(name: string): string {
  */
 export function snapshot(instance: Instance): Snapshot {
   for (let left = SNAPSHOT_TRIES; ; left--) {
-    const ids = hostIds(instance);
+    const ids = processIds(instance);
     const { isGone, ...seen } = snapshotOf(instance, ids);
-    const hosts = new Set(seen.entries.map(({ id }) => id));
-    const leadsAway = ({ host }: Link): boolean => !hosts.has(host);
+    const processes = new Set(seen.entries.map(({ id }) => id));
+    const leadsAway = ({ owner }: Link): boolean => !processes.has(owner);
     const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.panes].some(leadsAway);
     // Links of dead processes lead nowhere, too.
-    if (!isTorn || left === 0 || (!isGone && String(hostIds(instance)) === String(ids))) return seen;
+    if (!isTorn || left === 0 || (!isGone && String(processIds(instance)) === String(ids))) return seen;
   }
 }
 
 /** @returns isGone: a link was removed before it was read */
 function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { readonly isGone: boolean } {
-  const hosts = bound.filter((id) => isSocket(hostSocket(instance, id)));
+  const processes = bound.filter((id) => isSocket(sessionSocket(instance, id)));
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
   const panes: PaneLink[] = [];
   const members = new Map<number, number>();
   let isGone = false;
   for (const file of readDir(instance.namesDir)) {
-    const host = hostOfLink(instance, file);
-    if (host === undefined) {
+    const owner = processOfLink(instance, file);
+    if (owner === undefined) {
       isGone ||= fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) === undefined;
       continue;
     }
     const pair = idsOf(file);
     const pane = paneOf(file);
-    if (pane !== null) panes.push({ file, host, session: pane.session, pane: pane.pane });
-    if (pane?.isProcess === true) members.set(host, pane.session);
+    if (pane !== null) panes.push({ file, owner, session: pane.session, pane: pane.pane });
+    if (pane?.isProcess === true) members.set(owner, pane.session);
     const link = pair === null && pane === null ? nameOf(file) : null;
-    if (link !== null) links.push({ file, host, ...link });
-    if (pair !== null) ids.push({ file, host, ...pair });
+    if (link !== null) links.push({ file, owner, ...link });
+    if (pair !== null) ids.push({ file, owner, ...pair });
   }
-  const byHost = Map.groupBy(links, ({ host }) => host);
-  const idsByHost = Map.groupBy(ids, ({ host }) => host);
-  const panesByHost = Map.groupBy(panes, ({ host }) => host);
-  const entries = hosts.map((id): SessionEntry => {
-    const own = byHost.get(id) ?? [];
+  const byProcess = Map.groupBy(links, ({ owner }) => owner);
+  const idsByProcess = Map.groupBy(ids, ({ owner }) => owner);
+  const panesByProcess = Map.groupBy(panes, ({ owner }) => owner);
+  const entries = processes.map((id): SessionEntry => {
+    const own = byProcess.get(id) ?? [];
     const live = own.find((link) => link.endedId === null);
     const name = (live ?? own[0])?.name ?? null;
-    const pairs = idsByHost.get(id) ?? [];
+    const pairs = idsByProcess.get(id) ?? [];
     const { session = members.get(id) ?? null, window = null } = pairs[0] ?? {};
     const windows = pairs.length > 1 ? { windows: pairs.map((pair) => pair.window) } : {};
-    const further = (panesByHost.get(id) ?? []).flatMap(({ pane }) => (pane === id ? [] : [pane]));
+    const further = (panesByProcess.get(id) ?? []).flatMap(({ pane }) => (pane === id ? [] : [pane]));
     const more = { ...windows, ...(further.length > 0 ? { panes: further } : {}) };
     const ended = live === undefined && own.length > 0;
-    return { id, session, window, ...more, socket: hostSocket(instance, id), name, ended, isMember: members.has(id) };
+    return {
+      id,
+      session,
+      window,
+      ...more,
+      socket: sessionSocket(instance, id),
+      name,
+      ended,
+      isMember: members.has(id),
+    };
   });
   return { entries, links, ids, panes, isGone };
 }
@@ -217,7 +226,7 @@ export function linkTarget(id: number): string {
 }
 
 /** The id of the process that a file of the names directory leads to; undefined when it is no link to a process. */
-export function hostOfLink(instance: Instance, file: string): number | undefined {
+export function processOfLink(instance: Instance, file: string): number | undefined {
   const target = readLink(join(instance.namesDir, file));
   const id = target?.startsWith("../") === true ? socketPattern.exec(target.slice(3))?.[1] : undefined;
   return id === undefined ? undefined : Number(id);

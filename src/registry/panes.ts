@@ -9,13 +9,13 @@ import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { sessionId } from "../protocol/names.ts";
 import { withCounters } from "./counters.ts";
-import { carrierFile, fileNames, hostOfLink, idsFile, paneFile, snapshot } from "./directories.ts";
+import { carrierFile, fileNames, idsFile, paneFile, processOfLink, snapshot } from "./directories.ts";
 import { unoccupied } from "./register.ts";
 import { cleanStaleLocked, type KnownLinks, link, relink, unlinkName } from "./registry.ts";
 
 export interface PaneClaim {
   /** Id of the process that has it, and number of its session. */
-  readonly host: number;
+  readonly owner: number;
   readonly session: number;
   /** Panes that the session has, and the most that it, and the instance, may have. */
   readonly own: number;
@@ -28,8 +28,8 @@ export interface PaneClaim {
  * @throws WshError resource_limit_reached when the session, or all sessions together, have as many as they may
  */
 export async function claimPane(instance: Instance, claim: PaneClaim): Promise<number> {
-  const { host, session, own, maxPanes, maxAll } = claim;
-  return withDirectoryLock(instance.hostsDir, async () => {
+  const { owner, session, own, maxPanes, maxAll } = claim;
+  return withDirectoryLock(instance.sessionsDir, async () => {
     if (own >= maxPanes) throw tooMany(`session '${sessionId(session)}' has ${own}`);
     // Every process has a pane that needs no link.
     const countAll = ({
@@ -48,7 +48,7 @@ export async function claimPane(instance: Instance, claim: PaneClaim): Promise<n
       const id = unoccupied(instance, next.pane);
       return { result: id, after: { ...next, pane: id + 1 } };
     });
-    link(instance, host, paneFile(session, id));
+    link(instance, owner, paneFile(session, id));
     return id;
   });
 }
@@ -58,16 +58,16 @@ function tooMany(what: string): WshError {
 }
 
 /** The pane is found no more. */
-export async function releasePane(instance: Instance, host: number, session: number, pane: number): Promise<void> {
-  await withDirectoryLock(instance.hostsDir, () => {
+export async function releasePane(instance: Instance, owner: number, session: number, pane: number): Promise<void> {
+  await withDirectoryLock(instance.sessionsDir, () => {
     const file = paneFile(session, pane);
-    if (hostOfLink(instance, file) === host) unlinkName(instance, file);
+    if (processOfLink(instance, file) === owner) unlinkName(instance, file);
   });
 }
 
 /** Gives out the id of a new window. */
 export function takeWindowId(instance: Instance): Promise<number> {
-  return withDirectoryLock(instance.hostsDir, () =>
+  return withDirectoryLock(instance.sessionsDir, () =>
     withCounters(instance, fileNames(instance), (next) => ({
       result: next.window,
       after: { ...next, window: next.window + 1 },
@@ -81,10 +81,10 @@ export async function linkWindow(
   window: { readonly id: number; readonly session: number; readonly window: number },
   isThere: boolean,
 ): Promise<void> {
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     const file = idsFile(window);
     if (isThere) relink(instance, window.id, file);
-    else if (hostOfLink(instance, file) === window.id) unlinkName(instance, file);
+    else if (processOfLink(instance, file) === window.id) unlinkName(instance, file);
   });
 }
 
@@ -99,22 +99,22 @@ export async function linkAll(
   },
 ): Promise<void> {
   const { id, session, panes, windows } = ids;
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     for (const window of windows) relink(instance, id, idsFile({ session, window }));
     for (const pane of panes) if (pane !== id) relink(instance, id, paneFile(session, pane));
   });
 }
 
 /** A pane that another session's process runs can be found in this session. */
-export async function linkPane(instance: Instance, host: number, session: number, pane: number): Promise<void> {
-  await withDirectoryLock(instance.hostsDir, () => relink(instance, host, paneFile(session, pane)));
+export async function linkPane(instance: Instance, owner: number, session: number, pane: number): Promise<void> {
+  await withDirectoryLock(instance.sessionsDir, () => relink(instance, owner, paneFile(session, pane)));
 }
 
 /** A session is over, and its process continues with panes of another session: it is found by its socket alone. */
 export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     const { links, ids, panes } = snapshot(instance);
     relink(instance, known.id, carrierFile(of, known.id));
-    for (const { file, host } of [...links, ...ids, ...panes]) if (host === known.id) unlinkName(instance, file);
+    for (const { file, owner } of [...links, ...ids, ...panes]) if (owner === known.id) unlinkName(instance, file);
   });
 }

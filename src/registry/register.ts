@@ -7,15 +7,15 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { withDirectoryLock } from "../instance/lock.ts";
-import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { checkSocketPath, type Instance, prepareRuntimeDir, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, defaultSessionName, nextNumericName, sessionId } from "../protocol/names.ts";
 import { type Counters, withCounters } from "./counters.ts";
 import {
   type FileNames,
   fileNames,
-  hostOfLink,
   nameFile,
+  processOfLink,
   type SessionEntry,
   type SessionIds,
   snapshot,
@@ -76,7 +76,7 @@ export async function claimSession(instance: Instance, request: ClaimRequest): P
 function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResult> {
   if (request.name.kind === "exact") checkSessionName(request.name.name);
   prepareRuntimeDir(instance);
-  return withDirectoryLock(instance.hostsDir, async () => {
+  return withDirectoryLock(instance.sessionsDir, async () => {
     const files = withinLimit(instance, request.maxSessions);
     const { ids, name } = await withCounters(instance, files, (next) => {
       const { session, window } = next;
@@ -104,10 +104,10 @@ export async function restoreSession(
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
-  return withDirectoryLock(instance.hostsDir, async () => {
+  return withDirectoryLock(instance.sessionsDir, async () => {
     const files = fileNames(instance);
     if (!own.isLinked) requireUnheld(instance, session);
-    const isOwn = hostOfLink(instance, nameFile(session.name)) === session.id;
+    const isOwn = processOfLink(instance, nameFile(session.name)) === session.id;
     const isTaken = !session.ended && !isOwn && isLiveName(instance, files, session.name);
     const name = await withCounters(instance, files, (next) => {
       const chosen = isTaken
@@ -145,9 +145,9 @@ export async function claimLost(
   checkSessionName(lost.name);
   prepareRuntimeDir(instance);
   const { id, session, window, name, ended } = lost;
-  return withDirectoryLock(instance.hostsDir, async () => {
+  return withDirectoryLock(instance.sessionsDir, async () => {
     cleanStaleLocked(instance, [id]);
-    if (isOccupied(hostSocket(instance, id))) {
+    if (isOccupied(sessionSocket(instance, id))) {
       throw new WshError("session_running", `session '${name}' is running: its pane has a process`);
     }
     const files = ended ? fileNames(instance) : withinLimit(instance, maxSessions);
@@ -182,7 +182,7 @@ export function takeIds(
   { panes, windows }: { readonly panes: number; readonly windows: number },
 ): Promise<{ readonly session: number; readonly panes: number[]; readonly windows: number[] }> {
   prepareRuntimeDir(instance);
-  return withDirectoryLock(instance.hostsDir, () =>
+  return withDirectoryLock(instance.sessionsDir, () =>
     withCounters(instance, fileNames(instance), (next) => ({
       result: {
         session: next.session,
@@ -201,7 +201,7 @@ export function takeIds(
 
 /** @throws WshError session_create_failed when another process has the id */
 function requireUnheld(instance: Instance, { id, session }: SessionIds): void {
-  const socket = hostSocket(instance, id);
+  const socket = sessionSocket(instance, id);
   const state = lockState(lockBeside(socket));
   const holder = state === "none" ? listenerPid(socket) : null;
   if (state !== "held" && (holder === null || holder === process.pid)) return;
@@ -230,9 +230,9 @@ function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[
   const { entries, links } = snapshot(instance);
   const ended = entries.filter((entry) => entry.ended);
   const linkedAt = new Map(
-    links.map(({ host, file }) => {
+    links.map(({ owner, file }) => {
       const stat = fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false });
-      return [host, stat?.ctimeMs ?? 0];
+      return [owner, stat?.ctimeMs ?? 0];
     }),
   );
   ended.sort((a, b) => (linkedAt.get(a.id) ?? 0) - (linkedAt.get(b.id) ?? 0));
@@ -311,7 +311,7 @@ export async function bindAnd(
   bind: ClaimRequest["bind"],
   links: () => void,
 ): Promise<{ readonly socket: string; readonly life: LifeLock }> {
-  const socket = hostSocket(instance, id);
+  const socket = sessionSocket(instance, id);
   checkSocketPath(socket);
   // Before the socket, which is thus never visible without a lock.
   const life = takeLifeLock(instance, socket);
@@ -330,7 +330,7 @@ export async function bindAnd(
 /** Other files may have a socket's name: they stay, and that id is not issued. */
 export function unoccupied(instance: Instance, first: number): number {
   let id = first;
-  while (isOccupied(hostSocket(instance, id))) id += 1;
+  while (isOccupied(sessionSocket(instance, id))) id += 1;
   return id;
 }
 

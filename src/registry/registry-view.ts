@@ -6,7 +6,7 @@
  */
 import fs from "node:fs";
 import { checkRuntimeDir, type Instance } from "../instance/paths.ts";
-import { hostIds, type SessionEntry } from "./directories.ts";
+import { processIds, type SessionEntry } from "./directories.ts";
 import { listSessions } from "./registry.ts";
 
 /** Age of a change, in ms, at which the next one certainly has another time: ticks are 1 to 10 ms. */
@@ -46,21 +46,21 @@ class Reading<T> {
 }
 
 export class RegistryView {
-  private readonly hosts: Reading<number>;
+  private readonly processes: Reading<number>;
   private readonly sessions: Reading<SessionEntry>;
 
   constructor(private readonly instance: Instance) {
-    const { hostsDir, namesDir } = instance;
-    this.hosts = new Reading([hostsDir], () => hostIds(instance));
-    this.sessions = new Reading([hostsDir, namesDir], () => listSessions(instance));
+    const { sessionsDir, namesDir } = instance;
+    this.processes = new Reading([sessionsDir], () => processIds(instance));
+    this.sessions = new Reading([sessionsDir, namesDir], () => listSessions(instance));
   }
 
-  /** Ids of everything that is named like a host's socket, in order of creation, as of now. */
+  /** Ids of everything that is named like a session process's socket, in order of creation, as of now. */
   ids(): readonly number[] {
-    return checkRuntimeDir(this.instance) ? this.hosts.now() : [];
+    return checkRuntimeDir(this.instance) ? this.processes.now() : [];
   }
 
-  /** All hosts with their names, in order of creation, as of now. */
+  /** All session processes with their names, in order of creation, as of now. */
   entries(): readonly SessionEntry[] {
     return checkRuntimeDir(this.instance) ? this.sessions.now() : [];
   }

@@ -37,7 +37,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
   function startWatching(): boolean {
     try {
       watched = identity(instance);
-      for (const path of [instance.hostsDir, instance.namesDir]) {
+      for (const path of [instance.sessionsDir, instance.namesDir]) {
         watchers.push(platform().sockets.watch(path, notice, notice));
       }
       return true;
@@ -98,7 +98,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
 
 /** Changes whenever a file of the directories comes or goes. */
 function times(instance: Instance): string {
-  const stats = [instance.hostsDir, instance.namesDir].map((path) =>
+  const stats = [instance.sessionsDir, instance.namesDir].map((path) =>
     fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
   );
   return stats.map((stat) => (stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}`)).join(" ");
@@ -106,7 +106,7 @@ function times(instance: Instance): string {
 
 /** Identifies the directories now at the paths: a recreated one differs, and is not being watched. */
 function identity(instance: Instance): string {
-  return [instance.hostsDir, instance.namesDir]
+  return [instance.sessionsDir, instance.namesDir]
     .map((path) => {
       const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
       // An inode's number is soon reused; the birth time distinguishes the two.

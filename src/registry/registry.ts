@@ -1,11 +1,11 @@
 /**
- * The file system is the registry. A host is the socket NAME/ID.sock, with the lock of its process beside it
+ * The file system is the registry. A session process is the socket NAME/ID.sock, with the lock of its process beside it
  * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
  * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
- * another link, is the ids of the host's session and window; `@s3.p9` is a pane that it
- * has besides its first, whose id is the host's (panes.ts).
+ * another link, is the ids of the session process's session and window; `@s3.p9` is a pane that it
+ * has besides its first, whose id is the session process's (panes.ts).
  * Everything that changes the registry runs under flock on the directory NAME; reading takes no lock and tolerates what
- * changes meanwhile (between the two steps of a rename a host has
+ * changes meanwhile (between the two steps of a rename a session process has
  * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
  * removed by anyone who holds the lock; what is neither socket nor link is never removed.
  */
@@ -14,17 +14,17 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
-import { checkRuntimeDir, hostSocket, type Instance } from "../instance/paths.ts";
+import { checkRuntimeDir, type Instance, sessionSocket } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
 import {
-  hostOfLink,
   idsFile,
   linkTarget,
   lockIds,
   type NameLink,
   nameFile,
+  processOfLink,
   type SessionEntry,
   type SessionIds,
   type Snapshot,
@@ -44,8 +44,8 @@ export function listProcesses(instance: Instance): readonly SessionEntry[] {
 }
 
 /**
- * The host that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
- * Window and pane are the host's to find. WshError session_not_found when there is none.
+ * The session process that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
+ * Window and pane are the session process's to find. WshError session_not_found when there is none.
  */
 export function findSession(instance: Instance, target: Target): SessionEntry {
   const found = lookUp(listProcesses(instance), target);
@@ -53,11 +53,11 @@ export function findSession(instance: Instance, target: Target): SessionEntry {
   throw notFound(target, instance.name);
 }
 
-/** The id of the session that a target names now, as `@s3`. @throws WshError session_not_found, host_version */
+/** The id of the session that a target names now, as `@s3`. @throws WshError session_not_found, version_mismatch */
 export function sessionIdOf(instance: Instance, target: string): string {
   const { id, session } = findSession(instance, parseTarget(target));
   if (session !== null) return sessionId(session);
-  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id`);
+  throw new WshError("version_mismatch", `the session with pane ${paneId(id)} has no id`);
 }
 
 /** As findSession, over a list that the caller has already; undefined when there is none. */
@@ -79,7 +79,7 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
 
 /** Whether the session process's socket is still where it was bound: false after the runtime directory was deleted. */
 export function isRegistered(instance: Instance, id: number): boolean {
-  return fs.existsSync(hostSocket(instance, id));
+  return fs.existsSync(sessionSocket(instance, id));
 }
 
 /**
@@ -88,7 +88,7 @@ export function isRegistered(instance: Instance, id: number): boolean {
  */
 export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
   checkSessionName(name);
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
     linkName(instance, entry, name, entry.ended);
@@ -123,7 +123,7 @@ export async function markLive(instance: Instance, id: number): Promise<void> {
 export async function releaseSession(instance: Instance, session: number | KnownLinks): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
   if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     if (typeof session === "number" || !removeKnown(instance, session)) {
       removeEntry(instance, id, snapshot(instance));
     }
@@ -135,8 +135,8 @@ export async function releaseSession(instance: Instance, session: number | Known
  * removed. A stopped or overloaded process is not dead, and neither is one that has lost its socket for the moment.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
-  if (!checkRuntimeDir(instance) || !fs.existsSync(instance.hostsDir)) return [];
-  return withDirectoryLock(instance.hostsDir, () => cleanStaleLocked(instance, ids));
+  if (!checkRuntimeDir(instance) || !fs.existsSync(instance.sessionsDir)) return [];
+  return withDirectoryLock(instance.sessionsDir, () => cleanStaleLocked(instance, ids));
 }
 
 /** cleanStale for a caller that holds the lock. */
@@ -148,12 +148,12 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   for (const entry of dead) removeEntry(instance, entry.id, current);
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
-    for (const { file, host } of [...current.links, ...current.ids, ...current.panes]) {
-      if (!present.has(host) && isOrphan(instance, file, host)) unlinkName(instance, file);
+    for (const { file, owner } of [...current.links, ...current.ids, ...current.panes]) {
+      if (!present.has(owner) && isOrphan(instance, file, owner)) unlinkName(instance, file);
     }
     for (const id of lockIds(instance)) {
       if (present.has(id)) continue;
-      const socket = hostSocket(instance, id);
+      const socket = sessionSocket(instance, id);
       if (processState(socket) === "absent" && lockState(lockBeside(socket)) === "free") removeLock(lockBeside(socket));
     }
     removeLeftLocks(instance);
@@ -162,15 +162,15 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
 }
 
 /**
- * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
+ * Links a name to a session process's socket; the caller holds the lock. A dead session process that still has the name is cleaned away.
  * WshError session_name_conflict when a live session has it.
  */
-export function linkName(instance: Instance, host: Pick<SessionEntry, "id">, name: string, ended: boolean): void {
+export function linkName(instance: Instance, owner: Pick<SessionEntry, "id">, name: string, ended: boolean): void {
   const file = nameFile(name);
   removeNamed(instance, name);
   if (ended && isThere(instance, file)) throw conflict(name);
   try {
-    link(instance, host.id, ended ? `${file}~${host.id}` : file);
+    link(instance, owner.id, ended ? `${file}~${owner.id}` : file);
   } catch (error) {
     if (errorCode(error) === "EEXIST") throw conflict(name);
     throw refused(`the name '${name}' cannot be registered`, error);
@@ -198,11 +198,11 @@ export function linkIds(instance: Instance, ids: SessionIds): void {
 /** Removes the links of linkIds for a claim that failed. The caller holds the lock. */
 export function unlinkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
-  if (hostOfLink(instance, file) === ids.id) unlinkName(instance, file);
+  if (processOfLink(instance, file) === ids.id) unlinkName(instance, file);
 }
 
 /**
- * Removes what is left of a host that registers again: its socket, its ids, and the name if no host has it any more.
+ * Removes what is left of a session process that registers again: its socket, its ids, and the name if no session process has it any more.
  * The caller holds the lock and knows that no other live session has the name.
  */
 export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
@@ -218,7 +218,7 @@ export function unlinkSocket(path: string): void {
 
 async function setEnded(instance: Instance, session: number | KnownLinks, ended: boolean): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
-  await withDirectoryLock(instance.hostsDir, () => {
+  await withDirectoryLock(instance.sessionsDir, () => {
     if (ended && typeof session !== "number" && endKnown(instance, session)) return;
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
@@ -233,7 +233,7 @@ function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: r
   const { entries, links } = snapshot(instance);
   const entry = entries.find((candidate) => candidate.id === id);
   if (entry === undefined) throw new WshError("session_not_found", `no session '${paneId(id)}' in '${instance.name}'`);
-  return { entry, own: links.filter(({ host }) => host === id) };
+  return { entry, own: links.filter(({ owner }) => owner === id) };
 }
 
 /** A rename, which needs no room: on a full disk, too, an ended session's name is free. */
@@ -242,53 +242,53 @@ function endName(instance: Instance, id: number, file: string): void {
   fs.renameSync(live, `${live}~${id}`);
 }
 
-/** As setEnded, for a host that has this name. @returns false when that is not so */
+/** As setEnded, for a session process that has this name. @returns false when that is not so */
 function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
   const file = nameFile(name);
-  if (hostOfLink(instance, file) !== id) return false;
+  if (processOfLink(instance, file) !== id) return false;
   endName(instance, id, file);
   return true;
 }
 
-/** As removeEntry, for a host that has one window and pane, and this name. @returns false when it has not that name */
+/** As removeEntry, for a session process that has one window and pane, and this name. @returns false when it has not that name */
 function removeKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
   if (known.hasMore === true) return false;
   const file = nameFile(name);
-  const named = [file, `${file}~${id}`].filter((each) => hostOfLink(instance, each) === id);
+  const named = [file, `${file}~${id}`].filter((each) => processOfLink(instance, each) === id);
   if (named.length === 0) return false;
   for (const each of named) unlinkName(instance, each);
   unlinkIds(instance, known);
-  removeHost(instance, id);
+  removeProcess(instance, id);
   return true;
 }
 
-/** Removes one host's names and ids, then its socket: a name never outlives what it names. */
+/** Removes one session process's names and ids, then its socket: a name never outlives what it names. */
 function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snapshot): void {
-  for (const { file, host } of [...links, ...ids, ...panes]) if (host === id) unlinkName(instance, file);
-  removeHost(instance, id);
+  for (const { file, owner } of [...links, ...ids, ...panes]) if (owner === id) unlinkName(instance, file);
+  removeProcess(instance, id);
 }
 
 /** The socket, then the lock: nobody ever sees a socket without one. */
-export function removeHost(instance: Instance, id: number): void {
-  const socket = hostSocket(instance, id);
+export function removeProcess(instance: Instance, id: number): void {
+  const socket = sessionSocket(instance, id);
   unlinkSocket(socket);
   removeLock(lockBeside(socket));
 }
 
-/** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
+/** Removes the dead session process that has the live name, or the name alone when its process's socket is gone. */
 function removeNamed(instance: Instance, name: string): void {
   const file = nameFile(name);
-  const host = hostOfLink(instance, file);
-  if (host === undefined) return;
-  if (processState(hostSocket(instance, host)) === "dead") removeEntry(instance, host, snapshot(instance));
-  if (isOrphan(instance, file, host)) unlinkName(instance, file);
+  const owner = processOfLink(instance, file);
+  if (owner === undefined) return;
+  if (processState(sessionSocket(instance, owner)) === "dead") removeEntry(instance, owner, snapshot(instance));
+  if (isOrphan(instance, file, owner)) unlinkName(instance, file);
 }
 
 /** Whether a link leads to no socket, and to no process that has lost its socket for the moment. */
-export function isOrphan(instance: Instance, file: string, host = hostOfLink(instance, file)): boolean {
-  if (host === undefined) return false;
-  const socket = hostSocket(instance, host);
+export function isOrphan(instance: Instance, file: string, owner = processOfLink(instance, file)): boolean {
+  if (owner === undefined) return false;
+  const socket = sessionSocket(instance, owner);
   return processState(socket) === "absent" && lockState(lockBeside(socket)) !== "held";
 }
 
@@ -298,7 +298,7 @@ export function link(instance: Instance, id: number, file: string): void {
 
 /** Points a link to another process, in one step: nobody ever finds it missing. The caller holds the lock. */
 export function relink(instance: Instance, id: number, file: string): void {
-  const beside = join(instance.hostsDir, `link.${id}`);
+  const beside = join(instance.sessionsDir, `link.${id}`);
   fs.rmSync(beside, { force: true });
   fs.symlinkSync(linkTarget(id), beside);
   fs.renameSync(beside, join(instance.namesDir, file));
@@ -310,7 +310,7 @@ function isThere(instance: Instance, file: string): boolean {
 
 /** Removes a name or ids; a file that is not a link to a process stays. */
 export function unlinkName(instance: Instance, file: string): void {
-  if (hostOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
+  if (processOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
 }
 
 function conflict(name: string): WshError {

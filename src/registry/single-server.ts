@@ -29,7 +29,7 @@ export async function claimServer<T>(
   own?: LifeLock,
 ): Promise<{ bound: T; life: LifeLock }> {
   prepareRuntimeDir(instance);
-  return withDirectoryLock(instance.hostsDir, async () => {
+  return withDirectoryLock(instance.sessionsDir, async () => {
     const isOwn = own !== undefined && isOurs(instance, own);
     for (const each of allSockets(instance)) {
       if (isOwn) unlinkSocket(each);
@@ -48,8 +48,8 @@ export async function claimServer<T>(
 
 /** Removes the files of a killed server, if none lives. Waits for the registry's lock. */
 export async function clearDeadServer(instance: Instance): Promise<void> {
-  if (!fs.existsSync(instance.hostsDir)) return;
-  await withDirectoryLock(instance.hostsDir, () => {
+  if (!fs.existsSync(instance.sessionsDir)) return;
+  await withDirectoryLock(instance.sessionsDir, () => {
     for (const each of allSockets(instance)) {
       if (serverState(instance, each) === "dead") fs.rmSync(each, { force: true });
     }
@@ -100,8 +100,8 @@ export async function releaseServer(
   close: () => void | Promise<void>,
 ): Promise<void> {
   try {
-    if (!fs.existsSync(instance.hostsDir)) return await close(); // the directory was deleted: nothing is left to guard
-    await withDirectoryLock(instance.hostsDir, async () => {
+    if (!fs.existsSync(instance.sessionsDir)) return await close(); // the directory was deleted: nothing is left to guard
+    await withDirectoryLock(instance.sessionsDir, async () => {
       const isOwn = isOurs(instance, life);
       await close();
       if (isOwn) for (const path of serverSockets(instance)) unlinkSocket(path);

@@ -21,8 +21,6 @@ import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
 import { ANSWER_MS, CallsUnderWay, Lifecycle } from "./ephemeral.ts";
 import { Membership } from "./fleet/membership.ts";
-import { Announcements } from "./hosts/announcements.ts";
-import { Hosts } from "./hosts/session-hosts.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
 import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
@@ -32,7 +30,7 @@ import { FarSessions } from "./machines/far-sessions.ts";
 import { LinkEnd } from "./machines/link-end.ts";
 import { LinkRoutes } from "./machines/routes.ts";
 import { type Standing, standingOf } from "./machines/standing.ts";
-import { HostsEverywhere } from "./machines/streamed-hosts.ts";
+import { SessionsEverywhere } from "./machines/streamed-sessions.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
@@ -43,6 +41,8 @@ import type { ServerState } from "./operations/server-state.ts";
 import { stopSessions } from "./operations/stop.ts";
 import type { GatewayOptions, ViewKeys } from "./options.ts";
 import type { PublishedInfo } from "./published-info.ts";
+import { Announcements } from "./sessions/announcements.ts";
+import { SessionProxies } from "./sessions/session-proxies.ts";
 import { WebSocketRoutes } from "./websocket/routes.ts";
 import { WebSockets } from "./websocket/websockets.ts";
 
@@ -61,7 +61,7 @@ export function buildGateway(
   page: () => string,
 ) {
   const { instance, settings } = options;
-  const hosts = new Hosts(instance, options.hostname);
+  const proxies = new SessionProxies(instance, options.hostname);
   const sockets = new WebSockets(
     { pingMs: settings.ws_ping_ms, pongMs: settings.ws_pong_ms },
     settings.max_client_queue_bytes,
@@ -72,11 +72,11 @@ export function buildGateway(
   const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
   const refusal = audit === null ? null : auditRefusals(audit);
 
-  const state = serverState(options, published, hosts, { end, sessionCreated: () => lifecycle.used() });
+  const state = serverState(options, published, proxies, { end, sessionCreated: () => lifecycle.used() });
   const metrics = new Metrics(() => ({
-    sessions: hosts.all.length,
-    sessionsRunning: hosts.all.filter((host) => host.info.running).length,
-    clients: hosts.all.reduce((sum, host) => sum + host.info.clients, 0),
+    sessions: proxies.all.length,
+    sessionsRunning: proxies.all.filter((proxy) => proxy.info.running).length,
+    clients: proxies.all.reduce((sum, proxy) => sum + proxy.info.clients, 0),
     webSockets: sockets.count,
     bridges: mcp.bridges,
     uptimeS: state.uptimeMs() / 1000,
@@ -95,12 +95,15 @@ export function buildGateway(
   const changed = (): void => lifecycle.changed();
   const underWay = new CallsUnderWay(changed);
   const call = underWay.around(
-    recorded(endingCalls(once.around(createCall(hosts, createHandlers(hosts, state, far), farCalls), isFar)), sinks),
+    recorded(
+      endingCalls(once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls), isFar)),
+      sinks,
+    ),
   );
 
-  const standing = (): Standing => standingOf(settings, hosts);
+  const standing = (): Standing => standingOf(settings, proxies);
   const linkEnd = new LinkEnd({
-    hosts,
+    proxies,
     call,
     once,
     audit,
@@ -109,7 +112,7 @@ export function buildGateway(
     changed,
   });
   const membership = new Membership(options.fleet, {
-    ...{ instance, hosts, machines, standing, end: linkEnd },
+    ...{ instance, proxies, machines, standing, end: linkEnd },
     logger: options.logger,
     hostname: options.hostname,
     boot: state.serverId,
@@ -117,19 +120,19 @@ export function buildGateway(
   const links = new LinkRoutes({ end: linkEnd, machines, standing, state, sockets });
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
-    hosts: new HostsEverywhere(hosts, machines, options.hostname),
-    callerGone: (id) => hosts.keyboards.callerGone(id),
+    sources: new SessionsEverywhere(proxies, machines, options.hostname),
+    callerGone: (id) => proxies.keyboards.callerGone(id),
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
   const hasMachines = (): boolean => machines.all.length > 0 || machines.fleet !== null;
-  const mcp = createMcp(options, call, hosts, hasMachines, sessionListeners, () => {
+  const mcp = createMcp(options, call, proxies, hasMachines, sessionListeners, () => {
     memory.worked();
     lifecycle.changed();
   });
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
-    sessions: () => hosts.unfinished,
+    sessions: () => proxies.unfinished,
     holders: () => underWay.count + mcp.bridges + webSockets.holders + linkEnd.holders + (membership.isMachine ? 1 : 0),
     end() {
       // A request to stop gets its answer before the server ends.
@@ -181,7 +184,7 @@ export function buildGateway(
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend,
   });
-  return { app, hosts, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership };
+  return { app, proxies, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership };
 }
 
 /** Default keys of terminals in pages. */
@@ -196,7 +199,7 @@ function isOfExec({ name, tags }: SessionInfo): boolean {
 function serverState(
   options: GatewayOptions,
   published: PublishedInfo,
-  hosts: Hosts,
+  proxies: SessionProxies,
   events: { end(reason: string): void; sessionCreated(): void },
 ): ServerState & { readonly isStopping: boolean } {
   const began = performance.now();
@@ -224,7 +227,7 @@ function serverState(
     },
     async stop() {
       isStopping = true;
-      const count = await stopSessions(hosts);
+      const count = await stopSessions(proxies);
       setTimeout(() => events.end("stopped by request"), ANSWER_MS);
       return count;
     },
@@ -235,7 +238,7 @@ function serverState(
 function createMcp(
   options: GatewayOptions,
   call: Call,
-  hosts: Hosts,
+  proxies: SessionProxies,
   hasMachines: () => boolean,
   sessionListeners: Set<(id: string) => void>,
   changed: () => void,
@@ -248,7 +251,7 @@ function createMcp(
       sessionListeners.add(listener);
       return { [Symbol.dispose]: () => void sessionListeners.delete(listener) };
     },
-    callerGone: (id) => hosts.keyboards.callerGone(id),
+    callerGone: (id) => proxies.keyboards.callerGone(id),
     changed,
   });
 }

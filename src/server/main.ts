@@ -13,10 +13,10 @@ import { pageHost } from "../secrets/own-secrets.ts";
 import { type Access, createAccess, isExposed } from "./auth/access.ts";
 import { buildGateway, type Gateway } from "./build.ts";
 import { keepSockets } from "./come-back.ts";
-import type { HostsListener } from "./hosts/session-hosts.ts";
 import { Listeners } from "./http/listeners.ts";
 import type { GatewayOptions } from "./options.ts";
 import { PublishedInfo } from "./published-info.ts";
+import type { ProxyListener } from "./sessions/session-proxies.ts";
 
 /** Port of the page where nothing else is said, and the range of those that instances prefer when it is taken. */
 const USUAL_PORT = 8080;
@@ -34,14 +34,14 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   const published = new PublishedInfo(options);
   let page = (): string => "";
   const gateway = buildGateway(options, access, published, ended.resolve, () => page());
-  const { hosts, mcp, lifecycle, memory, announcements, sockets, membership } = gateway;
+  const { proxies, mcp, lifecycle, memory, announcements, sockets, membership } = gateway;
 
   const { bound: listening, life } = await claimServer(instance, () => listen(options, gateway, published));
   page = () => pageAddress(options, access, listening, published);
   await membership.follow();
-  await hosts.start(reporting(options, gateway));
-  announcements.begin(hosts.all.map(({ info }) => info));
-  if (hosts.all.length > 0) lifecycle.used();
+  await proxies.start(reporting(options, gateway));
+  announcements.begin(proxies.all.map(({ info }) => info));
+  if (proxies.all.length > 0) lifecycle.used();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => ended.resolve(`${signal}; sessions keep running, \`wsh stop\` ends them`));
   }
@@ -66,7 +66,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   watch[Symbol.dispose]();
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
-  hosts.stop();
+  proxies.stop();
   await membership.close();
   await gateway.machines.reload();
   sockets.closeAll("server_stopped");
@@ -112,7 +112,7 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
 }
 
 /** Passes on what happens to sessions: to the log, to clients, and to the rule of the ephemeral server. */
-function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): HostsListener {
+function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): ProxyListener {
   return {
     changed: (isNews) => membership.changed(isNews),
     created(session) {

@@ -129,8 +129,8 @@ export function settingsFault(thrown: unknown): string {
   return `the old settings stay: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
 }
 
-/** The level that a role logs at: the setting when it was set, else info for a server or host, warn for a client. */
-export function logLevelFor(role: "server" | "host" | "client", settings: LoadedSettings): LogLevel {
+/** The level that a role logs at: the setting when it was set, else info for a server or session process, warn for a client. */
+export function logLevelFor(role: "server" | "session" | "client", settings: LoadedSettings): LogLevel {
   const isDefault = settings.originOf("log_level").from === "default";
   return role === "client" && isDefault ? "warn" : settings.values.log_level;
 }

@@ -82,7 +82,7 @@ export class Connection {
   /**
    * Connects and says hello.
    * @param timeoutMs longest wait for a session process that accepts but does not answer, in ms
-   * @throws WshError session_not_found (no listener), host_unavailable (no answer), host_version (speaks another
+   * @throws WshError session_not_found (no listener), session_unavailable (no answer), version_mismatch (speaks another
    * version), machine_unreachable (connection lost)
    */
   static async open(
@@ -109,7 +109,7 @@ export class Connection {
       }
     connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
     const answered = (typeof address === "string" ? patience : patienceFar)(path, timeoutMs, () => {
-      const error = new WshError("host_unavailable", `the session process at ${path} does not answer`);
+      const error = new WshError("session_unavailable", `the session process at ${path} does not answer`);
       connection.helloWaiter?.reject(error);
     });
     try {
@@ -136,7 +136,7 @@ export class Connection {
     return this.closed;
   }
 
-  /** @throws the session process's error, host_unavailable when the connection ends first, or cancelled */
+  /** @throws the session process's error, session_unavailable when the connection ends first, or cancelled */
   request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     if (this.closed) return Promise.reject(this.lostError());
     const id = this.nextId++;
@@ -185,7 +185,7 @@ export class Connection {
     } catch (cause) {
       const foreign = `the process at ${this.path} is not a session process`;
       this.helloWaiter?.reject(
-        cause instanceof WshError ? cause : new WshError("host_unavailable", foreign, {}, { cause }),
+        cause instanceof WshError ? cause : new WshError("session_unavailable", foreign, {}, { cause }),
       );
       this.close();
     }
@@ -210,7 +210,7 @@ export class Connection {
     if (any.wsh !== PROTOCOL_VERSION) {
       this.helloWaiter?.reject(
         new WshError(
-          "host_version",
+          "version_mismatch",
           `the session process at ${this.path} is wsh ${any.version} and speaks protocol ${any.wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
         ),
       );
@@ -237,6 +237,6 @@ export class Connection {
   }
 
   private lostError(): WshError {
-    return new WshError("host_unavailable", `the connection to the session process at ${this.path} is closed`);
+    return new WshError("session_unavailable", `the connection to the session process at ${this.path} is closed`);
   }
 }

@@ -44,7 +44,7 @@ interface Known {
 
 /** Errors that leave the outcome open: asking again resolves it, so they are not stored. */
 const undecided: ReadonlySet<string> = new Set([
-  ...["host_unavailable", "host_crashed", "session_not_found", "server_unavailable", "lock_busy"],
+  ...["session_unavailable", "session_crashed", "session_not_found", "server_unavailable", "lock_busy"],
   ...["machine_unreachable", "outcome_unknown", "cancelled"],
 ]);
 

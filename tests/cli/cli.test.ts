@@ -165,7 +165,7 @@ describe("sessions", () => {
   test("a session whose host speaks another protocol is listed as such and refused", async () => {
     await using own = new Wsh();
     await own.session("real");
-    const path = join(own.instance.hostsDir, "77.sock");
+    const path = join(own.instance.sessionsDir, "77.sock");
     const hello = new TextEncoder().encode(JSON.stringify({ wsh: 99, version: "9.9.9" }));
     using fake = Bun.listen({
       unix: path,

@@ -155,6 +155,6 @@ test("it is gone after the grace period, its process and files too", async () =>
   await api.create({ name: "brief", command: "exit 0" });
   await until("the session to be gone", async () => (await api.get("/sessions/brief")).status === 404);
   await until("its host to end", () => short.hosts().length === 0);
-  expect(fs.readdirSync(short.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
+  expect(fs.readdirSync(short.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
   expect(fs.readdirSync(short.instance.namesDir)).toEqual([]);
 });

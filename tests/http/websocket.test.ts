@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
-import { lifecycleEvents } from "../../src/server/hosts/lifecycle-events.ts";
+import { lifecycleEvents } from "../../src/server/sessions/lifecycle-events.ts";
 import { ServerSocket } from "../../src/server/websocket/server-socket.ts";
 import type { WebSocketPeer } from "../../src/server/websocket/websockets.ts";
 import { Gateway } from "../support/server.ts";
@@ -507,7 +507,7 @@ describe("ends", () => {
   test("a crash of the host is none of the normal ends", async () => {
     const { ws, name, id } = await session();
     const server = await gateway.ws("/ws/json");
-    const host = gateway.processes().filter(({ command }) => command.endsWith(" host"));
+    const host = gateway.processes().filter(({ command }) => command.endsWith(" session-process"));
     const pid = (await (await gateway.unix(`/sessions/${name}`)).json()).pid as number;
     const parent = Number(/^PPid:\s+(\d+)/m.exec(await Bun.file(`/proc/${pid}/status`).text())?.[1]);
     expect(host.map((one) => one.pid)).toContain(parent);
@@ -515,7 +515,7 @@ describe("ends", () => {
     expect(await ws.closed).toMatchObject({ code: 1011 });
     expect(await server.next("the end", (m) => is("session_destroyed")(m) && m.params.session.id === id)).toMatchObject(
       {
-        params: { reason: "host_crashed", exit_code: null },
+        params: { reason: "session_crashed", exit_code: null },
       },
     );
   });
@@ -578,7 +578,7 @@ describe("slow readers", () => {
     };
     const connection = new ServerSocket({
       call: never,
-      hosts: { find: never, pane: never },
+      sources: { find: never, pane: never },
       context: { access: "admin", caller: { kind: "ws", id: "ws:1", connected: true } },
       maxWaits: 1,
       maxSubscriptions: 1,

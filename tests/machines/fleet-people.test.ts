@@ -179,7 +179,7 @@ testFleet(
     own.set(headerNames.boot, boot);
     nats.publish(execAs("operate"), JSON.stringify(body), { reply: other, headers: own });
     expect(await asked(nats, execAs("operate"), body, reply(), "another boot")).toBe("");
-    const unknown = requestSubject({ ...to, access: "admin", operation: "host.end" });
+    const unknown = requestSubject({ ...to, access: "admin", operation: "peer.end" });
     expect(await asked(nats, unknown, body, reply(), boot)).toContain("unknown_method");
     const elsewhere = { ...body, session: "m2/dev" };
     expect(await asked(nats, execAs("operate"), elsewhere, reply(), boot)).toMatch(/access_denied|machine_not_found/);
@@ -195,7 +195,7 @@ testFleet("the machine's audit log has who asked for what, and what was refused"
   await bob.ok("exec", "m1/dev", "--", "true");
   const nats = await rawClient("bob");
   const boot = await bootOfM1();
-  for (const operation of ["exec", "host.end"]) {
+  for (const operation of ["exec", "peer.end"]) {
     const lie = requestSubject({ machine: "m1", user: "bob", access: "observe", operation });
     await asked(nats, lie, {}, `_INBOX.bob.m1.${crypto.randomUUID()}`, boot);
   }
@@ -212,7 +212,7 @@ testFleet("the machine's audit log has who asked for what, and what was refused"
   expect(records.filter(({ caller }) => !/\bfleet:bob\b/.test(String(caller)))).toEqual([]);
   const results = (operation: string) => records.filter(({ msg }) => msg === operation).map(({ result }) => result);
   expect(results("exec")).toEqual(expect.arrayContaining(["ok", "access_denied"]));
-  expect(results("host.end")).toContain("unknown_method");
+  expect(results("peer.end")).toContain("unknown_method");
 });
 
 testFleet(
@@ -275,7 +275,7 @@ testFleet(
     await until("the command to run", () => runs("killed") === 1);
     await m1.killHost(m1.hosts().findIndex((pid) => !before.includes(pid)));
     expect((await killed).error).toMatchObject({
-      code: expect.stringMatching(/^(host_crashed|outcome_unknown|session_exited)$/),
+      code: expect.stringMatching(/^(session_crashed|outcome_unknown|session_exited)$/),
     });
     fs.writeFileSync(`${gate}.killed`, "");
     expect((await bob.run("exec", "m1/dev", "--", "echo well")).stdout).toBe("well\n");
@@ -302,9 +302,9 @@ testFleet("a reader that stops holds one credit of a stream", async () => {
   nats.publish(up, open, { reply: `_INBOX.bob.m1.${stream}`, headers: own });
   await until("the stream to open", () => isOpen);
   const caller = { kind: "cli", id: "cli:1", name: "wsh", connected: true };
-  const request = { id: 1, op: "host.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
+  const request = { id: 1, op: "peer.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
   for (const message of [
-    encodeJsonMessage(messageTypes.hello, { wsh: 2, version: "0", role: "cli" }),
+    encodeJsonMessage(messageTypes.hello, { wsh: 3, version: "0", role: "cli" }),
     encodeJsonMessage(messageTypes.request, request),
   ]) {
     nats.publish(up, encodeStreamMessage({ kind: "bytes", bytes: message }, number++), { headers: own });
@@ -320,7 +320,7 @@ testFleet("answers that are none, and beats that are none, harm nobody", async (
   await fleet.machine("evil").killServer();
   const nats = await rawClient("evil");
   const beat = {
-    ...{ boot: "b", rev: 1, settled: true, wsh: 2, version: "9", hostname: "h", at: Date.now() },
+    ...{ boot: "b", rev: 1, settled: true, wsh: 3, version: "9", hostname: "h", at: Date.now() },
     ...{ sessions: 1, load: 0, tags: [], accept: "named" },
   };
   const say = (what: object): void => nats.publish("wsh1.up.evil", JSON.stringify(what));

@@ -131,7 +131,7 @@ test("every operation over a link needs the access that the table says, asked an
 
 test("what only the processes of one machine say to each other is refused in a stream", async () => {
   const { connection } = await Connection.open(linkWith(tokens.admin ?? "").dial("dev"), "cli");
-  for (const op of ["host.end", "host.watch", "host.give_way", "host.caller_gone", "host.keys", "host.secret"]) {
+  for (const op of ["peer.end", "peer.watch", "peer.give_way", "peer.caller_gone", "peer.keys", "peer.secret"]) {
     const refused = await connection.request(op, { reason: "killed" }, { caller, access: "admin" }).then(
       () => "done",
       (thrown) => thrown.code,
@@ -153,9 +153,9 @@ test("a terminal of another machine is never opened here, and nobody without acc
   connection.listen({
     message: ({ type, payload }) => void (type === messageTypes.event && events.push(`${payload}`)),
   });
-  await connection.request("host.attach", { ...attach, terminal }, { caller, access: "admin" });
+  await connection.request("peer.attach", { ...attach, terminal }, { caller, access: "admin" });
   connection.sendBytes(messageTypes.input, new TextEncoder().encode("touch typed\r"));
-  await connection.request("host.ping", {}, { caller, access: "admin" });
+  await connection.request("peer.ping", {}, { caller, access: "admin" });
   expect(await far.ok("screen", "dev")).not.toContain("touch typed");
   expect(events.join()).not.toContain("opened");
   connection.close();
@@ -182,8 +182,8 @@ test("a reader that stops holds one credit of a stream, and the session process 
     Authorization: `Bearer ${tokens.admin}`,
   });
   await socket.next("the stream to open", ({ open }) => open === true);
-  socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 2, version: "0", role: "cli" })));
-  const request = { id: 1, op: "host.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
+  socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 3, version: "0", role: "cli" })));
+  const request = { id: 1, op: "peer.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.request, request)));
   await far.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
   const received = (): number => socket.bytes.reduce((sum, { length }) => sum + length, 0);
@@ -209,7 +209,7 @@ describe("answers of another machine", () => {
     ["an unknown error", JSON.stringify({ error: { code: "bogus", message: "x" } }), "internal_error"],
     ["too much", `{"result":"${"x".repeat(17 * 1024 * 1024)}"}`, "outcome_unknown"],
   ])("that are %s are not passed on", async (_, answer, code) => {
-    const hello = { wsh: 2, version: "9", server_id: "x", hostname: "h" };
+    const hello = { wsh: 3, version: "9", server_id: "x", hostname: "h" };
     using server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",

@@ -245,7 +245,7 @@ stty echo icanon`,
     try {
       const { isError, value } = await waiting;
       expect(isError).toBe(true);
-      expect(value).toMatchObject({ code: "host_unavailable", session: name });
+      expect(value).toMatchObject({ code: "session_unavailable", session: name });
       command_id = value.command_id;
       expect(value.message).toContain("was started");
       expect(value.hint).toContain("wsh_wait");

@@ -10,7 +10,7 @@ test("stop ends a session of several panes without a server, and leaves no proce
   await http.post("/sessions/dev/panes", { command: "sleep 1000" });
   await server.kill("SIGTERM");
   expect(await wsh.ok("stop")).toContain("1 session ended");
-  await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
+  await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
   expect(await wsh.list()).toEqual([]);
 });
 
@@ -25,10 +25,10 @@ test("a session that got a pane from another one ends whole, with a server and w
   await wsh.ok("kill", "two");
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["one"]);
   await until("two's processes to be gone", () => {
-    return wsh.processes().filter(({ command }) => command.endsWith(" host")).length === 1;
+    return wsh.processes().filter(({ command }) => command.endsWith(" session-process")).length === 1;
   });
   await wsh.ok("stop");
-  await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
+  await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
 });
 
 test("a view that is closed, or whose session ends, leaves what it shows", async () => {
@@ -122,7 +122,7 @@ test("stop ends what is kept of panes that have ended, and of sessions of severa
     await until("its end", async () => (await wsh.list()).length === 1);
     if (!withServer) await server.kill("SIGTERM");
     await wsh.ok("stop");
-    await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
+    await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
   }
 }, 60_000);
 
@@ -138,7 +138,7 @@ test("kill ends what is kept of a session's panes that have ended, whether the s
       await until("its end", async () => (await wsh.list()).length === 0);
     }
     await wsh.ok("kill", "dev");
-    await until("no process", async () => wsh.processes().every(({ command }) => !/ host$/.test(command)));
+    await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
   }
 });
 

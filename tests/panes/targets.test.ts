@@ -18,7 +18,7 @@ const inputs: Readonly<Record<string, object>> = {
 /** Codes of a target that led nowhere. */
 const unreached = new Set([
   ...["session_not_found", "pane_not_found", "session_required", "moved", "unknown_method"],
-  ...["invalid_request", "internal_error", "host_unavailable"],
+  ...["invalid_request", "internal_error", "session_unavailable"],
 ]);
 
 describe("every operation that looks", () => {

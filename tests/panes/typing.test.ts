@@ -90,7 +90,7 @@ test("an echo is sent ahead of the picture that has it", async () => {
       else if (type === messageTypes.frame) came.push("picture");
     },
   });
-  await connection.request("host.attach", { ...attachment, ...composedAttach, rows: 24, cols: 80 }, personContext);
+  await connection.request("peer.attach", { ...attachment, ...composedAttach, rows: 24, cols: 80 }, personContext);
   const keys = "abcdefghijklmnopqrst";
   let ahead = 0;
   for (const key of keys) {

@@ -55,7 +55,7 @@ test(
 
     expect((await wsh.list()).map(({ name }) => name)).toEqual(["stays"]);
     expect(readdirSync(wsh.instance.namesDir).sort()).toEqual([expect.stringMatching(/^@s\d+\.w\d+$/), "stays"]);
-    expect(readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
+    expect(readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
     // Threads of the runtime's own pool come and go.
     await until("descriptors to be closed", () => descriptorsOf(server.pid) <= before.server.descriptors + 2);
     expect(descriptorsOf(host)).toBeLessThanOrEqual(before.host.descriptors + 1);

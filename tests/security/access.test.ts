@@ -413,7 +413,7 @@ describe("another user of this machine", () => {
       expect(fs.statSync(path).mode & 0o777, path).toBe(0o700);
       expect(as("ls", path).exitCode, path).not.toBe(0);
     }
-    for (const path of [instance.httpSocket, instance.mcpSocket, join(instance.hostsDir, "1.sock")]) {
+    for (const path of [instance.httpSocket, instance.mcpSocket, join(instance.sessionsDir, "1.sock")]) {
       expect(fs.lstatSync(path).isSocket(), path).toBe(true);
       expect(fs.statSync(path).mode & 0o077, path).toBe(0);
     }

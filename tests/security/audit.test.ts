@@ -60,7 +60,7 @@ describe("what goes straight to a session's process", () => {
       "cli session.restart r ok",
       "cli sessions.create - ok",
       "cli session.signal r invalid_request",
-      "cli host.attach r ok",
+      "cli peer.attach r ok",
       "cli session.kill r ok",
     ]) {
       expect(said).toContain(line);

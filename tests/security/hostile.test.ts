@@ -15,11 +15,11 @@ import { PATIENCE_MS } from "../support/until.ts";
 
 let gateway: Gateway;
 let serverId = "";
-let hostSocket = "";
+let sessionSocket = "";
 beforeAll(async () => {
   gateway = await Gateway.start();
   const { pane_id } = await gateway.create({ name: "s" });
-  hostSocket = `${gateway.instance.hostsDir}/${pane_id.slice(1)}.sock`;
+  sessionSocket = `${gateway.instance.sessionsDir}/${pane_id.slice(1)}.sock`;
   serverId = (await (await gateway.unix("/server/info")).json()).server_id;
 });
 afterAll(async () => {
@@ -428,7 +428,7 @@ describe("the sockets of hosts", () => {
     ["a cancel that is no JSON", join(hello, encodeMessage(messageTypes.cancel, Buffer.from("x")))],
     ["a frame that only a host sends", join(hello, encodeMessage(messageTypes.output, Buffer.from("x")))],
   ])("%s ends the connection and nothing else", async (_, bytes) => {
-    const { closed } = await exchange({ path: hostSocket }, new Uint8Array(bytes));
+    const { closed } = await exchange({ path: sessionSocket }, new Uint8Array(bytes));
     expect(closed).toBe(true);
   });
 
@@ -438,10 +438,10 @@ describe("the sockets of hosts", () => {
     ["a name of every object", { op: "constructor" }, "unknown_method"],
     ["too little access", { op: "session.kill", access: "observe" }, "access_denied"],
     ["input of another form", { op: "session.resize", input: { rows: [] } }, "invalid_request"],
-    ["a subscription to nonsense", { op: "host.subscribe", input: { events: ["x"], call: 0 } }, "invalid_request"],
-    ["an attach without a size", { op: "host.attach", input: {} }, ""],
+    ["a subscription to nonsense", { op: "peer.subscribe", input: { events: ["x"], call: 0 } }, "invalid_request"],
+    ["an attach without a size", { op: "peer.attach", input: {} }, ""],
   ])("%s is answered with an error", async (_, fields, code) => {
-    const { text } = await exchange({ path: hostSocket }, join(hello, request(fields)), (came) =>
+    const { text } = await exchange({ path: sessionSocket }, join(hello, request(fields)), (came) =>
       came.includes('"error"'),
     );
     expect(text).toContain('"error"');
@@ -450,7 +450,7 @@ describe("the sockets of hosts", () => {
 
   test("a frame that stops halfway is waited for and costs little", async () => {
     const sockets = Array.from({ length: 20 }, () => {
-      const socket = net.connect({ path: hostSocket });
+      const socket = net.connect({ path: sessionSocket });
       socket.on("error", () => {});
       socket.write(join(hello, header(messageTypes.request, MAX_MESSAGE_BYTES), new Uint8Array(1000)));
       return socket;
@@ -461,7 +461,7 @@ describe("the sockets of hosts", () => {
 
   test("bytes one by one are as good as all at once", async () => {
     const bytes = join(hello, request({}));
-    const socket = net.connect({ path: hostSocket });
+    const socket = net.connect({ path: sessionSocket });
     let text = "";
     const answered = Promise.withResolvers<void>();
     socket.on("data", (part) => {

@@ -66,16 +66,16 @@ const accessOf = new Map<string, Access>([
 
 /** What a stream may be asked besides operations; everything else between processes is refused. */
 const streams: Readonly<Record<string, Access>> = {
-  ...{ "host.ping": "observe", "host.resolve": "observe", "host.attach": "observe", "host.client": "observe" },
-  ...{ "host.subscribe": "observe", "host.follow": "observe", "host.raw": "observe", "host.window": "observe" },
-  ...{ "host.written": "observe", "host.release": "observe", "host.give_back": "observe", "host.colors": "observe" },
-  ...{ "host.settings": "observe", "host.watched": "observe" },
-  ...{ "host.help": "observe", "host.look": "observe", "host.focus": "observe", "host.command": "operate" },
+  ...{ "peer.ping": "observe", "peer.resolve": "observe", "peer.attach": "observe", "peer.client": "observe" },
+  ...{ "peer.subscribe": "observe", "peer.follow": "observe", "peer.raw": "observe", "peer.window": "observe" },
+  ...{ "peer.written": "observe", "peer.release": "observe", "peer.give_back": "observe", "peer.colors": "observe" },
+  ...{ "peer.settings": "observe", "peer.watched": "observe" },
+  ...{ "peer.help": "observe", "peer.look": "observe", "peer.focus": "observe", "peer.command": "operate" },
 };
 const ownProcesses: readonly string[] = [
   ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "named_pane", "pane"],
   ...["reload", "restart_pane", "shown_in", "watch"],
-].map((name) => `host.${name}`);
+].map((name) => `peer.${name}`);
 
 interface Kind {
   readonly access: Access;
@@ -285,7 +285,7 @@ test("each operation has one who may, and each request between processes", async
   const said = new Set<string>();
   const src = join(import.meta.dir, "../../src");
   for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
-    for (const [, name] of (await Bun.file(join(src, file)).text()).matchAll(/"(host\.[a-z_]+)"/g))
+    for (const [, name] of (await Bun.file(join(src, file)).text()).matchAll(/"(peer\.[a-z_]+)"/g))
       said.add(name ?? "");
   }
   expect([...said].sort()).toEqual([...Object.keys(streams), ...ownProcesses].sort());
@@ -328,9 +328,9 @@ test("what a terminal does by itself shows a caller of one session nothing of an
       const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
       let text = "";
       connection.listen({ message: ({ payload }) => (text += Buffer.from(payload).toString()) });
-      await asked(connection, "host.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false });
+      await asked(connection, "peer.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false });
       const line = view === "view.go" ? ":view.go session=hidden" : `:${view}`;
-      await asked(connection, "host.command", { key: line });
+      await asked(connection, "peer.command", { key: line });
       return { kind: `${kind} ${view}`, one, connection, text: () => text };
     }),
   );
@@ -368,15 +368,15 @@ test("every message of every stream, by who only looks, changes nothing", async 
   for (const kind of ["observe", "one observe", "guest observe"]) {
     const token = kinds.get(kind)?.token ?? "";
     const each = Object.entries(sent).flatMap(([type, payload]) =>
-      payload === null ? [] : ["host.attach", "host.raw", "host.client"].map((op) => [type, payload, op] as const),
+      payload === null ? [] : ["peer.attach", "peer.raw", "peer.client"].map((op) => [type, payload, op] as const),
     );
     await Promise.all(
       each.map(async ([type, payload, op]) => {
         const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
-        const input = op === "host.raw" ? { snapshot: false, read_only: false } : { ...attachment };
+        const input = op === "peer.raw" ? { snapshot: false, read_only: false } : { ...attachment };
         await asked(connection, op, input);
         connection.sendBytes(messageTypes[type as keyof typeof messageTypes], Buffer.from(payload));
-        await Promise.race([asked(connection, "host.ping", {}), Bun.sleep(200)]);
+        await Promise.race([asked(connection, "peer.ping", {}), Bun.sleep(200)]);
         connection.close();
       }),
     );

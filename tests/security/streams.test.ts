@@ -59,7 +59,7 @@ class FarTerminal implements Disposable {
 
   static async attach(token: string, target: string, asked: object = {}): Promise<FarTerminal> {
     const terminal = await FarTerminal.open(token, target);
-    await terminal.ask("host.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false, ...asked });
+    await terminal.ask("peer.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false, ...asked });
     return terminal;
   }
 
@@ -84,7 +84,7 @@ class FarTerminal implements Disposable {
   async line(line: string): Promise<void> {
     // An answer or an error of the line before is closed first.
     this.type("\x03\x03");
-    await this.ask("host.command", { key: ":" });
+    await this.ask("peer.command", { key: ":" });
     this.type(`${line}\r`);
   }
 
@@ -129,7 +129,7 @@ describe("what is called at a far terminal", () => {
       C: { operation: "session.update", input: { name: "taken" }, says: "renames" },
     };
     using terminal = await FarTerminal.attach("one-operate", "pub", { bindings });
-    for (const key of Object.keys(bindings)) await terminal.ask("host.command", { key });
+    for (const key of Object.keys(bindings)) await terminal.ask("peer.command", { key });
     for (const says of ["no session 'hidden'", "needs the access", "cannot rename it"]) await terminal.sees(says);
     expect(await names()).toEqual(["hidden", "pub"]);
     const { persistent } = await (await gateway.unix("/server/persist")).json();
@@ -191,7 +191,7 @@ test("a stream may be asked for somebody who may do less, and never for more", a
   const told = (op: string, input: unknown): Promise<unknown> =>
     connection.request(op, input, lesser).catch((thrown) => thrown.code);
   expect(await told("session.update", { add_tags: ["never"] })).toBe("access_denied");
-  expect(await told("host.subscribe", { events: ["input"], call: 0 })).toBe("access_denied");
+  expect(await told("peer.subscribe", { events: ["input"], call: 0 })).toBe("access_denied");
   expect(await terminal.ask("ask.answer", { id: "x", value: true })).toBe("access_denied");
   expect(await terminal.ask("constructor", {})).toBe("unknown_method");
 });
@@ -204,18 +204,18 @@ describe("a terminal that only looks", () => {
     const before = await own();
     using terminal = await FarTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
     const colors = { foreground: { r: 1, g: 2, b: 3 }, background: { r: 4, g: 5, b: 6 } };
-    await terminal.ask("host.colors", colors);
+    await terminal.ask("peer.colors", colors);
     terminal.type("echo typed\r\x1b[<0;1;1M");
     terminal.connection.send(messageTypes.resize, { rows: 5, cols: 20 });
-    for (const op of ["host.help", "host.focus", "host.give_back", "host.release", "host.written"])
+    for (const op of ["peer.help", "peer.focus", "peer.give_back", "peer.release", "peer.written"])
       await terminal.ask(op, { shown: true, on: true, bytes: 1, pictures: 1 });
-    await terminal.ask("host.look", { keys: "vi" });
+    await terminal.ask("peer.look", { keys: "vi" });
     await terminal.line("session.update add_tags=never");
     terminal.type("Vy");
     expect(await terminal.ask("session.update", { tags: ["never"] })).toBe("access_denied");
     expect(await terminal.ask("buffer.set", { text: "x" })).toBeString();
     await gateway.type("pub", "printf '\\033]11;?\\033\\\\'; read -t 1 -r x; echo\r");
-    await terminal.ask("host.ping", {});
+    await terminal.ask("peer.ping", {});
     const screen = await gateway.ok("screen", "pub");
     expect(screen).not.toContain("echo typed");
     expect(screen).not.toContain("0404/0505");
@@ -243,7 +243,7 @@ describe("a pane that goes to another session", () => {
     await server.call("subscribe", { events: ["screen"] }, { session: pane });
     using terminal = await FarTerminal.attach("one-operate", pane);
     using followed = await FarTerminal.open("one-operate", pane);
-    await followed.ask("host.raw", { snapshot: false, read_only: false });
+    await followed.ask("peer.raw", { snapshot: false, read_only: false });
     const waits = [
       gateway.tcp(`${path}/wait`, {
         json: { any_of: [{ type: "text", text: "said-there" }] },
@@ -281,7 +281,7 @@ test("what is typed at a view of another session's pane goes there for nobody wh
   using terminal = await FarTerminal.attach("one-operate", "pub");
   terminal.type("echo by''-guest\r\x1b[200~echo pasted\r\x1b[201~");
   await terminal.sees("this pane belongs to another session");
-  await terminal.ask("host.look", { keys: "vi" });
+  await terminal.ask("peer.look", { keys: "vi" });
   const api = await gateway.tcp(`/sessions/${encodeURIComponent(pane)}/input`, {
     ...{ method: "POST", body: "echo by-guest\r", token: tokens["one-operate"] ?? "" },
   });

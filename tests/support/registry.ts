@@ -68,7 +68,7 @@ export function listen(path: string): Disposable & { stop(): void } {
   return { stop, [Symbol.dispose]: stop };
 }
 
-/** The command of a fake child (registry-child.ts) for startHost and startServer: its role instead of their arguments. */
+/** The command of a fake child (registry-child.ts) for startSessionProcess and startServer: its role instead of their arguments. */
 export function fakeDaemon(role: string, argument = ""): () => string[] {
   return () => [process.execPath, join(import.meta.dir, "registry-child.ts"), role, argument];
 }

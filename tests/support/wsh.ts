@@ -173,7 +173,7 @@ export class Wsh implements AsyncDisposable {
   /** The host processes, oldest first: numbers of processes begin again from the start. */
   hosts(): number[] {
     return this.processes()
-      .filter(({ command }) => command.endsWith(" host"))
+      .filter(({ command }) => command.endsWith(" session-process"))
       .map(({ pid }) => pid)
       .sort((a, b) => startedAt(a) - startedAt(b) || a - b);
   }

@@ -91,7 +91,7 @@ export const LayoutRecordSchema = v.object({
   /** Numbers of the panes that have a process, and of all windows. */
   panes: v.array(id),
   windows: v.array(id),
-  /** The tree, as the session process keeps it (host/checkpoints/tree.ts). */
+  /** The tree, as the session process keeps it (session-process/checkpoints/tree.ts). */
   tree: v.unknown(),
 });
 export type LayoutRecord = v.InferOutput<typeof LayoutRecordSchema>;

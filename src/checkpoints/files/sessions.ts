@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { checkOwnDir } from "../../instance/owned-files.ts";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
@@ -86,7 +86,7 @@ export function partsIn(directory: string): Part[] {
 }
 
 function isServed(instance: Instance, part: Part): boolean {
-  return part !== "layout" && processState(hostSocket(instance, Number(part.slice(1)))) === "alive";
+  return part !== "layout" && processState(sessionSocket(instance, Number(part.slice(1)))) === "alive";
 }
 
 function lockOf(path: string): "taken" | "held" | "refused" {

@@ -43,7 +43,7 @@ export async function saveNamed(
 
 /**
  * Reads a running session's present state in the form of a checkpoint.
- * @throws WshError checkpoint_refused, host_unavailable
+ * @throws WshError checkpoint_refused, session_unavailable
  */
 export function atPresent<T>(
   instance: Instance,
@@ -82,9 +82,9 @@ function sourceOf(instance: Instance, target: string): Source {
 async function askToWrite(socket: string, folder: string): Promise<void> {
   const { connection } = await Connection.open(socket, "cli", {});
   try {
-    const asked = connection.request("host.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
+    const asked = connection.request("peer.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
     await orUntil(asked, { ms: SAVE_MS }, () => {
-      throw new WshError("host_unavailable", "the session's process does not answer");
+      throw new WshError("session_unavailable", "the session's process does not answer");
     });
   } finally {
     connection.close();

@@ -5,7 +5,7 @@
 import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
-import type { HostSpec } from "../../launch/host-spec.ts";
+import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -225,7 +225,7 @@ export async function execFresh(
   instance: Instance,
   command: string,
   options: ExecOptions,
-  { tags = [], ...start }: Partial<HostSpec["create"]> = {},
+  { tags = [], ...start }: Partial<SessionSpec["create"]> = {},
 ): Promise<void> {
   const started = startSession(
     instance,
@@ -404,7 +404,7 @@ function sayItGoesOn({ name }: SessionClient): void {
 /** The session or pane was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
 function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
-  if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
+  if (error.code !== "session_unavailable" && error.code !== "session_not_found") throw thrown;
   const isSaid = error.message.includes(whatEnds);
   complain(isSaid ? `the command's result is unknown: ${error.message}` : `${whatEnds} was killed: ${error.message}`);
   process.exitCode = UNKNOWN;

@@ -101,7 +101,7 @@ function asRow(one: Shown): string[] {
   if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, FAR_CELLS));
   const { entry } = one;
   if ("trouble" in one) {
-    const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
+    const state = one.trouble.code === "version_mismatch" ? "another version" : "unresponsive";
     return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", ""];
   }
   return rowOf(one.info);

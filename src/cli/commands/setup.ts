@@ -40,7 +40,7 @@ export function setupCommand(program: Command): void {
     .description(
       "Add wsh to an AI host's configuration. Without HOST, list the hosts found on this machine and those set up.",
     )
-    .addArgument(new Argument("[host]", "the host to configure").choices(hostIds))
+    .addArgument(new Argument("[host]", "the host to configure").choices(processIds))
     .addOption(
       new Option("--scope <scope>", "user: for all projects; project: a file in this directory")
         .choices(["user", "project"])
@@ -64,7 +64,7 @@ export function setupCommand(program: Command): void {
 }
 
 /** Hosts with a place for wsh, for its hooks, or both. */
-const hostIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
+const processIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
 
 async function configureHooks(id: string | undefined, options: SetupOptions, places: Places): Promise<string> {
   const host = hookHosts.find((candidate) => candidate.host === id);

@@ -66,7 +66,7 @@ async function endSessions(instance: Instance): Promise<number> {
   await clearDeadServer(instance);
   await endConnections(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
-  const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");
+  const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "session_unavailable");
   if (trouble !== undefined) throw trouble;
   return ends.length - refused.length;
 }

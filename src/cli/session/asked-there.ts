@@ -97,7 +97,7 @@ async function over<T>(way: Way, ask: () => Promise<T>): Promise<T> {
 }
 
 function isWayLost(thrown: unknown, way: Pick<Way, "isLost">): boolean {
-  return WshError.from(thrown).code === "host_unavailable" && way.isLost();
+  return WshError.from(thrown).code === "session_unavailable" && way.isLost();
 }
 
 /** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
@@ -112,7 +112,7 @@ export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLo
 /** A request to an ended session has ended with it. */
 function isGone(thrown: unknown): never {
   if (WshError.from(thrown).code !== "session_not_found") throw thrown;
-  throw new WshError("host_unavailable", WshError.from(thrown).message, {}, { cause: thrown });
+  throw new WshError("session_unavailable", WshError.from(thrown).message, {}, { cause: thrown });
 }
 
 /** The end of a command is the same whenever it is asked for. */

@@ -37,7 +37,7 @@ export class SessionClient implements Disposable {
     private readonly far: Link | null = null,
   ) {}
 
-  /** @throws WshError session_not_found, host_unavailable, host_version; of another machine those of its link */
+  /** @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link */
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
     const parsed = parseTarget(target);
@@ -76,7 +76,7 @@ export class SessionClient implements Disposable {
   ): Promise<SessionClient> {
     try {
       const context = { caller: cliCaller, access: "admin", target } as const;
-      const resolved = v.parse(ResolvedSchema, await whole.request("host.resolve", {}, context));
+      const resolved = v.parse(ResolvedSchema, await whole.request("peer.resolve", {}, context));
       const { pane } = resolved;
       const own = { ...info, pane_id: pane };
       if (where.isHere(resolved)) return new SessionClient(name, whole, whole, own, target, pane);
@@ -96,7 +96,7 @@ export class SessionClient implements Disposable {
     return new SessionClient(`${machine}/${name}`, connection, whole, own, target, pane, machine, link);
   }
 
-  /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
+  /** @throws WshError of the operation, session_unavailable when the session process ends meanwhile */
   async call<N extends OperationNameOf<"pane" | "session" | "layout">>(
     operation: N,
     input: OperationInput<N>,
@@ -239,5 +239,5 @@ function atLink(link: Link, target: string): Where {
 export function connectFailure(thrown: unknown, socket: string): WshError {
   const error = WshError.from(thrown);
   if (error.code !== "session_not_found" || processState(socket) !== "alive") return error;
-  return new WshError("host_unavailable", `the session process at ${socket} does not answer`, {}, { cause: thrown });
+  return new WshError("session_unavailable", `the session process at ${socket} does not answer`, {}, { cause: thrown });
 }

@@ -23,7 +23,7 @@ export interface Ended {
 }
 
 /**
- * @throws WshError session_not_found, host_version, what the session process refused; host_unavailable when it does not
+ * @throws WshError session_not_found, version_mismatch, what the session process refused; session_unavailable when it does not
  *   answer and its process is not known
  */
 export async function endSession(
@@ -43,7 +43,7 @@ export async function endSession(
     const { ended } = await session.call("session.kill", { reason });
     return { name: called, ended };
   } catch (thrown) {
-    const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
+    const pid = WshError.from(thrown).code === "session_unavailable" ? listenerPid(socket) : null;
     if (pid === null) throw thrown;
     process.kill(pid, "SIGKILL");
     warn(`session '${called}' did not answer: its process was killed`);

@@ -35,5 +35,5 @@ export async function endedAfterLoss(
 
 function isAway(thrown: unknown): boolean {
   const { code } = WshError.from(thrown);
-  return code === "host_unavailable" || code === "machine_unreachable";
+  return code === "session_unavailable" || code === "machine_unreachable";
 }

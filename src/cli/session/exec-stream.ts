@@ -86,7 +86,7 @@ export class ExecStream implements Disposable {
   /**
    * Prints what command `id` writes until it has ended.
    * @returns its record: ended, or running when it was aborted
-   * @throws WshError host_unavailable when the session or the pane ends under it
+   * @throws WshError session_unavailable when the session or the pane ends under it
    */
   async follow(id: number, signal: AbortSignal): Promise<CommandRecord> {
     await this.ask(id);
@@ -95,7 +95,7 @@ export class ExecStream implements Disposable {
     this.settle();
     await orUntil(this.over.promise, { signal }, () => {});
     if (this.record !== null && this.queued === 0) return this.record;
-    if (!signal.aborted) throw new WshError("host_unavailable", `${this.session.whatEnds} is gone`);
+    if (!signal.aborted) throw new WshError("session_unavailable", `${this.session.whatEnds} is gone`);
     return this.session.call("commands.get", { id });
   }
 
@@ -115,7 +115,7 @@ export class ExecStream implements Disposable {
   private async ask(id: number | null): Promise<void> {
     const { machine } = this.session;
     const context = { caller: cliCaller, access: "admin", target: this.client?.pane ?? "" } as const;
-    await this.client?.connection.request("host.follow", { id }, context).catch(async (thrown) => {
+    await this.client?.connection.request("peer.follow", { id }, context).catch(async (thrown) => {
       if (machine === null || !(thrown instanceof WshError)) throw thrown;
       throw (await import("../../cluster/answer.ts")).errorThere(machine, thrown.toBody());
     });

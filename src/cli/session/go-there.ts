@@ -20,8 +20,8 @@ const ANSWER_MS = 2_000;
 const unable: ReadonlySet<string> = new Set([
   "unknown_method",
   "session_not_found",
-  "host_unavailable",
-  "host_version",
+  "session_unavailable",
+  "version_mismatch",
 ]);
 
 /**
@@ -36,7 +36,7 @@ export async function goThere(
 ): Promise<boolean> {
   const around = paneAround(process.env);
   // Sessions of another instance are shown inside, as before.
-  if (around === null || session === null || around.instance.hostsDir !== instance.hostsDir || !tty.isatty(0))
+  if (around === null || session === null || around.instance.sessionsDir !== instance.sessionsDir || !tty.isatty(0))
     return false;
   const target = parseTarget(around.pane);
   if (target.kind !== "pane") return false;
@@ -67,7 +67,7 @@ async function ask(socket: string, input: GoInput): Promise<boolean> {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
     try {
       const signal = AbortSignal.timeout(ANSWER_MS);
-      const answer = await connection.request("host.go", input, { caller: cliCaller, access: "admin", signal });
+      const answer = await connection.request("peer.go", input, { caller: cliCaller, access: "admin", signal });
       return v.parse(WentSchema, answer).isInside;
     } finally {
       connection.close();

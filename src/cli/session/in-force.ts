@@ -23,7 +23,7 @@ export function settingsInForce(instance: Instance, reload: boolean): Promise<In
     const { connection } = await Connection.open(socket, "cli");
     try {
       const context = { caller: cliCaller, access: "admin" } as const;
-      return v.parse(AnswerSchema, await connection.request("host.reload", { ask: !reload }, context));
+      return v.parse(AnswerSchema, await connection.request("peer.reload", { ask: !reload }, context));
     } finally {
       connection.close();
     }

@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -83,7 +83,7 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   const session = own.kind === "session_id" ? own.id : null;
   // Its first pane may be gone.
   const known = session === null ? undefined : lookUp(listSessions(instance), own);
-  const socket = known?.socket ?? hostSocket(instance, pane.id);
+  const socket = known?.socket ?? sessionSocket(instance, pane.id);
   return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
 }
 
@@ -92,7 +92,7 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
     const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
     connection.close();
     if (hello.info !== undefined) return { entry, info: hello.info };
-    return { entry, trouble: new WshError("host_unavailable", "the session is being started") };
+    return { entry, trouble: new WshError("session_unavailable", "the session is being started") };
   } catch (thrown) {
     return { entry, trouble: connectFailure(thrown, entry.socket) };
   }

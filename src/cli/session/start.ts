@@ -4,9 +4,9 @@
  */
 import { isAbsolute } from "node:path";
 import * as v from "valibot";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { hostSpecOf, startHost } from "../../launch/host.ts";
-import type { HostSpec } from "../../launch/host-spec.ts";
+import { type Instance, sessionSocket } from "../../instance/paths.ts";
+import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
+import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
@@ -30,13 +30,13 @@ interface StartOptions {
 /**
  * @param options.stdinPath what the program gets as standard input
  * @param options.stdoutPath where its standard output goes instead of its terminal
- * @param options.followed the program's output is held until it is requested with host.follow
+ * @param options.followed the program's output is held until it is requested with peer.follow
  * @throws WshError of the operation sessions.create
  */
 export async function startSession(
   instance: Instance,
-  create: HostSpec["create"],
-  naming: HostSpec["naming"],
+  create: SessionSpec["create"],
+  naming: SessionSpec["naming"],
   { followed = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
   const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
@@ -51,11 +51,11 @@ export async function startSession(
     // Where the session says where it starts, ours is not needed: it may have been deleted.
     cwd: typeof create.cwd === "string" && isAbsolute(create.cwd) ? create.cwd : ownDirectory(),
   };
-  const spec = hostSpecOf(instance, create, starter);
-  const report = v.parse(ReportSchema, await startHost(instance, spec));
+  const spec = sessionSpecOf(instance, create, starter);
+  const report = v.parse(ReportSchema, await startSessionProcess(instance, spec));
   report.warnings.forEach(warn);
   const { pane_id } = report.info;
   const target = parseTarget(pane_id);
   if (target.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
-  return { info: report.info, socket: hostSocket(instance, target.id) };
+  return { info: report.info, socket: sessionSocket(instance, target.id) };
 }

@@ -231,7 +231,7 @@ export class NatsLink implements Link {
   /** The connection is everybody's. */
   async close(): Promise<void> {}
 
-  /** The incarnation to ask. @throws WshError machine_unreachable, machine_conflict, host_version: nothing was sent */
+  /** The incarnation to ask. @throws WshError machine_unreachable, machine_conflict, version_mismatch: nothing was sent */
   private async ready(): Promise<string> {
     const { members, connection } = this.parts;
     const { machine } = this;
@@ -325,7 +325,7 @@ function troubleOf(machine: string, health: LinkState["health"], cause: Error | 
     });
   }
   if (health === "version") {
-    return new WshError("host_version", `machine '${machine}' speaks another protocol; this is wsh ${VERSION}`, {
+    return new WshError("version_mismatch", `machine '${machine}' speaks another protocol; this is wsh ${VERSION}`, {
       ...details,
       hint: "Install the same version on both; its sessions keep running.",
     });

@@ -44,8 +44,8 @@ export function socketsOf(
   return { controls: all.filter((path) => path.endsWith(".c")), others: all.filter((path) => /\.[sp]$/.test(path)) };
 }
 
-function placeOf({ runtimeDir, hostsDir }: Instance): { readonly dir: string; readonly own: string } {
-  const own = digest(hostsDir, INSTANCE_LENGTH);
+function placeOf({ runtimeDir, sessionsDir }: Instance): { readonly dir: string; readonly own: string } {
+  const own = digest(sessionsDir, INSTANCE_LENGTH);
   const longest = INSTANCE_LENGTH + ADDRESS_LENGTH + `.${"0".repeat(7)}.p`.length + TEMPORARY_BYTES + 1;
   const dir = join(runtimeDir, "ssh");
   const fits = Buffer.byteLength(dir) + longest <= maxSocketPathBytes;

@@ -26,7 +26,7 @@ const sections: readonly (readonly [tag: string, description: string, names: rea
 
 /** Errors of any operation besides its own. */
 const commonErrors: readonly ErrorCode[] = ["auth_required", "auth_invalid", "access_denied", "rate_limited"];
-const sessionErrors: readonly ErrorCode[] = ["session_not_found", "host_unavailable"];
+const sessionErrors: readonly ErrorCode[] = ["session_not_found", "session_unavailable"];
 
 export function openApiDocument(basePrefix: string): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};

@@ -16,7 +16,7 @@ const USUAL: readonly string[] = [
   "access_denied",
   "rate_limited",
   "session_not_found",
-  "host_unavailable",
+  "session_unavailable",
   "payload_too_large",
 ];
 
@@ -42,7 +42,7 @@ export function docsMarkdown(document: JsonSchema): string {
       "the Unix socket takes none. Bodies are JSON with `Content-Type: application/json`. Refused requests are answered " +
       'with `{"error": {"code", "message", "hint"}}`; below, errors common to all requests (400, 415, 422 ' +
       "`invalid_request`, 401 `auth_required`, 403 `auth_invalid` `access_denied`, 404 `session_not_found`, 413 " +
-      "`payload_too_large`, 429 `rate_limited`, 503 `host_unavailable`) are not repeated. The same as [OpenAPI](openapi.json) ([YAML](openapi.yaml)).",
+      "`payload_too_large`, 429 `rate_limited`, 503 `session_unavailable`) are not repeated. The same as [OpenAPI](openapi.json) ([YAML](openapi.yaml)).",
     contents.map((title) => `- [${title}](#${anchor(title)})`).join("\n"),
     ...sections,
     methodsText(),

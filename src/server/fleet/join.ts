@@ -9,9 +9,9 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
 import type { LinkEnd } from "../machines/link-end.ts";
 import type { Standing } from "../machines/standing.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { FleetMachine } from "./machine.ts";
 
 export interface JoinOptions {
@@ -20,7 +20,7 @@ export interface JoinOptions {
   readonly hostname: string;
   /** New at each start of the server. */
   readonly boot: string;
-  readonly hosts: Hosts;
+  readonly proxies: SessionProxies;
   readonly machines: Machines;
   readonly standing: () => Standing;
   readonly end: LinkEnd;
@@ -39,7 +39,7 @@ export interface Joined {
 /** @param file with the credentials @throws WshError invalid_credentials, unsafe_path */
 export function joinFleet(
   file: string,
-  { instance, logger, hostname, boot, hosts, machines, standing, end }: JoinOptions,
+  { instance, logger, hostname, boot, proxies, machines, standing, end }: JoinOptions,
 ): Joined {
   const credentials = readCredentials(file);
   const identity = identityOf(credentials);
@@ -62,8 +62,8 @@ export function joinFleet(
     hostname,
     log,
     standing,
-    isSettled: () => hosts.known.every((host) => host.standing === "known"),
-    list: () => hosts.list(),
+    isSettled: () => proxies.known.every((proxy) => proxy.standing === "known"),
+    list: () => proxies.list(),
     called: (body, context, asked, asking) => end.called(body, context, asked, { isOwnAlone: true, asking }),
     heard: (asking) => end.leases.heard(asking),
     refused: (operation, context, code) => end.refused(operation, context, code),

@@ -18,9 +18,9 @@ import type { Asked, askedBy } from "../../protocol/requests.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
 import type { OnceCalls } from "../operations/once.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { FarCalls } from "./far-calls.ts";
 import { Leases } from "./leases.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
@@ -33,7 +33,7 @@ export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => Asked;
 
 export interface LinkEndOptions {
   readonly call: Call;
-  readonly hosts: Hosts;
+  readonly proxies: SessionProxies;
   /** Machines that this server reaches, for programs here that do not reach them themselves. */
   readonly machines: Pick<Machines, "link">;
   /** The machine that a call concerns; null: this one. */
@@ -125,10 +125,10 @@ export class LinkEnd {
   /** The socket of a session, for a peer that is still to be given. @throws WshError session_not_found, resource_limit_reached */
   async stream(target: string, context: CallContext): Promise<SessionRelay> {
     const began = performance.now();
-    let host: Awaited<ReturnType<typeof findOrShow>> | null = null;
+    let proxy: Awaited<ReturnType<typeof findOrShow>> | null = null;
     let failure: WshError | null = null;
     try {
-      host = await findOrShow(this.options.hosts, context, target);
+      proxy = await findOrShow(this.options.proxies, context, target);
     } catch (thrown) {
       failure = WshError.from(thrown);
     }
@@ -138,17 +138,17 @@ export class LinkEnd {
       context: { ...context, session: target },
       result: failure?.code ?? "ok",
       ms: performance.now() - began,
-      ...(host === null ? {} : { reached: host.info }),
+      ...(proxy === null ? {} : { reached: proxy.info }),
     });
-    if (host === null) throw failure ?? new WshError("session_not_found", "no session");
+    if (proxy === null) throw failure ?? new WshError("session_not_found", "no session");
     // One of an earlier version takes what keys call there for this account's.
-    if (!isUnlimited(context) && host.version !== VERSION) {
+    if (!isUnlimited(context) && proxy.version !== VERSION) {
       throw new WshError(
-        "host_version",
-        `session '${host.info.name}' runs wsh ${host.version}: this token can call it only`,
+        "version_mismatch",
+        `session '${proxy.info.name}' runs wsh ${proxy.version}: this token can call it only`,
       );
     }
-    const { socket } = host.entry;
+    const { socket } = proxy.entry;
     const isPane = addressesPane(target);
     return this.relay(context, (events) => Wire.connect(socket, events), isPane ? { target } : {});
   }

@@ -28,7 +28,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
   "machine_unreachable",
   "machine_conflict",
   "max_sessions_reached",
-  "host_version",
+  "version_mismatch",
   "access_denied",
 ]);
 

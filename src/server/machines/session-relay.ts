@@ -29,7 +29,7 @@ import { Outbox } from "../../wire/outbox.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
 
-/** Fields of host.attach that name something of the other machine. */
+/** Fields of peer.attach that name something of the other machine. */
 const ownFields = ["terminal", "around", "environment"] as const;
 
 export interface RelayOptions {
@@ -108,7 +108,7 @@ export class SessionRelay implements WebSocketEndpoint {
   private releaseKeyboard(): void {
     if (this.captor === null) return;
     const caller = { kind: "cli", id: "server", connected: true };
-    const request = { id: 0, op: "host.caller_gone", input: { id: this.captor }, caller, access: "admin" };
+    const request = { id: 0, op: "peer.caller_gone", input: { id: this.captor }, caller, access: "admin" };
     this.up.write(encodeJsonMessage(messageTypes.request, request));
   }
 
@@ -212,10 +212,10 @@ export class SessionRelay implements WebSocketEndpoint {
   }
 
   private inputOf({ op, input }: Request, access: Access): unknown {
-    if (op !== "host.attach" && op !== "host.raw") return input;
+    if (op !== "peer.attach" && op !== "peer.raw") return input;
     const { id } = this.options;
     const readOnly = accessCovers(access, "operate") ? {} : { read_only: true };
-    if (op === "host.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
+    if (op === "peer.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
     for (const field of ownFields) delete attach[field];
     // Distinguishes another machine's terminals from ours.

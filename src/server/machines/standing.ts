@@ -2,7 +2,7 @@
 import os from "node:os";
 import type { Acceptance } from "../../cluster/placement.ts";
 import type { Settings } from "../../settings/table.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 
 export interface Standing {
   readonly accept: Acceptance;
@@ -13,12 +13,12 @@ export interface Standing {
   readonly sessions: number;
 }
 
-export function standingOf(settings: Pick<Settings, "accept" | "machine_tags">, hosts: Hosts): Standing {
+export function standingOf(settings: Pick<Settings, "accept" | "machine_tags">, proxies: SessionProxies): Standing {
   const load = (os.loadavg()[0] ?? 0) / Math.max(1, os.availableParallelism());
   return {
     accept: settings.accept,
     tags: settings.machine_tags,
     load: Math.round(load * 100) / 100,
-    sessions: hosts.all.filter(({ info }) => info.running).length,
+    sessions: proxies.all.filter(({ info }) => info.running).length,
   };
 }

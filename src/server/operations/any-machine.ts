@@ -7,7 +7,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { idleAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
 import type { FarMachines } from "./servers.ts";
@@ -17,14 +17,14 @@ import type { FarMachines } from "./servers.ts";
  * asked by another answers for its own sessions alone.
  */
 export async function idleEverywhere(
-  hosts: Hosts,
+  proxies: SessionProxies,
   { machines }: FarMachines,
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
   const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.isFar === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
-  if (others.length === 0) return idleAny(hosts, input, context);
+  if (others.length === 0) return idleAny(proxies, input, context);
   const losers = new AbortController();
   const signal = AbortSignal.any([context.signal, losers.signal]);
   const there = others.map(async (name) => {
@@ -33,7 +33,7 @@ export async function idleEverywhere(
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
   });
   try {
-    return await Promise.any([idleAny(hosts, knownThere(input, null), { ...context, signal }), ...there]);
+    return await Promise.any([idleAny(proxies, knownThere(input, null), { ...context, signal }), ...there]);
   } catch (thrown) {
     if (!(thrown instanceof AggregateError)) throw thrown;
     const errors = thrown.errors.map((error) => WshError.from(error));
@@ -55,12 +55,12 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
 
 /** Asks the person at a terminal of this machine; without one, a person at a reachable machine. */
 export async function askEverywhere(
-  hosts: Hosts,
+  proxies: SessionProxies,
   { machines }: FarMachines,
   input: ParsedInput<"ask.any">,
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
-  const here = await askAny(hosts, input, context);
+  const here = await askAny(proxies, input, context);
   const isAlone = context.caller.only !== undefined || context.isFar === true;
   if (here.decided_by !== "nobody_attached" || isAlone) return here;
   for (const { name } of machines.all) {

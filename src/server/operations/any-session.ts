@@ -5,26 +5,31 @@ import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 /** Waits until one session is silent. Candidates are fixed when the request starts (docs/protocol.md, Silence). */
 export async function idleAny(
-  hosts: Hosts,
+  proxies: SessionProxies,
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
-  const candidates = runningWithTag(await hosts.present(), tag);
-  return firstOf(candidates, context, async ({ host: session }, race) => {
+  const candidates = runningWithTag(await proxies.present(), tag);
+  return firstOf(candidates, context, async ({ proxy: session }, race) => {
     const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
-    const result = (await hosts.ask(session, "idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
+    const result = (await proxies.ask(
+      session,
+      "idle.await",
+      { ...idle, ...own },
+      race,
+    )) as OperationOutput<"idle.await">;
     return { ...result, session: session.info.name };
   });
 }
 
 export async function waitAny(
-  hosts: Hosts,
+  proxies: SessionProxies,
   input: ParsedInput<"wait.any">,
   context: CallContext,
 ): Promise<OperationOutput<"wait.any">> {
@@ -32,18 +37,18 @@ export async function waitAny(
   const named =
     sessions === undefined
       ? null
-      : await Promise.all(sessions.map(async (target) => ({ host: await hosts.find(target), target })));
-  const candidates = named ?? runningWithTag(await hosts.present(), tag);
+      : await Promise.all(sessions.map(async (target) => ({ proxy: await proxies.find(target), target })));
+  const candidates = named ?? runningWithTag(await proxies.present(), tag);
   const cursors = new Map<string, number>();
   const first = await firstOf(
     candidates,
     context,
-    async ({ host: session, target }, race) => {
-      const { target: pane_id, isPart: isOfMany } = await hosts.paneOf(session, target);
+    async ({ proxy: session, target }, race) => {
+      const { target: pane_id, isPart: isOfMany } = await proxies.paneOf(session, target);
       const { name, id } = session.info;
       const own = typeof since === "object" ? sinceOf(since, [target, pane_id, name, id]) : since;
       const from = own === undefined ? {} : { since: own };
-      const result = await waitIn(hosts, session, { ...wait, ...from }, { ...race, target: pane_id });
+      const result = await waitIn(proxies, session, { ...wait, ...from }, { ...race, target: pane_id });
       if (result.output_cursor !== undefined) cursors.set(isOfMany ? (target ?? name) : name, result.output_cursor);
       return { ...result, session: name, ...(isOfMany ? { pane: pane_id } : {}) };
     },
@@ -63,29 +68,29 @@ function sinceOf(given: Readonly<Record<string, number>>, names: readonly (strin
 
 /** A question belongs to one session: the others wait for the other conditions. */
 async function waitIn(
-  hosts: Hosts,
-  host: Host,
+  proxies: SessionProxies,
+  proxy: SessionProxy,
   input: OperationInput<"wait">,
   race: RequestContext,
 ): Promise<OperationOutput<"wait">> {
   try {
-    return (await hosts.ask(host, "wait", input, race)) as OperationOutput<"wait">;
+    return (await proxies.ask(proxy, "wait", input, race)) as OperationOutput<"wait">;
   } catch (thrown) {
     const { program } = splitConditions(input.any_of);
     if (WshError.from(thrown).code !== "question_not_found" || program.length === 0) throw thrown;
-    return (await hosts.ask(host, "wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
+    return (await proxies.ask(proxy, "wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
   }
 }
 
 /** A session to ask, and the target that named it, if one did. */
 interface Candidate {
-  readonly host: Host;
+  readonly proxy: SessionProxy;
   readonly target?: string;
 }
 
-function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Candidate[] {
-  const found = hosts.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
-  if (found.length > 0) return found.map((host) => ({ host }));
+function runningWithTag(proxies: readonly SessionProxy[], tags: readonly string[]): readonly Candidate[] {
+  const found = proxies.filter((proxy) => proxy.info.running && (tags.length === 0 || hasTag(proxy.info, tags)));
+  if (found.length > 0) return found.map((proxy) => ({ proxy }));
   throw new WshError(
     "no_sessions",
     tags.length === 0 ? "there are no sessions" : `no session has a tag of: ${tags.join(", ")}`,
@@ -108,7 +113,7 @@ async function firstOf<T>(
         const result = await ask(candidate, { ...within(context), signal });
         if (decides(result)) return result;
         undecided.push(result);
-        throw new WshError("idle_timeout", `session '${candidate.host.info.name}' decided nothing`);
+        throw new WshError("idle_timeout", `session '${candidate.proxy.info.name}' decided nothing`);
       }),
     );
   } catch (thrown) {

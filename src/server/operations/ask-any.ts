@@ -3,11 +3,11 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { questionOf } from "../../protocol/asking.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 export async function askAny(
-  hosts: Hosts,
+  proxies: SessionProxies,
   input: ParsedInput<"ask.any">,
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
@@ -15,11 +15,11 @@ export async function askAny(
   if (kind === "secret") {
     throw new WshError("invalid_request", "'secret' needs the 'session' whose program reads it", { field: "kind" });
   }
-  const host = await personsHost(hosts, context);
-  if (host !== null) {
-    context.reached?.(host.info);
+  const proxy = await personsSession(proxies, context);
+  if (proxy !== null) {
+    context.reached?.(proxy.info);
     const { access, caller, signal } = context;
-    return (await host.request("ask", input, { access, caller, signal })) as OperationOutput<"ask">;
+    return (await proxy.request("ask", input, { access, caller, signal })) as OperationOutput<"ask">;
   }
   if (input.wait_for_person) {
     throw new WshError("invalid_request", "'wait_for_person' needs a 'session' if no terminal is attached", {
@@ -31,18 +31,21 @@ export async function askAny(
 }
 
 /** Null when no person who could answer is attached anywhere. */
-export async function personsHost(hosts: Hosts, { signal, caller, access }: CallContext): Promise<Host | null> {
-  const attached = (await hosts.list()).filter((info) => info.running && info.attached > 0);
+export async function personsSession(
+  proxies: SessionProxies,
+  { signal, caller, access }: CallContext,
+): Promise<SessionProxy | null> {
+  const attached = (await proxies.list()).filter((info) => info.running && info.attached > 0);
   const people = await Promise.all(
     attached.map(async ({ id }) => {
       try {
-        const host = await hosts.find(id);
-        const person = (await host.request(
+        const proxy = await proxies.find(id);
+        const person = (await proxy.request(
           "ask.person",
           {},
           { access, caller, signal },
         )) as OperationOutput<"ask.person">;
-        return { host, ...person };
+        return { proxy, ...person };
       } catch {
         // Gone, busy, or of another version: the others are asked.
         return null;
@@ -51,5 +54,5 @@ export async function personsHost(hosts: Hosts, { signal, caller, access }: Call
   );
   const ready = people.filter((each) => each !== null).filter(({ people: count }) => count > 0);
   const [last] = ready.toSorted((a, b) => (a.acted_ms ?? Infinity) - (b.acted_ms ?? Infinity));
-  return last?.host ?? null;
+  return last?.proxy ?? null;
 }

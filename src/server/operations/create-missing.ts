@@ -10,8 +10,8 @@ import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
 import { partOf } from "../../protocol/requests.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 /** Longest wait for the first prompt of a session that was just made, in ms: startup files may do a lot. */
 const FIRST_PROMPT_MS = 10_000;
@@ -30,11 +30,11 @@ export interface Made {
 }
 
 /** Sessions that several calls wanted to make at once. */
-const shared = new WeakSet<Host>();
+const shared = new WeakSet<SessionProxy>();
 
 /** @returns null when there was a session, or none is wanted */
 export async function createMissing(
-  hosts: Hosts,
+  proxies: SessionProxies,
   create: Create,
   context: CallContext & { readonly session: string },
   name: OperationName,
@@ -44,7 +44,7 @@ export async function createMissing(
   const { session } = context;
   const { cwd, env } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
   try {
-    await hosts.find(session);
+    await proxies.find(session);
     return null;
   } catch (thrown) {
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
@@ -73,19 +73,28 @@ async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
 }
 
 /** Carries the call out in the new session. One that is refused as wrong leaves no session that it alone has made. */
-export async function inMade(host: Host, name: OperationName, made: Made, from: RequestContext): Promise<object> {
-  const isOwn = made.id === host.info.id;
-  if (!isOwn) shared.add(host);
+export async function inMade(
+  proxy: SessionProxy,
+  name: OperationName,
+  made: Made,
+  from: RequestContext,
+): Promise<object> {
+  const isOwn = made.id === proxy.info.id;
+  if (!isOwn) shared.add(proxy);
   const { access, caller } = from;
   try {
     // Text typed before the shell reads is echoed twice.
     const wait = { any_of: ["prompt", "waiting_for_input", "exited"], max_wait_ms: FIRST_PROMPT_MS };
-    await host.request("wait", wait, { access, caller, ...(from.signal === undefined ? {} : { signal: from.signal }) });
-    return { ...((await host.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };
+    await proxy.request("wait", wait, {
+      access,
+      caller,
+      ...(from.signal === undefined ? {} : { signal: from.signal }),
+    });
+    return { ...((await proxy.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    if (WRONG.has(code) && isOwn && !shared.has(host))
-      await host.request("session.kill", {}, { access, caller }).catch(() => {});
+    if (WRONG.has(code) && isOwn && !shared.has(proxy))
+      await proxy.request("session.kill", {}, { access, caller }).catch(() => {});
     throw thrown;
   }
 }

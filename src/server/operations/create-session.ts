@@ -2,8 +2,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import * as v from "valibot";
-import { hostSpecOf, startHost } from "../../launch/host.ts";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
+import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -12,14 +12,14 @@ import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { madeFor } from "../../registry/made-requests.ts";
-import { CONTEXT } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import { CONTEXT } from "../sessions/session-proxy.ts";
 import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
 /** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and the session process's errors */
 export async function createSession(
-  hosts: Hosts,
+  proxies: SessionProxies,
   state: ServerState,
   input: ParsedInput<"sessions.create">,
   context: CallContext,
@@ -29,12 +29,12 @@ export async function createSession(
   requireOwnServer(state, server);
   if (context.isFar === true) requireAccepted(state, place != null);
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
-  const existing = wanted === null ? null : await findLive(hosts, wanted);
+  const existing = wanted === null ? null : await findLive(proxies, wanted);
   if (existing !== null) return existing;
   const { once, deadline } = context;
   const before = once === undefined ? null : await madeBefore(state, once);
   if (before !== null) return before;
-  const spec = hostSpecOf(state.instance, create, {
+  const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
     naming: "number",
     max_sessions: state.limits.max_sessions,
@@ -46,7 +46,7 @@ export async function createSession(
   });
   let ready: ReadyReport;
   try {
-    ready = await startHost(state.instance, spec);
+    ready = await startSessionProcess(state.instance, spec);
   } catch (thrown) {
     // The same request was asked by another way, and its process was first.
     const isAsked = thrown instanceof WshError && thrown.code === "request_conflict";
@@ -54,13 +54,13 @@ export async function createSession(
     if (first !== null) return first;
     // Another caller created it meanwhile.
     const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
-    const quicker = wanted !== null && isTaken ? await findLive(hosts, wanted) : null;
+    const quicker = wanted !== null && isTaken ? await findLive(proxies, wanted) : null;
     if (quicker !== null) return quicker;
     throw thrown;
   }
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
-  await hosts.find(info.id);
+  await proxies.find(info.id);
   // The caller has read nothing yet, whatever the shell has printed by now.
   const lost = create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd) ? context.cwd : null;
   const warnings =
@@ -89,13 +89,13 @@ function requireAccepted({ accept, hostname }: ServerState, isPlaced: boolean): 
   throw new WshError("machine_busy", `'${hostname}' ${which} (setting accept)`);
 }
 
-async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {
+async function findLive(proxies: SessionProxies, name: string): Promise<CreatedSession | null> {
   try {
-    const host = await hosts.find(name);
-    if (!host.info.running) return null;
+    const proxy = await proxies.find(name);
+    if (!proxy.info.running) return null;
     const [info, status] = await Promise.all([
-      host.request("session.get", {}, CONTEXT),
-      hosts.ask(host, "status.get", {}, CONTEXT),
+      proxy.request("session.get", {}, CONTEXT),
+      proxies.ask(proxy, "status.get", {}, CONTEXT),
     ]);
     return { ...v.parse(SessionInfoSchema, info), ...v.parse(CursorSchema, status) };
   } catch (error) {

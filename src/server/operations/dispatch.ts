@@ -11,9 +11,9 @@ import {
   type ServerOperationName,
 } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
 import type { FarCalls } from "../machines/far-calls.ts";
 import { placeOf, requireOpen } from "../machines/placing.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { createMissing, inMade } from "./create-missing.ts";
 import { findOrShow } from "./find-or-show.ts";
 
@@ -23,7 +23,7 @@ export type ServerHandlers = {
 };
 
 /** @param far executes calls to another machine */
-export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls): Call {
+export function createCall(proxies: SessionProxies, handlers: ServerHandlers, far: FarCalls): Call {
   const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
   return async (name, input, context) => {
     const operation = getOperation(name);
@@ -50,19 +50,19 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     requireUsable(input);
     const { only } = context.caller;
-    for (const named of targetsIn(context, operation, input)) await hosts.find(named, only);
+    for (const named of targetsIn(context, operation, input)) await proxies.find(named, only);
     const calls = { ...context, session: context.session };
-    const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
+    const made = await createMissing(proxies, handlers["sessions.create"], calls, name, input);
     const target = context.session;
-    const host = await findOrShow(hosts, context, target);
-    requireMay(context, operation, host.info.id, input);
-    context.reached?.(host.info);
+    const proxy = await findOrShow(proxies, context, target);
+    requireMay(context, operation, proxy.info.id, input);
+    context.reached?.(proxy.info);
     const { access, caller, signal, once, deadline } = context;
     const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
     const from = { access, caller, signal, target, ...asked };
-    if (made !== null) return (await inMade(host, name, made, from)) as never;
-    const result = await hosts.ask(host, name, input, from);
-    if (name === "input.capture") hosts.keyboards.captured(context, host);
+    if (made !== null) return (await inMade(proxy, name, made, from)) as never;
+    const result = await proxies.ask(proxy, name, input, from);
+    if (name === "input.capture") proxies.keyboards.captured(context, proxy);
     return result as never;
   };
 }

@@ -10,7 +10,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { askEverywhere, idleEverywhere } from "./any-machine.ts";
 import { hasTag } from "./any-session.ts";
 import { createSession } from "./create-session.ts";
@@ -22,17 +22,17 @@ import { requireOwnServer, type ServerState } from "./server-state.ts";
 import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";
 import { waitEverywhere } from "./wait-everywhere.ts";
 
-export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachines): ServerHandlers {
+export function createHandlers(proxies: SessionProxies, state: ServerState, far: FarMachines): ServerHandlers {
   const create = (
     input: ParsedInput<"sessions.create">,
     context: CallContext,
     files?: StepFiles,
-  ): Promise<CreatedSession> => createSession(hosts, state, input, context, files);
+  ): Promise<CreatedSession> => createSession(proxies, state, input, context, files);
   return {
     "sessions.list": async (input, context) => {
       requireOwnServer(state, input.server);
-      if (context.json === undefined) return listSessions(hosts, state, far, input, context, asSessions);
-      context.json(jsonOf(await listSessions(hosts, state, far, input, context, asJson)));
+      if (context.json === undefined) return listSessions(proxies, state, far, input, context, asSessions);
+      context.json(jsonOf(await listSessions(proxies, state, far, input, context, asJson)));
       return [];
     },
     "sessions.create": async (input, context) => {
@@ -40,7 +40,7 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       context.reached?.(made);
       return made;
     },
-    ...serversHandlers(hosts, state, far),
+    ...serversHandlers(proxies, state, far),
     "server.info": async (_, { caller: { only } }) => ({
       hostname: state.hostname,
       version: VERSION,
@@ -48,7 +48,7 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       pid: process.pid,
       uptime_ms: Math.round(state.uptimeMs()),
       persistent: state.persistent,
-      sessions: await runningCount(hosts, only),
+      sessions: await runningCount(proxies, only),
       addresses: [...state.addresses],
       limits: { ...state.limits },
     }),
@@ -58,9 +58,9 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       return { persistent };
     },
     "server.stop": async () => ({ sessions: await state.stop() }),
-    "idle.any": (input, context) => idleEverywhere(hosts, far, input, context),
-    "wait.any": (input, context) => waitEverywhere(hosts, far, state, input, context),
-    "ask.any": (input, context) => askEverywhere(hosts, far, input, context),
+    "idle.any": (input, context) => idleEverywhere(proxies, far, input, context),
+    "wait.any": (input, context) => waitEverywhere(proxies, far, state, input, context),
+    "ask.any": (input, context) => askEverywhere(proxies, far, input, context),
     "history.search": (input, context) => searchHistory(state, far, input, context),
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": async (input) => listAll(state.instance, state.hostname, input),
@@ -72,18 +72,18 @@ export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachine
       const done = await restoreAsked(state.instance, input, restorerOf(state, context));
       for (const { id } of done.restored) {
         state.sessionCreated();
-        await hosts.find(id);
+        await proxies.find(id);
       }
       return done;
     },
     "checkpoint.forget": (input) => forgetAsked(state.instance, input),
-    "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
+    "exec.fresh": (input, context) => execFresh(proxies, create, input, context),
   };
 }
 
 /** Sessions of this machine, and of the others that are asked for. */
 async function listSessions<T>(
-  hosts: Hosts,
+  proxies: SessionProxies,
   state: ServerState,
   far: FarMachines,
   { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
@@ -98,7 +98,7 @@ async function listSessions<T>(
   const isAll = only === undefined && (server ?? null) === null;
   const withFleet = all_machines || tag.length > 0;
   const [there, remote] = await Promise.all([
-    hosts.list(),
+    proxies.list(),
     isAll ? far.sessions.list({ caller }, withFleet, form, isWanted) : [],
   ]);
   const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);

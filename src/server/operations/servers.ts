@@ -3,8 +3,8 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { countsOf } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
 import type { FarSessions } from "../machines/far-sessions.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
@@ -21,19 +21,19 @@ export interface FarMachines {
 type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "servers.remove" | "servers.reload";
 
 export function serversHandlers(
-  hosts: Hosts,
+  proxies: SessionProxies,
   state: ServerState,
   { machines, sessions, rejoin, refusal }: FarMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
     "servers.list": async (_, { caller }) => {
       const { only } = caller;
-      const own = ownEntry(hosts, state, only, refusal());
+      const own = ownEntry(proxies, state, only, refusal());
       return only === undefined ? [await own, ...(await sessions.entries(caller))] : [await own];
     },
     "servers.get": async ({ hostname }, { caller }) => {
       const { only } = caller;
-      if (hostname === state.hostname) return ownEntry(hosts, state, only, refusal());
+      if (hostname === state.hostname) return ownEntry(proxies, state, only, refusal());
       await machines.fleet?.ready();
       const isKnown = machines.isOfFleet(hostname) || machines.all.some(({ name }) => name === hostname);
       if (only !== undefined || !isKnown) {
@@ -57,7 +57,7 @@ export function serversHandlers(
 }
 
 async function ownEntry(
-  hosts: Hosts,
+  proxies: SessionProxies,
   state: ServerState,
   only: string | undefined,
   refusal: string | null,
@@ -65,13 +65,13 @@ async function ownEntry(
   const { hostname, serverId } = state;
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
   const error = refusal === null ? {} : { error: `its fleet's servers refuse it: ${refusal}` };
-  const listed = await hosts.list();
+  const listed = await proxies.list();
   const counts = countsOf(only === undefined ? listed : listed.filter(({ id }) => id === only));
   return { ...own, ...counts, server_id: serverId, version: VERSION, ...error };
 }
 
 /** Running sessions that the caller may see, including those that another process has just started. */
-export async function runningCount(hosts: Hosts, only: string | undefined): Promise<number> {
-  const all = await hosts.present();
+export async function runningCount(proxies: SessionProxies, only: string | undefined): Promise<number> {
+  const all = await proxies.present();
   return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
 }

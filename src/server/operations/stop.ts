@@ -3,8 +3,9 @@
  * only a few are asked at a time: many at once would contend for the registry's lock and for memory. A slow one delays
  * the others only briefly.
  */
-import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 /** Longest time for sessions to end before the server ends without them, in ms. */
 const STOP_PATIENCE_MS = 10_000;
@@ -13,19 +14,19 @@ const AT_ONCE = 16;
 const PLACE_MS = 10;
 
 /** @returns the number of running sessions; a hanging session process is skipped after a while */
-export async function stopSessions(hosts: Hosts): Promise<number> {
-  await hosts.present();
-  const all = hosts.known;
-  const running = all.filter((host) => host.info.running).length;
+export async function stopSessions(proxies: SessionProxies): Promise<number> {
+  await proxies.present();
+  const all = proxies.known;
+  const running = all.filter((proxy) => proxy.info.running).length;
   await Promise.race([endAll(all), Bun.sleep(STOP_PATIENCE_MS)]);
   return running;
 }
 
-async function endAll(hosts: readonly Host[]): Promise<void> {
+async function endAll(proxies: readonly SessionProxy[]): Promise<void> {
   const ends = new Set<Promise<unknown>>();
-  for (const host of hosts) {
+  for (const proxy of proxies) {
     if (ends.size >= AT_ONCE) await Promise.race([...ends, Bun.sleep(PLACE_MS)]);
-    const end = host
+    const end = proxy
       .end()
       .catch(() => {})
       .finally(() => ends.delete(end));

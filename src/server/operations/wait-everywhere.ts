@@ -10,7 +10,7 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { waitAny } from "./any-session.ts";
 import type { ServerState } from "./server-state.ts";
 import type { FarMachines } from "./servers.ts";
@@ -25,7 +25,7 @@ interface Part {
 }
 
 export async function waitEverywhere(
-  hosts: Hosts,
+  proxies: SessionProxies,
   { machines }: FarMachines,
   { hostname }: Pick<ServerState, "hostname">,
   input: Input,
@@ -39,11 +39,11 @@ export async function waitEverywhere(
     throw new WshError("access_denied", `a machine answers only for itself, not for '${further.machine}'`);
   }
   const [only] = parts;
-  if (parts.length === 1 && only?.machine === null) return waitAny(hosts, only.input, context);
+  if (parts.length === 1 && only?.machine === null) return waitAny(proxies, only.input, context);
   const losers = new AbortController();
   const race = { ...context, signal: AbortSignal.any([context.signal, losers.signal]) };
   const wait = async ({ machine, input: own }: Part): Promise<Result> => {
-    if (machine === null) return waitAny(hosts, own, race);
+    if (machine === null) return waitAny(proxies, own, race);
     const { caller, access, signal } = race;
     const answer = await machines.link(machine).call("wait.any", own, { caller, access, signal });
     return addressedResult(machine, answer);

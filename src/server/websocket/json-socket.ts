@@ -15,8 +15,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
-import type { StreamedHosts } from "../hosts/streamed-host.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
+import type { StreamedSessions } from "../sessions/streamed-session.ts";
 import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
 /** Limit of one connection's queued requests. */
@@ -90,7 +90,7 @@ export function parseWindowSubscription(params: unknown): WindowSubscription {
 }
 
 export interface JsonSocketOptions {
-  readonly hosts: StreamedHosts;
+  readonly sources: StreamedSessions;
   readonly call: Call;
   /** The caller, without signal and session. */
   readonly context: Omit<CallContext, "signal">;

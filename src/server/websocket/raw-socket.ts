@@ -3,8 +3,8 @@
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedPane } from "../hosts/streamed-host.ts";
+import { SessionStream } from "../sessions/session-stream.ts";
+import type { StreamedPane } from "../sessions/streamed-session.ts";
 import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
 /** Limit of typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
@@ -19,7 +19,7 @@ export interface TypedRecord {
 
 export class RawSocket implements WebSocketEndpoint {
   private socket: WebSocketPeer | null = null;
-  private stream: HostStream | null = null;
+  private stream: SessionStream | null = null;
   private ended: string | null = null;
   private readonly early: Uint8Array[] = [];
 
@@ -29,17 +29,17 @@ export class RawSocket implements WebSocketEndpoint {
 
   /**
    * @param record records the typed input at the end
-   * @throws WshError of HostStream.open: nothing is upgraded then
+   * @throws WshError of SessionStream.open: nothing is upgraded then
    */
   static async open(
-    host: StreamedPane,
+    source: StreamedPane,
     context: RequestContext,
     access: Access,
     snapshot: boolean,
     record: TypedRecord | null,
   ): Promise<RawSocket> {
     const endpoint = new RawSocket(record);
-    const stream = await HostStream.open(host, context, {
+    const stream = await SessionStream.open(source, context, {
       output: (bytes) => endpoint.output(bytes),
       end: (reason) => endpoint.end(reason),
     });

@@ -11,10 +11,10 @@ import type { LifecycleEvent } from "../../protocol/events.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
-import type { StreamedHost, StreamedHosts, StreamedPane } from "../hosts/streamed-host.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import type { FarEvents } from "../machines/far-events.ts";
 import type { ViewKeys } from "../options.ts";
+import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
 import { ServerSocket } from "./server-socket.ts";
 import { SessionSocket } from "./session-socket.ts";
@@ -23,7 +23,7 @@ import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
 export interface WebSocketRoutesOptions {
-  readonly hosts: StreamedHosts;
+  readonly sources: StreamedSessions;
   /** A caller's connection has ended: releases everything that it held here. */
   readonly callerGone: (id: string) => void;
   readonly call: Call;
@@ -61,7 +61,7 @@ export class WebSocketRoutes {
   }
 
   mount(app: Hono<AppEnv>): void {
-    const { hosts, call, limits, tickets, audit, callerGone } = this.options;
+    const { sources, call, limits, tickets, audit, callerGone } = this.options;
     const written = audit?.write ?? (() => {});
     app.post("/auth/ws-ticket", (c) => {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
@@ -76,27 +76,34 @@ export class WebSocketRoutes {
       }
     });
     this.mountSocket(app, "/sessions/:name/ws/raw", async (c) => {
-      const host = await this.hostOf(c);
-      const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
+      const source = await this.hostOf(c);
+      const context = { ...wsContext(c), signal: c.req.raw.signal, session: source.info.name };
       const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
-      const record = this.record("ws.raw", host, context);
-      return RawSocket.open(host, { access, caller }, access, snapshot, record);
+      const record = this.record("ws.raw", source, context);
+      return RawSocket.open(source, { access, caller }, access, snapshot, record);
     });
     this.mountSocket(app, "/sessions/:name/ws/view", async (c) => {
-      const host = await hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
-      const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
+      const source = await sources.find(c.req.param("name") ?? "", c.get("verdict").session);
+      const context = { ...wsContext(c), signal: c.req.raw.signal, session: source.info.name };
       const { access, caller } = context;
       const viewer = viewerName(c);
-      const record = this.record("ws.view", host, context);
+      const record = this.record("ws.view", source, context);
       const keys = this.options.viewKeys;
       const follows = c.get("verdict").share === true;
-      return new ViewSocket({ hosts, host, context: { access, caller }, viewer, follows, keys, record });
+      return new ViewSocket({ sources, source, context: { access, caller }, viewer, follows, keys, record });
     });
     this.mountSocket(app, "/sessions/:name/ws/json", async (c) => {
-      const host = await this.hostOf(c);
-      const options = { call, hosts, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
-      return SessionSocket.open(options, host);
+      const source = await this.hostOf(c);
+      const options = {
+        call,
+        sources,
+        context: wsContext(c),
+        maxWaits: limits.max_waiters,
+        callerGone,
+        audit: written,
+      };
+      return SessionSocket.open(options, source);
     });
     this.mountSocket(app, "/ws/json", async (c) => {
       const context = wsContext(c);
@@ -105,7 +112,7 @@ export class WebSocketRoutes {
       const endpoint = new ServerSocket({
         call,
         context,
-        hosts,
+        sources,
         maxWaits: limits.max_waiters,
         callerGone,
         audit: written,
@@ -122,7 +129,7 @@ export class WebSocketRoutes {
   }
 
   /** Null: nothing is recorded. */
-  private record(operation: string, host: StreamedHost, context: CallContext): TypedRecord | null {
+  private record(operation: string, source: StreamedSession, context: CallContext): TypedRecord | null {
     const { audit } = this.options;
     if (audit === null) return null;
     const began = performance.now();
@@ -130,15 +137,15 @@ export class WebSocketRoutes {
       hasher: audit.hasher(),
       write(typed) {
         const ms = performance.now() - began;
-        audit.write({ operation, input: null, context, reached: host.info, result: "ok", ms, typed });
+        audit.write({ operation, input: null, context, reached: source.info, result: "ok", ms, typed });
       },
     };
   }
 
   private async hostOf(c: AppContext): Promise<StreamedPane> {
-    const { hosts } = this.options;
+    const { sources } = this.options;
     const target = c.req.param("name") ?? "";
-    return hosts.pane(target, c.get("verdict").session);
+    return sources.pane(target, c.get("verdict").session);
   }
 
   private mountSocket(app: Hono<AppEnv>, path: string, opening: (c: AppContext) => Promise<WebSocketEndpoint>): void {

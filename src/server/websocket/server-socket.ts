@@ -12,9 +12,9 @@ import { WshError } from "../../protocol/errors.ts";
 import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedPane } from "../hosts/streamed-host.ts";
 import type { FarEvents } from "../machines/far-events.ts";
+import { SessionStream } from "../sessions/session-stream.ts";
+import type { StreamedPane } from "../sessions/streamed-session.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -36,7 +36,7 @@ export interface ServerSocketOptions extends JsonSocketOptions {
 }
 
 interface Subscribed {
-  readonly stream: HostStream;
+  readonly stream: SessionStream;
   begun: (() => void) | null;
 }
 
@@ -48,10 +48,10 @@ export class ServerSocket extends JsonSocket {
 
   constructor(protected override readonly options: ServerSocketOptions) {
     super(options);
-    const { hosts, context, maxSubscriptions: limit } = options;
+    const { sources, context, maxSubscriptions: limit } = options;
     const { access, caller } = context;
     const send = (json: string, session: string): boolean => this.send({ ...JSON.parse(json), session });
-    this.windows = new WindowSubscriptions({ hosts, context: { access, caller }, limit, send });
+    this.windows = new WindowSubscriptions({ sources, context: { access, caller }, limit, send });
   }
 
   /** A session started, ended or changed. */
@@ -110,15 +110,15 @@ export class ServerSocket extends JsonSocket {
 
   private async subscribe(request: JsonRequest, target: string): Promise<void> {
     const options = parseSubscription(request.params);
-    const { hosts } = this.options;
-    const host = await hosts.pane(target, this.options.context.caller.only);
-    const subscribed = this.subscriptions.get(host.info.pane_id) ?? (await this.connect(host));
+    const { sources } = this.options;
+    const source = await sources.pane(target, this.options.context.caller.only);
+    const subscribed = this.subscriptions.get(source.info.pane_id) ?? (await this.connect(source));
     subscribed.begun = () => {
       subscribed.begun = null;
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     await subscribed.stream.subscribe(options, 0);
-    if (options.events.length === 0) this.forget(host.info.pane_id, subscribed);
+    if (options.events.length === 0) this.forget(source.info.pane_id, subscribed);
   }
 
   /** Events of other machines' sessions, until others or none are requested. */
@@ -142,21 +142,21 @@ export class ServerSocket extends JsonSocket {
 
   private async subscribeWindow(request: JsonRequest, target: string): Promise<void> {
     const options = parseWindowSubscription(request.params);
-    const { info } = await this.options.hosts.find(target, this.options.context.caller.only);
+    const { info } = await this.options.sources.find(target, this.options.context.caller.only);
     await this.windows.subscribe(info.id, options, request.params, (result, unknown) =>
       this.answer(request, result, unknown),
     );
   }
 
-  private async connect(host: StreamedPane): Promise<Subscribed> {
+  private async connect(source: StreamedPane): Promise<Subscribed> {
     if (this.subscriptions.size >= this.options.maxSubscriptions) {
       throw new WshError("resource_limit_reached", `this connection has ${this.subscriptions.size} subscriptions`);
     }
     const { access, caller } = this.options.context;
     const context: RequestContext = { access, caller };
-    const { pane_id: id } = host.info;
-    const stream = await HostStream.open(host, context, {
-      event: (json) => this.event(host, stream, json),
+    const { pane_id: id } = source.info;
+    const stream = await SessionStream.open(source, context, {
+      event: (json) => this.event(source, stream, json),
       subscribed: () => this.subscriptions.get(id)?.begun?.(),
       end: () => this.subscriptions.delete(id),
     });
@@ -171,11 +171,11 @@ export class ServerSocket extends JsonSocket {
     this.subscriptions.delete(id);
   }
 
-  private event(host: StreamedPane, stream: HostStream, json: string): void {
+  private event(source: StreamedPane, stream: SessionStream, json: string): void {
     const event = {
       ...(JSON.parse(json) as Record<string, unknown>),
-      session: host.info.name,
-      pane: host.info.pane_id,
+      session: source.info.name,
+      pane: source.info.pane_id,
     };
     const isSync = "event" in event && event.event === "sync";
     if (!this.send(isSync ? withParams(event) : event)) stream.pause();

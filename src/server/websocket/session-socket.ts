@@ -6,8 +6,8 @@ import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import { HostStream } from "../hosts/host-stream.ts";
-import type { StreamedPane } from "../hosts/streamed-host.ts";
+import { SessionStream } from "../sessions/session-stream.ts";
+import type { StreamedPane } from "../sessions/streamed-session.ts";
 import {
   type JsonRequest,
   JsonSocket,
@@ -20,7 +20,7 @@ import { closeReason, type WebSocketPeer } from "./websockets.ts";
 import { WindowSubscriptions } from "./window-subscriptions.ts";
 
 export class SessionSocket extends JsonSocket {
-  private stream: HostStream | null = null;
+  private stream: SessionStream | null = null;
   private endReason: string | null = null;
   private begun: (() => void) | null = null;
 
@@ -28,21 +28,21 @@ export class SessionSocket extends JsonSocket {
 
   private constructor(
     options: JsonSocketOptions,
-    private readonly host: StreamedPane,
+    private readonly source: StreamedPane,
   ) {
     super(options);
-    const { hosts, context } = options;
+    const { sources, context } = options;
     const { access, caller } = context;
     const send = (json: string): boolean => this.sendText(json);
-    this.windows = new WindowSubscriptions({ hosts, context: { access, caller }, limit: 1, send });
+    this.windows = new WindowSubscriptions({ sources, context: { access, caller }, limit: 1, send });
   }
 
-  /** @throws WshError of HostStream.open: nothing is upgraded then */
-  static async open(options: JsonSocketOptions, host: StreamedPane): Promise<SessionSocket> {
-    const endpoint = new SessionSocket(options, host);
+  /** @throws WshError of SessionStream.open: nothing is upgraded then */
+  static async open(options: JsonSocketOptions, source: StreamedPane): Promise<SessionSocket> {
+    const endpoint = new SessionSocket(options, source);
     const { access, caller } = options.context;
     const context: RequestContext = { access, caller };
-    endpoint.stream = await HostStream.open(host, context, {
+    endpoint.stream = await SessionStream.open(source, context, {
       event: (json) => endpoint.event(json),
       subscribed: () => endpoint.begun?.(),
       end: (reason) => endpoint.end(reason),
@@ -72,7 +72,7 @@ export class SessionSocket extends JsonSocket {
   }
 
   protected override get target(): string {
-    return this.host.info.name;
+    return this.source.info.name;
   }
 
   protected override route({ method }: JsonRequest): { operation: Operation<OperationName>; session: string } {
@@ -81,12 +81,12 @@ export class SessionSocket extends JsonSocket {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
     // In a session with several panes, the pane for which it was opened.
-    return { operation, session: this.host.isPart ? this.host.info.pane_id : this.host.info.id };
+    return { operation, session: this.source.isPart ? this.source.info.pane_id : this.source.info.id };
   }
 
   private async subscribeWindow(request: JsonRequest): Promise<void> {
     const options = parseWindowSubscription(request.params);
-    await this.windows.subscribe(this.host.info.id, options, request.params, (result, unknown) =>
+    await this.windows.subscribe(this.source.info.id, options, request.params, (result, unknown) =>
       this.answer(request, result, unknown),
     );
   }

@@ -12,9 +12,9 @@ import { parse } from "../../protocol/parse.ts";
 import { VIEW_CREDIT, type ViewMessage, ViewRequestSchema } from "../../protocol/view.ts";
 import { settingsFault } from "../../settings/settings.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { StreamedHost, StreamedHosts } from "../hosts/streamed-host.ts";
-import { ViewFeed } from "../hosts/view-feed.ts";
 import type { ViewKeys } from "../options.ts";
+import type { StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
+import { ViewFeed } from "../sessions/view-feed.ts";
 import type { TypedRecord } from "./raw-socket.ts";
 import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
@@ -26,8 +26,8 @@ const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 type Open = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
 
 export interface ViewSocketOptions {
-  readonly hosts: StreamedHosts;
-  readonly host: StreamedHost;
+  readonly sources: StreamedSessions;
+  readonly source: StreamedSession;
   readonly context: RequestContext;
   /** The viewer's name for people, unless the page gives one. */
   readonly viewer: string;
@@ -91,12 +91,12 @@ export class ViewSocket implements WebSocketEndpoint {
   }
 
   private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
-    const { hosts, host, context, viewer, follows } = this.options;
-    const { info } = host;
+    const { sources, source, context, viewer, follows } = this.options;
+    const { info } = source;
     let isOpened = false;
     const feed = await ViewFeed.open(
-      hosts,
-      host,
+      sources,
+      source,
       {
         ...{
           rows,

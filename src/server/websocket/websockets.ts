@@ -38,8 +38,8 @@ export function closeReason(reason: string): { readonly code: number; readonly r
       return { code: closeCodes.normal, reason: "server shutting down" };
     case "moved_away":
       return { code: closeCodes.policy, reason: "the pane is in another session" };
-    case "host_crashed":
-      return { code: closeCodes.trouble, reason: "session host crashed" };
+    case "session_crashed":
+      return { code: closeCodes.trouble, reason: "session source crashed" };
     case "access_denied":
       return { code: closeCodes.policy, reason: "this token may not type" };
     case "input_refused":

@@ -3,11 +3,11 @@ import { unknownFields } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { StreamedHosts } from "../hosts/streamed-host.ts";
-import { WindowFeed } from "../hosts/window-feed.ts";
+import type { StreamedSessions } from "../sessions/streamed-session.ts";
+import { WindowFeed } from "../sessions/window-feed.ts";
 
 export interface WindowSubscriptionsPort {
-  readonly hosts: StreamedHosts;
+  readonly sources: StreamedSessions;
   readonly context: RequestContext;
   /** Maximum number. */
   readonly limit: number;
@@ -33,8 +33,8 @@ export class WindowSubscriptions {
     params: unknown,
     answer: (result: object, unknown: readonly string[]) => void,
   ): Promise<void> {
-    const { hosts, context, limit, send } = this.port;
-    const host = await hosts.find(session);
+    const { sources, context, limit, send } = this.port;
+    const source = await sources.find(session);
     const early: string[] = [];
     let answered = options.events.length === 0;
     let feed: WindowFeed | null = null;
@@ -42,10 +42,10 @@ export class WindowSubscriptions {
       if (!this.feeds.has(session) && this.feeds.size >= limit) {
         throw new WshError("resource_limit_reached", `this connection has ${this.feeds.size} windows`);
       }
-      feed = await WindowFeed.open(hosts, host, options, context, {
+      feed = await WindowFeed.open(sources, source, options, context, {
         event: (json) => {
           if (!answered) early.push(json);
-          else if (!send(json, host.info.name)) feed?.pause();
+          else if (!send(json, source.info.name)) feed?.pause();
         },
         end: () => {
           if (this.feeds.get(session) === feed) this.feeds.delete(session);
@@ -58,7 +58,7 @@ export class WindowSubscriptions {
     if (this.over) feed?.close();
     answer({ events: options.events }, unknownFields(WindowSubscriptionSchema, params));
     answered = true;
-    for (const json of early) send(json, host.info.name);
+    for (const json of early) send(json, source.info.name);
   }
 
   resume(): void {

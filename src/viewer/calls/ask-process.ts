@@ -23,7 +23,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** @throws WshError of the operation, session_not_found, host_unavailable */
+/** @throws WshError of the operation, session_not_found, session_unavailable */
 export async function askProcess(
   socket: string,
   op: string,

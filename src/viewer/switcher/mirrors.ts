@@ -82,7 +82,7 @@ async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> 
     try {
       const caller = { kind: "cli", id: `cli:${process.pid}`, connected: true } as const;
       const signal = AbortSignal.timeout(ANSWER_MS);
-      return v.parse(ShownInSchema, await connection.request("host.shown_in", {}, { caller, access: "admin", signal }));
+      return v.parse(ShownInSchema, await connection.request("peer.shown_in", {}, { caller, access: "admin", signal }));
     } finally {
       connection.close();
     }

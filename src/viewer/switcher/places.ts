@@ -98,7 +98,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
   ];
 }
 
-/** The session, window or pane that a target names. @throws WshError session_not_found, host_unavailable */
+/** The session, window or pane that a target names. @throws WshError session_not_found, session_unavailable */
 export async function placeOf(instance: Instance, target: string, by: Acting): Promise<Place> {
   const parsed = parseTarget(target);
   const entry = findOwn(instance, by, target);
@@ -106,7 +106,7 @@ export async function placeOf(instance: Instance, target: string, by: Acting): P
   const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
   connection.close();
   const { info } = hello;
-  if (info === undefined) throw new WshError("host_unavailable", `'${target}' is being started`);
+  if (info === undefined) throw new WshError("session_unavailable", `'${target}' is being started`);
   requirePane(info, parsed);
   const wanted = parsed.kind === "session" ? idIn(info, parsed) : formatTarget(parsed);
   const place = placesOf(info, socket).find((each) => each.target === wanted);

@@ -9,42 +9,42 @@ import type { TerminalStream } from "./attached-terminal.ts";
 export async function askTerminal(stream: TerminalStream, request: PeerRequest, peer: Peer): Promise<object> {
   const { op, input } = request;
   switch (op) {
-    case "host.help":
+    case "peer.help":
       stream.showHelp(input);
       break;
-    case "host.look":
+    case "peer.look":
       await stream.own.look(input);
       break;
-    case "host.written": {
+    case "peer.written": {
       // The client has written everything it was sent.
       const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
       stream.presentation.written({ bytes, pictures });
       break;
     }
-    case "host.focus":
+    case "peer.focus":
       // The page has the focus, or lost it: programs that asked are told.
       stream.typing.focused(v.parse(FocusSchema, input).on);
       break;
-    case "host.watched":
+    case "peer.watched":
       stream.typing.watched(v.parse(FocusSchema, input).on);
       break;
-    case "host.keys":
+    case "peer.keys":
       stream.takeKeys();
       peer.rest();
       break;
-    case "host.command":
+    case "peer.command":
       stream.bound(input);
       break;
-    case "host.settings":
+    case "peer.settings":
       stream.use(input);
       break;
-    case "host.release":
+    case "peer.release":
       stream.release();
       break;
-    case "host.give_back":
+    case "peer.give_back":
       stream.giveBack();
       break;
-    case "host.colors":
+    case "peer.colors":
       // Programs are told the colours of the newest terminal at which somebody can type.
       if (!stream.readOnly) stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
       break;

@@ -227,7 +227,7 @@ export class ViewSocket {
         this.events.alert(message.text);
         return;
       case "end":
-        if (message.reason === "host_crashed" || message.reason === "server_stopped") return;
+        if (message.reason === "session_crashed" || message.reason === "server_stopped") return;
         this.end("ended", endText(message));
         return;
       case "error":

@@ -160,7 +160,7 @@ test.skipIf(!canFreeze)(
     freeze(folderOf(wsh), true);
     try {
       expect(await wsh.ok("exec", "dev", "--", "echo after")).toBe("after\n");
-      await until("it to be said", () => contentOf(wsh.instance.hostLog).includes("cannot be written"));
+      await until("it to be said", () => contentOf(wsh.instance.sessionLog).includes("cannot be written"));
       expect(textOf(wsh)).toContain("before");
       const saved = await wsh.run("checkpoint", "save", "dev", "other");
       expect([saved.code, saved.stderr]).toEqual([1, expect.stringMatching(/EPERM|EACCES|not permitted/)]);

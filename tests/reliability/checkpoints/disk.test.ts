@@ -44,7 +44,7 @@ test("a checkpoint's folder that is open to others is not written to; the sessio
   fs.symlinkSync(outside, folderOf(wsh));
   const before = fs.readdirSync(outside).sort();
   expect(await wsh.ok("exec", "dev", "--", "echo two")).toBe("two\n");
-  const log = join(wsh.instance.hostLog);
+  const log = join(wsh.instance.sessionLog);
   await until("it to be said", () => contentOf(log).includes("is a symbolic link"));
   expect(fs.readdirSync(outside).sort()).toEqual(before);
   fs.unlinkSync(folderOf(wsh));

@@ -163,7 +163,7 @@ class Walk implements AsyncDisposable {
     const under = this.step().catch(() => {});
     await Bun.sleep(this.below(200));
     const at = Date.now();
-    const all = this.wsh.processes().filter(({ command }) => / host$| server /.test(command));
+    const all = this.wsh.processes().filter(({ command }) => / session-process$| server /.test(command));
     for (const { pid } of all.sort(() => this.random() - 0.5)) {
       try {
         process.kill(pid, "SIGKILL");
@@ -174,7 +174,7 @@ class Walk implements AsyncDisposable {
     }
     const gone = (): Promise<unknown> =>
       until("all to be gone", () => {
-        const left = this.wsh.processes().filter(({ command }) => / host$/.test(command));
+        const left = this.wsh.processes().filter(({ command }) => / session-process$/.test(command));
         for (const { pid } of left) process.kill(pid, "SIGKILL");
         return left.length === 0;
       });

@@ -42,7 +42,7 @@ export async function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session 
 
 /** Ends processes of sessions at once, as the kernel does when there is no memory left. */
 export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-  const pids = wsh.processes().filter(({ command }) => / host$/.test(command));
+  const pids = wsh.processes().filter(({ command }) => / session-process$/.test(command));
   for (const { pid } of pids) process.kill(pid, signal);
   await until("the processes to be gone", () => pids.every(({ pid }) => !fs.existsSync(`/proc/${pid}`)));
 }
@@ -62,6 +62,6 @@ export async function holdLocks(paths: readonly string[]): Promise<() => Promise
 
 /** Links to the locks of all processes of sessions. */
 export function lifeLocks({ instance }: Wsh): string[] {
-  const names = fs.readdirSync(instance.hostsDir).filter((name) => name.endsWith(".lock"));
-  return names.map((name) => join(instance.hostsDir, name)).filter((path) => fs.existsSync(path));
+  const names = fs.readdirSync(instance.sessionsDir).filter((name) => name.endsWith(".lock"));
+  return names.map((name) => join(instance.sessionsDir, name)).filter((path) => fs.existsSync(path));
 }

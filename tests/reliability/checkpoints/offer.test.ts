@@ -1,7 +1,7 @@
 /** Lost sessions are offered to who comes for them: at attach, at plain `wsh`, by a server that stays, and to agents. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
-import { hostSocket } from "../../../src/instance/paths.ts";
+import { sessionSocket } from "../../../src/instance/paths.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../../support/terminals/emulator-terminal.ts";
 import { until } from "../../support/until.ts";
@@ -68,7 +68,7 @@ test("restore = never asks nobody; auto asks nobody either, and a server that st
   await using attached = EmulatorTerminal.run(wsh, ["attach", "a"]);
   await attached.sees(/restored: above/);
   // Something is in the way at first.
-  const place = hostSocket(wsh.instance, 2);
+  const place = sessionSocket(wsh.instance, 2);
   fs.rmSync(place, { force: true });
   fs.mkdirSync(place);
   await wsh.server();

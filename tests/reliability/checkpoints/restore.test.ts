@@ -217,7 +217,9 @@ test("what was just restored and is ended is gone, too", async () => {
   await lose(wsh);
   await wsh.ok("restore", "dev");
   await wsh.ok("kill", "dev");
-  await until("its process to be gone", () => wsh.processes().every(({ command }) => !command.endsWith(" host")));
+  await until("its process to be gone", () =>
+    wsh.processes().every(({ command }) => !command.endsWith(" session-process")),
+  );
   expect(fs.existsSync(folderOf(wsh))).toBe(false);
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
   expect(await wsh.ok("restore", "--all")).toBe("No lost sessions.\n");
@@ -238,7 +240,9 @@ test("ended while its checkpoint is being written, it leaves nothing", async () 
     await wsh.ok("exec", name, "--", "seq 1 20000");
     await until("the folder", () => fs.existsSync(folderOf(wsh, number)));
     await wsh.ok("kill", name);
-    await until("its process to be gone", () => wsh.processes().every(({ command }) => !command.endsWith(" host")));
+    await until("its process to be gone", () =>
+      wsh.processes().every(({ command }) => !command.endsWith(" session-process")),
+    );
     expect(fs.existsSync(folderOf(wsh, number))).toBe(false);
   }
 });

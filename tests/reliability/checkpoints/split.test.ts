@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
-import { hostSocket } from "../../../src/instance/paths.ts";
+import { sessionSocket } from "../../../src/instance/paths.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -205,7 +205,7 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   await kill(wsh);
   // Its process cannot be started: that takes nothing of what is kept with it.
   const [first = 0, second = 0] = readLayout(folderOf(wsh)).record.panes;
-  const place = hostSocket(wsh.instance, first);
+  const place = sessionSocket(wsh.instance, first);
   fs.rmSync(place, { force: true });
   fs.mkdirSync(place);
   expect((await wsh.run("restore", "dev")).code).toBe(1);
@@ -334,7 +334,7 @@ test("a restore that is killed between two panes leaves the session lost, and th
   const panes = await layoutOf(wsh, 2);
   for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
   await kill(wsh);
-  const hosts = () => wsh.processes().filter(({ command }) => command.endsWith(" host"));
+  const hosts = () => wsh.processes().filter(({ command }) => command.endsWith(" session-process"));
   const restore = wsh.spawn(["restore", "dev"]);
   await until("its first pane", () => hosts().length > 0 || restore.exitCode !== null);
   restore.kill("SIGKILL");

@@ -79,7 +79,7 @@ class Raw {
 async function started(): Promise<{ wsh: Wsh; socket: string; host: number }> {
   const wsh = new Wsh();
   const { pane_id } = await wsh.session("s");
-  return { wsh, socket: join(wsh.instance.hostsDir, `${pane_id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
+  return { wsh, socket: join(wsh.instance.sessionsDir, `${pane_id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
 }
 
 async function works(wsh: Wsh): Promise<void> {
@@ -154,7 +154,7 @@ describe("at a host's socket", () => {
     raw.pause();
     const size = { rows: 24, cols: 80 };
     const attach = { ...size, scrollback: "all", read_only: true, paint_only: false, prefix: null };
-    raw.write(Buffer.concat([HELLO, request(1, "host.attach", attach)]));
+    raw.write(Buffer.concat([HELLO, request(1, "peer.attach", attach)]));
     await until("it to be a client", async () => (await wsh.list())[0]?.clients === 1);
     await wsh.ok("exec", "s", "--", "seq 1 600000 > /dev/tty");
     await works(wsh);

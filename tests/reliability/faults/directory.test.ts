@@ -79,7 +79,7 @@ test("one socket deleted, one name deleted: the session is found again", async (
   await using wsh = new Wsh();
   const { pane_id, pid } = await wsh.session("s");
   await wsh.shows("s", "$");
-  rmSync(join(wsh.instance.hostsDir, `${pane_id.slice(1)}.sock`));
+  rmSync(join(wsh.instance.sessionsDir, `${pane_id.slice(1)}.sock`));
   await until("the session", async () => (await wsh.list())[0]?.pid === pid);
   expect(await wsh.run("exec", "s", "--", "(exit 4)")).toMatchObject({ code: 4 });
   await wsh.ok("kill", "s");

@@ -32,7 +32,7 @@ describe("few descriptors", () => {
     await using wsh = new Wsh();
     await runBehind(wsh, limited("-n 40"), "new", "few");
     const [info] = await wsh.list();
-    const socket = join(wsh.instance.hostsDir, `${info?.pane_id.slice(1)}.sock`);
+    const socket = join(wsh.instance.sessionsDir, `${info?.pane_id.slice(1)}.sock`);
     const crowd = await Promise.all(Array.from({ length: 60 }, () => connect(socket)));
     expect(descriptorsOf(wsh.hosts()[0] ?? 0)).toBeLessThanOrEqual(40);
     for (const peer of crowd) peer.end();
@@ -64,7 +64,7 @@ test("short files: logs that may not grow end nothing", async () => {
   await using wsh = new Wsh({ env: { WSH_LOG: "debug" } });
   // Blocks of 512 or 1024 bytes: the shell's integration script fits, a few lines of a log do not.
   mkdirSync(wsh.instance.stateDir, { recursive: true, mode: 0o700 });
-  writeFileSync(wsh.instance.hostLog, "x".repeat(60 * 1024), { mode: 0o600 });
+  writeFileSync(wsh.instance.sessionLog, "x".repeat(60 * 1024), { mode: 0o600 });
   expect(await runBehind(wsh, limited("-f 60"), "new", "short")).toMatchObject({ code: 0 });
   // Its shell has started, and read what it needs.
   await wsh.shows("short", "$");

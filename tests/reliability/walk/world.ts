@@ -163,13 +163,13 @@ export class World implements AsyncDisposable {
 
   /** A file for each session and its name, and nothing else of hosts. */
   private async checkFiles(): Promise<void> {
-    const { hostsDir, namesDir } = this.wsh.instance;
+    const { sessionsDir, namesDir } = this.wsh.instance;
     const names = this.sessions.flatMap(({ name, id, window }) => [name, `${id}.${window.slice(1)}`]).sort();
     const sockets = this.sessions.map(({ pane }) => `${pane.slice(1)}.sock`).sort();
     const wanted = `${names} and ${sockets}`;
     let seen = "";
     await until("the registry to be right", () => {
-      const files = filesOf(hostsDir).filter((file) => file.endsWith(".sock"));
+      const files = filesOf(sessionsDir).filter((file) => file.endsWith(".sock"));
       seen = `${filesOf(namesDir)} and ${files}`;
       return seen === wanted;
     }).catch((error) => {

@@ -24,7 +24,7 @@ export class Person implements Disposable {
   static async attach(instance: Instance, session: string): Promise<Person> {
     const entry = findSession(instance, parseTarget(session));
     const { connection } = await Connection.open(entry.socket, "attach");
-    await connection.request("host.attach", attachment, personContext);
+    await connection.request("peer.attach", attachment, personContext);
     return new Person(connection);
   }
 

@@ -8,7 +8,7 @@ import type { Dial } from "../../../src/wire/connection.ts";
 import type { WireEvents } from "../../../src/wire/socket.ts";
 
 type Way = (events: WireEvents) => void;
-const hello = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role: "host" });
+const hello = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role: "session" });
 const answers: Way = ({ data }) => data(hello);
 const isCut: Way = ({ close }) => close(true);
 const ends: Way = ({ close }) => close(false);
@@ -37,7 +37,7 @@ const away = {
 
 test("a way that is lost before the process has answered is made again", async () => {
   const dial = waysOf(isCut, answers);
-  expect((await openThere(there, dial)).hello.role).toBe("host");
+  expect((await openThere(there, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);
 });
 
@@ -49,6 +49,6 @@ test("a process that has ended is not waited for", async () => {
 
 test("of a silent way the machine is asked: it, and not its process, does not answer", async () => {
   const dial = waysOf(silent, answers);
-  expect((await openThere(away, dial)).hello.role).toBe("host");
+  expect((await openThere(away, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);
 }, 30_000);

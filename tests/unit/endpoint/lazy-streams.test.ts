@@ -12,7 +12,7 @@ test("keys that are typed before the terminal is attached come to the program, i
   await using wsh = new Wsh();
   await wsh.session("one");
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
-  const attached = connection.request("host.attach", attachment, personContext);
+  const attached = connection.request("peer.attach", attachment, personContext);
   for (const key of "echo $((40+2))\r") connection.sendBytes(messageTypes.input, new TextEncoder().encode(key));
   await attached;
   await wsh.shows("one", /^42$/m);
@@ -23,7 +23,7 @@ test("a connection that asks for two streams at once gets one", async () => {
   await using wsh = new Wsh();
   await wsh.session("one");
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
-  const asked = [1, 2].map(() => connection.request("host.attach", attachment, personContext));
+  const asked = [1, 2].map(() => connection.request("peer.attach", attachment, personContext));
   const answers = await Promise.allSettled(asked);
   expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   connection.close();
@@ -33,7 +33,7 @@ test("a connection that ends while the code is loaded leaves nothing behind", as
   await using wsh = new Wsh();
   await wsh.session("one");
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
-  connection.request("host.attach", attachment, personContext).catch(() => {});
+  connection.request("peer.attach", attachment, personContext).catch(() => {});
   connection.close();
   const [session] = await wsh.list();
   expect(session).toMatchObject({ name: "one", attached: 0, clients: 0 });
@@ -45,7 +45,7 @@ test("nonsense that comes meanwhile ends its own connection, and nothing else", 
   const ended = Promise.withResolvers<void>();
   const { socket } = findSession(wsh.instance, parseTarget("one"));
   const { connection } = await Connection.open(socket, "attach", { close: () => ended.resolve() });
-  connection.request("host.attach", attachment, personContext).catch(() => {});
+  connection.request("peer.attach", attachment, personContext).catch(() => {});
   connection.send(messageTypes.resize, { rows: "x" });
   await ended.promise;
   expect(await wsh.list()).toMatchObject([{ name: "one", pid, running: true }]);

@@ -22,7 +22,7 @@ describe("which instance is meant", () => {
       name: "default",
       httpSocket: "/run/user/7/wsh/default.http.sock",
       mcpSocket: "/run/user/7/wsh/default.mcp.sock",
-      hostsDir: "/run/user/7/wsh/default",
+      sessionsDir: "/run/user/7/wsh/default",
       tokenFile: "/home/me/.local/state/wsh/default.token",
       configFile: "/home/me/.config/wsh/config.toml",
       configNamed: false,
@@ -71,7 +71,7 @@ describe("the runtime directory", () => {
   test("is made for its owner alone", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
-    for (const path of [place.instance.runtimeDir, place.instance.hostsDir, place.instance.namesDir]) {
+    for (const path of [place.instance.runtimeDir, place.instance.sessionsDir, place.instance.namesDir]) {
       expect(fs.statSync(path).mode & 0o777).toBe(0o700);
     }
   });

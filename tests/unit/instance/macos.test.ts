@@ -70,7 +70,7 @@ describe("there", () => {
     expect(findSession(place.instance, parseTarget("Dev")).id).toBe(upper.id);
     expect(findSession(place.instance, parseTarget("dev")).id).toBe(lower.id);
     const instances = ["Dev", "dev"].map((serverName) => resolveInstance({ flags: { serverName }, env: place.env }));
-    for (const kind of ["httpSocket", "hostsDir", "tokenFile", "countersFile", "hostLog", "infoFile"] as const) {
+    for (const kind of ["httpSocket", "sessionsDir", "tokenFile", "countersFile", "sessionLog", "infoFile"] as const) {
       expect(new Set(instances.map((instance) => instance[kind].toLowerCase())).size, kind).toBe(2);
     }
     // What a session passes on in its environment means the same instance.

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type Instance, prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
-import { startHost } from "../../../src/launch/host.ts";
 import { selfCommand } from "../../../src/launch/launch.ts";
 import { startServer } from "../../../src/launch/server.ts";
+import { startSessionProcess } from "../../../src/launch/session-process.ts";
 import { originalNofile } from "../../../src/platform/inherited-file-limit.ts";
 import { platform } from "../../../src/platform/platform.ts";
 import type { LifeLock } from "../../../src/registry/life-lock.ts";
@@ -31,7 +31,7 @@ describe("starting a host", () => {
     using place = testInstance();
     const seen = join(place.dir, "descriptors");
     const spec = { name: "dev", env: { BIG: "x".repeat(200_000) } };
-    const report = await startHost(place.instance, spec, { env: place.env, command: fake("host", seen) });
+    const report = await startSessionProcess(place.instance, spec, { env: place.env, command: fake("host", seen) });
     const pid = Number(report.pid);
     try {
       expect(report).toEqual({ pid, cwd: "/", spec });
@@ -39,7 +39,7 @@ describe("starting a host", () => {
       expect(Number(stat[3])).toBe(pid); // leader of a process session of its own
       await until("the host goes on", () => contentOf(seen) !== "");
       expect(fs.readFileSync(seen, "utf8")).toBe("/dev/null /dev/null");
-      expect(fs.statSync(place.instance.hostLog).mode & 0o777).toBe(0o600);
+      expect(fs.statSync(place.instance.sessionLog).mode & 0o777).toBe(0o600);
     } finally {
       process.kill(pid, "SIGKILL");
     }
@@ -49,19 +49,19 @@ describe("starting a host", () => {
     using place = testInstance();
     const instance = resolveInstance({ flags: { config: "mine.toml" }, env: place.env });
     const command = () => ["sh", "-c", `printf '{"ok":true,"config":"%s"}\n' "$WSH_CONFIG"`];
-    const report = await startHost(instance, {}, { env: { ...place.env, UNSET: undefined }, command });
+    const report = await startSessionProcess(instance, {}, { env: { ...place.env, UNSET: undefined }, command });
     expect(report).toEqual({ config: join(process.cwd(), "mine.toml") });
   });
 
   test("fails with the host's own error", async () => {
     using place = testInstance();
-    const start = startHost(place.instance, {}, { env: place.env, command: fake("refuse") });
+    const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("refuse") });
     await expect(start).rejects.toMatchObject({ code: "invalid_request", message: "the port 8080 is in use" });
   });
 
   test("fails with the end of its log when it dies", async () => {
     using place = testInstance();
-    const start = startHost(place.instance, {}, { env: place.env, command: fake("die") });
+    const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("die") });
     await expect(start).rejects.toMatchObject({
       code: "session_create_failed",
       message: "the session process exited with 3 before it was ready:\na terrible thing happened",
@@ -70,13 +70,13 @@ describe("starting a host", () => {
 
   test("fails when it says nothing, and ends it", async () => {
     using place = testInstance();
-    const start = startHost(place.instance, {}, { env: place.env, command: fake("silent"), timeoutMs: 300 });
+    const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("silent"), timeoutMs: 300 });
     await expect(start).rejects.toThrow("did not report within 300 ms");
   });
 
   test("fails when there is no such program", async () => {
     using place = testInstance();
-    const start = startHost(place.instance, {}, { command: () => ["/no/such/program"] });
+    const start = startSessionProcess(place.instance, {}, { command: () => ["/no/such/program"] });
     await expect(start).rejects.toMatchObject({ code: "session_create_failed" });
   });
 
@@ -84,12 +84,16 @@ describe("starting a host", () => {
     using place = testInstance();
     fs.mkdirSync(join(place.dir, "home"));
     fs.writeFileSync(join(place.dir, "home/.local"), "in the way");
-    const start = startHost(place.instance, {}, { env: place.env, command: fake("refuse") });
+    const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("refuse") });
     await expect(start).rejects.toMatchObject({ code: "invalid_request" });
   });
 
   test("runs this program itself by default", () => {
-    expect(selfCommand(["host"])).toEqual([process.execPath, join(import.meta.dir, "../../../src/main.ts"), "host"]);
+    expect(selfCommand(["session-process"])).toEqual([
+      process.execPath,
+      join(import.meta.dir, "../../../src/main.ts"),
+      "session-process",
+    ]);
   });
 
   test.if(process.platform === "linux")("the caller's descriptor limit is known", async () => {

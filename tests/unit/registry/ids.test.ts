@@ -64,8 +64,8 @@ describe("ids", () => {
   test("are given once by two runtime directories that share the state directory", async () => {
     using place = testInstance();
     const runtimeDir = join(place.dir, "second");
-    const hostsDir = join(runtimeDir, place.instance.name);
-    const other = { ...place.instance, runtimeDir, hostsDir, namesDir: join(hostsDir, "names") };
+    const sessionsDir = join(runtimeDir, place.instance.name);
+    const other = { ...place.instance, runtimeDir, sessionsDir, namesDir: join(sessionsDir, "names") };
     const both = Array.from({ length: 20 }, (_, n) => session(n % 2 === 0 ? place.instance : other));
     const all = await Promise.all(both);
     for (const kind of ["id", "session", "window"] as const) {

@@ -48,7 +48,7 @@ describe("a process that is stopped", () => {
     await child.exited;
     expect(await cleanStale(place.instance)).toMatchObject([{ name: "dev" }]);
     expect(locks(place)).toEqual([]);
-    expect(fs.readdirSync(place.instance.hostsDir)).not.toContain(basename(lockBeside(socket)));
+    expect(fs.readdirSync(place.instance.sessionsDir)).not.toContain(basename(lockBeside(socket)));
   });
 });
 

@@ -173,13 +173,13 @@ describe("finding a session", () => {
 
   test("by name while one process after the other takes it over", async () => {
     using place = testInstance();
-    const { hostsDir, namesDir } = place.instance;
+    const { sessionsDir, namesDir } = place.instance;
     prepareRuntimeDir(place.instance);
     const turns = 400;
     // As takeOverSession does: the next socket, the link moved to it, the last socket removed.
     const code = `
       const fs = require("node:fs");
-      const socket = (id) => ${JSON.stringify(hostsDir)} + "/" + id + ".sock";
+      const socket = (id) => ${JSON.stringify(sessionsDir)} + "/" + id + ".sock";
       const name = ${JSON.stringify(join(namesDir, "dev"))};
       for (let id = 1; id <= ${turns}; id++) {
         Bun.listen({ unix: socket(id), socket: { data() {} } });
@@ -281,7 +281,7 @@ describe("what a killed host leaves", () => {
     using _alive = await session(place.instance, "alive");
     const dead = await session(place.instance, "dead");
     dead[Symbol.dispose]();
-    const strangers = ["77.sock", "note.txt", "names/stranger"].map((file) => join(place.instance.hostsDir, file));
+    const strangers = ["77.sock", "note.txt", "names/stranger"].map((file) => join(place.instance.sessionsDir, file));
     for (const path of strangers) fs.writeFileSync(path, "mine");
     expect(await cleanStale(place.instance)).toMatchObject([{ id: dead.id, name: "dead" }]);
     expect(names(place.instance)).toEqual(["alive"]);
@@ -389,12 +389,12 @@ describe("watching", () => {
 
   test.if(platform().sockets.reportsSockets)("what somebody else has bound uses up no ids", async () => {
     using place = testInstance();
-    const { hostsDir } = place.instance;
+    const { sessionsDir } = place.instance;
     // As in a directory of his own, and as in a file system of his own.
-    const elsewhere = join(place.dir, "else", hostsDir);
+    const elsewhere = join(place.dir, "else", sessionsDir);
     const bound: Disposable[] = [];
-    for (const dir of [elsewhere, hostsDir]) fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
-    for (const path of [join(elsewhere, "7.sock"), join(hostsDir, "999999999.sock")]) {
+    for (const dir of [elsewhere, sessionsDir]) fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const path of [join(elsewhere, "7.sock"), join(sessionsDir, "999999999.sock")]) {
       bound.push(listen(path));
       fs.rmSync(path);
     }

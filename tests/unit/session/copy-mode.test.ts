@@ -1,11 +1,11 @@
 /** What is looked at and copied is what was printed: compared with the terminal's own logical lines. */
 import { describe, expect, test } from "bun:test";
-import { lookSource } from "../../../src/host/look-source.ts";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
 import { LookBack } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
 import { type SelectionKind, selectedText, wordAt } from "../../../src/session/copy-mode/selection.ts";
 import { LookText, type Point } from "../../../src/session/copy-mode/text.ts";
+import { lookSource } from "../../../src/session-process/look-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";

@@ -1,9 +1,9 @@
 /** Rows by line id: every row once, whichever way and in whatever pages they are read, and what a search finds in them. */
 import { expect, test } from "bun:test";
-import { readLines, searchLines } from "../../../src/host/operations/lines.ts";
 import type { OperationOutput } from "../../../src/operations/table.ts";
 import { decodeRows } from "../../../src/protocol/frame-codec.ts";
 import { type Cell, plainStyle, type Row, sameCell } from "../../../src/protocol/grid.ts";
+import { readLines, searchLines } from "../../../src/session-process/operations/lines.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";

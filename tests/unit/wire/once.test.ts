@@ -107,8 +107,8 @@ test("answers take limited room: the oldest say only that it was done", async ()
 test("an error that leaves open what was done is asked for again, where another process knows", async () => {
   const { once, old, run } = memory(undefined, true);
   const unreached = async (): Promise<never> => {
-    throw new WshError("host_unavailable", "does not answer");
+    throw new WshError("session_unavailable", "does not answer");
   };
-  expect(await code(once.answer(ask("a"), here, unreached, false))).toBe("host_unavailable");
+  expect(await code(once.answer(ask("a"), here, unreached, false))).toBe("session_unavailable");
   expect(await once.answer(old("a", 10), here, run, false)).toEqual({ run: 1 });
 });

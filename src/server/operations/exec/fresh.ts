@@ -8,7 +8,7 @@ import { MAX_PARALLEL, NO_PAGERS, type Step, skippedStep, stepsOf } from "../../
 import { WshError } from "../../../protocol/errors.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
-import type { Hosts } from "../../hosts/session-hosts.ts";
+import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { askedForStep, requireNotBegun } from "./once.ts";
 import { PipelineFiles, type StepFiles } from "./pipeline.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
@@ -25,7 +25,7 @@ export type CreateSession = (
 ) => Promise<CreatedSession>;
 
 export async function execFresh(
-  hosts: Hosts,
+  proxies: SessionProxies,
   create: CreateSession,
   input: Input,
   context: CallContext,
@@ -45,7 +45,7 @@ export async function execFresh(
     try {
       // Nothing begins for a caller who has cancelled, or whose token has ended.
       if (context.signal.aborted) throw new WshError("cancelled", "the caller is gone");
-      return await runInOwnSession(hosts, create, input, step, leftMs(), asked, files);
+      return await runInOwnSession(proxies, create, input, step, leftMs(), asked, files);
     } catch (thrown) {
       const { code, message } = WshError.from(thrown);
       const isLost = lostCodes.has(code);
@@ -58,7 +58,7 @@ export async function execFresh(
       return result;
     }
   };
-  const place = input.show ? await placeToShow(hosts, input, context) : null;
+  const place = input.show ? await placeToShow(proxies, input, context) : null;
   const results = await runAll();
   const [first] = results;
   const isAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
@@ -76,11 +76,11 @@ export async function execFresh(
   return single;
 
   async function runAll(): Promise<Result[]> {
-    if (place !== null) return runShown(hosts, input, steps, place, leftMs, context);
+    if (place !== null) return runShown(proxies, input, steps, place, leftMs, context);
     if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
     if (input.mode === "sequence") return inSequence(steps, input, (step, index) => runStep(step, index));
-    await requireNotBegun(hosts.instance, context);
-    using files = new PipelineFiles(hosts.instance, steps.length);
+    await requireNotBegun(proxies.instance, context);
+    using files = new PipelineFiles(proxies.instance, steps.length);
     return await inSequence(steps, input, async (step, index) => {
       const result = await runStep(step, index, files.of(index));
       const fault = files.fault(index);
@@ -118,7 +118,7 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
 }
 
 /** The command may have run. */
-const lostCodes: ReadonlySet<string> = new Set(["host_unavailable", "host_crashed", "outcome_unknown"]);
+const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
 async function inSequence(
   steps: readonly Step[],
@@ -147,7 +147,7 @@ function skipped(step: Step, before: Result): Result {
 }
 
 async function runInOwnSession(
-  hosts: Hosts,
+  proxies: SessionProxies,
   create: CreateSession,
   input: Input,
   step: Step,
@@ -173,7 +173,7 @@ async function runInOwnSession(
     context,
     { ...(stdin_path === undefined ? {} : { stdin_path }), ...(stdout_path === undefined ? {} : { stdout_path }) },
   );
-  const result = await awaitStep(await hosts.find(info.id), input, step, waitMs, context, { session: info.name });
+  const result = await awaitStep(await proxies.find(info.id), input, step, waitMs, context, { session: info.name });
   const warnings = [...(info.warnings ?? []), ...(result.warnings ?? [])];
   return warnings.length === 0 ? result : { ...result, warnings };
 }

@@ -5,7 +5,7 @@ import { isPartial, type Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { filterOf } from "../../../protocol/output-filter.ts";
 import { firstCommandId } from "../../../protocol/pane-numbers.ts";
-import type { Host } from "../../hosts/session-host.ts";
+import type { SessionProxy } from "../../sessions/session-proxy.ts";
 import { ExtendedResults } from "./extended.ts";
 
 /** A process serves one instance. */
@@ -20,14 +20,14 @@ export type Result = OperationOutput<"process.wait"> & { readonly session?: stri
  * @throws WshError the session process's error
  */
 export async function awaitStep(
-  host: Host,
+  proxy: SessionProxy,
   input: Input,
   step: Step,
   waitMs: number,
   { access, caller, signal }: CallContext,
   where: { readonly session: string; readonly pane?: string },
 ): Promise<Result> {
-  const pane = where.pane ?? host.info.pane_id;
+  const pane = where.pane ?? proxy.info.pane_id;
   const leaves = input.background && input.until === undefined;
   const wait = {
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
@@ -40,7 +40,7 @@ export async function awaitStep(
   };
   let until: string | undefined;
   try {
-    const waited = host.request("process.wait", wait, { access, caller, signal, target: pane });
+    const waited = proxy.request("process.wait", wait, { access, caller, signal, target: pane });
     const result = (await waited.catch(rethrowStarted(where.session, pane))) as OperationOutput<"process.wait">;
     if (isPartial(result)) until = result.readable_until;
     return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
@@ -53,7 +53,7 @@ export async function awaitStep(
 function rethrowStarted(session: string, pane: string): (thrown: unknown) => never {
   return (thrown) => {
     const error = WshError.from(thrown);
-    if (error.code !== "host_unavailable") throw error;
+    if (error.code !== "session_unavailable") throw error;
     throw new WshError(error.code, `the command was started in session '${session}', which does not answer`, {
       session,
       command_id: firstCommandId(pane),

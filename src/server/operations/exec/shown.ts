@@ -7,8 +7,8 @@ import type { OperationOutput } from "../../../operations/table.ts";
 import { NO_PAGERS, type Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Asked } from "../../../protocol/requests.ts";
-import type { Hosts } from "../../hosts/session-hosts.ts";
-import { personsHost } from "../ask-any.ts";
+import type { SessionProxies } from "../../sessions/session-proxies.ts";
+import { personsSession } from "../ask-any.ts";
 import { askedForStep } from "./once.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
 
@@ -16,19 +16,19 @@ import { awaitStep, type Input, type Result } from "./run-step.ts";
 const TITLE_LENGTH = 60;
 
 /** The pane beside which others are put; null when nobody is attached. @throws WshError session_not_found */
-export async function placeToShow(hosts: Hosts, input: Input, context: CallContext): Promise<string | null> {
+export async function placeToShow(proxies: SessionProxies, input: Input, context: CallContext): Promise<string | null> {
   if (input.beside !== undefined) {
-    await hosts.find(input.beside);
+    await proxies.find(input.beside);
     return input.beside;
   }
-  const host = await personsHost(hosts, context);
+  const proxy = await personsSession(proxies, context);
   // The pane in view: the active one, not the oldest.
-  return host === null ? null : `${host.info.name}:`;
+  return proxy === null ? null : `${proxy.info.name}:`;
 }
 
 /** @param leftMs time that remains for a wait @throws WshError when a pane cannot be started: none is left then */
 export async function runShown(
-  hosts: Hosts,
+  proxies: SessionProxies,
   input: Input,
   steps: readonly Step[],
   place: string,
@@ -37,8 +37,8 @@ export async function runShown(
 ): Promise<Result[]> {
   const { access, caller, signal } = context;
   const ask = async (op: string, given: object, target: string, asked: Asked = {}): Promise<unknown> => {
-    const host = await hosts.find(target);
-    return host.request(op, given, { access, caller, signal, target, ...asked });
+    const proxy = await proxies.find(target);
+    return proxy.request(op, given, { access, caller, signal, target, ...asked });
   };
   const started: { readonly pane: string; readonly session: string }[] = [];
   try {
@@ -63,7 +63,7 @@ export async function runShown(
     steps.map(async (step, index) => {
       const where = started[index];
       if (where === undefined) throw new WshError("internal_error", "a step has no pane");
-      const result = await awaitStep(await hosts.find(where.pane), input, step, leftMs(), context, where);
+      const result = await awaitStep(await proxies.find(where.pane), input, step, leftMs(), context, where);
       const isGood = result.state === "finished" && result.exit_code === 0;
       if (input.keep === "none" || (input.keep === "failed" && isGood)) {
         await ask("pane.update", { keep_after_exit: false }, where.pane).catch(() => {});

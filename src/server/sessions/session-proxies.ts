@@ -7,7 +7,7 @@
 import fs from "node:fs";
 import * as v from "valibot";
 import { errorCode } from "../../base/errno.ts";
-import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -21,8 +21,8 @@ import type { RequestContext } from "../../wire/connection.ts";
 import { Connection } from "../../wire/connection.ts";
 import { askThrough, paneIn, ResolvedSchema } from "./asked-pane.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
-import { CONTEXT, Host, means, sessionOf, unavailable, unresponsive } from "./session-host.ts";
-import type { StreamedPane } from "./streamed-host.ts";
+import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
+import type { StreamedPane } from "./streamed-session.ts";
 
 /** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
@@ -33,7 +33,7 @@ const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
-export interface HostsListener {
+export interface ProxyListener {
   /** A list's contents may have changed. @param isNews a session came or went, or reports something */
   changed(isNews: boolean): void;
   created(info: SessionInfo): void;
@@ -42,16 +42,16 @@ export interface HostsListener {
   destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
 }
 
-export class Hosts {
+export class SessionProxies {
   readonly keyboards = new CapturedKeyboards();
-  private readonly hosts = new Map<number, Host>();
+  private readonly proxies = new Map<number, SessionProxy>();
   private readonly opening = new Map<number, Promise<void>>();
-  private readonly hanging = new Set<Host>();
+  private readonly hanging = new Set<SessionProxy>();
   private readonly registry: RegistryView;
   private readonly begun = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
   private reading: Timer | null = null;
-  private listener: HostsListener | null = null;
+  private listener: ProxyListener | null = null;
 
   constructor(
     readonly instance: Instance,
@@ -62,7 +62,7 @@ export class Hosts {
   }
 
   /** Finds the existing session processes, then reports changes. */
-  async start(listener: HostsListener): Promise<void> {
+  async start(listener: ProxyListener): Promise<void> {
     await cleanStale(this.instance);
     this.watcher = watchRegistry(this.instance, () => this.noticed());
     await this.scan();
@@ -74,34 +74,34 @@ export class Hosts {
     this.watcher?.[Symbol.dispose]();
     clearTimeout(this.reading ?? undefined);
     this.listener = null;
-    for (const host of this.hosts.values()) {
-      host.isDropped = true;
-      host.connection?.close();
+    for (const proxy of this.proxies.values()) {
+      proxy.isDropped = true;
+      proxy.connection?.close();
     }
   }
 
   /** Session processes that can be asked now, including those only milliseconds old. */
-  async present(): Promise<readonly Host[]> {
+  async present(): Promise<readonly SessionProxy[]> {
     await this.begun.promise;
     await this.scan();
     return this.all;
   }
 
   /** Session processes that can be found, oldest first. */
-  get all(): readonly Host[] {
-    return this.known.filter((host) => !host.isLeaving);
+  get all(): readonly SessionProxy[] {
+    return this.known.filter((proxy) => !proxy.isLeaving);
   }
 
   /** Including those about to end. In the order of their sessions. */
-  get known(): readonly Host[] {
-    return [...this.hosts.values()]
-      .filter((host) => !host.isForeign)
+  get known(): readonly SessionProxy[] {
+    return [...this.proxies.values()]
+      .filter((proxy) => !proxy.isForeign)
       .sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
   /** Running sessions, and ended ones whose end no client knows. */
   get unfinished(): number {
-    return this.known.filter((host) => host.info.running || !host.endTold).length;
+    return this.known.filter((proxy) => proxy.info.running || !proxy.endTold).length;
   }
 
   /**
@@ -110,7 +110,7 @@ export class Hosts {
    * @param only id of the one session that the caller may touch; the others do not exist for it
    * @throws WshError session_not_found
    */
-  async find(target: string, only?: string): Promise<Host> {
+  async find(target: string, only?: string): Promise<SessionProxy> {
     const parsed = parseTarget(target);
     let found = this.lookUp(parsed, only);
     if (found?.info.running !== true) {
@@ -131,30 +131,31 @@ export class Hosts {
   }
 
   /** Asks a session process; for a view, the process that has its source. @throws the process's error */
-  ask(host: Host, op: string, input: unknown, context: RequestContext): Promise<unknown> {
-    return askThrough(host, (socket) => this.at(socket), { op, input, context });
+  ask(proxy: SessionProxy, op: string, input: unknown, context: RequestContext): Promise<unknown> {
+    return askThrough(proxy, (socket) => this.at(socket), { op, input, context });
   }
 
   /**
    * The pane that a target means in its session.
    * @param target as the caller wrote it; absent: the session's oldest pane
-   * @throws WshError pane_not_found, host_unavailable
+   * @throws WshError pane_not_found, session_unavailable
    */
-  async paneOf(host: Host, target?: string): Promise<StreamedPane> {
-    const { address } = host;
-    if (!host.isMany) return paneIn(host, address, host.info.pane_id, false);
+  async paneOf(proxy: SessionProxy, target?: string): Promise<StreamedPane> {
+    const { address } = proxy;
+    if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
-    const { pane, socket } = v.parse(ResolvedSchema, await host.request("host.resolve", {}, context));
-    const owner = socket === address ? host : await this.at(socket);
+    const { pane, socket } = v.parse(ResolvedSchema, await proxy.request("peer.resolve", {}, context));
+    const owner = socket === address ? proxy : await this.at(socket);
     return paneIn(owner, socket, pane, true);
   }
 
-  /** The process at a socket of this instance. @throws WshError host_unavailable */
-  private async at(socket: string): Promise<Host> {
-    const known = (): Host | undefined => [...this.hosts.values()].find(({ entry }) => entry.socket === socket);
+  /** The process at a socket of this instance. @throws WshError session_unavailable */
+  private async at(socket: string): Promise<SessionProxy> {
+    const known = (): SessionProxy | undefined =>
+      [...this.proxies.values()].find(({ entry }) => entry.socket === socket);
     if (known()?.connection == null) await this.scan();
     const found = known();
-    if (found === undefined) throw new WshError("host_unavailable", `no session process at ${socket}`);
+    if (found === undefined) throw new WshError("session_unavailable", `no session process at ${socket}`);
     return found;
   }
 
@@ -166,7 +167,7 @@ export class Hosts {
     await this.begun.promise;
     await this.scan();
     await whatHasArrived();
-    return Promise.all(this.all.map((host) => this.infoOf(host)));
+    return Promise.all(this.all.map((proxy) => this.infoOf(proxy)));
   }
 
   /**
@@ -176,10 +177,10 @@ export class Hosts {
   private async scan(): Promise<void> {
     const ids = this.registry.ids();
     const registered = new Set(ids);
-    for (const [id, host] of this.hosts) {
-      if (host.connection !== null) continue;
-      if (registered.has(id)) this.nameByRegistry(host);
-      else this.hosts.delete(id);
+    for (const [id, proxy] of this.proxies) {
+      if (proxy.connection !== null) continue;
+      if (registered.has(id)) this.nameByRegistry(proxy);
+      else this.proxies.delete(id);
     }
     await Promise.all(ids.filter((id) => this.isNew(id)).map((id) => this.open(id)));
   }
@@ -190,9 +191,9 @@ export class Hosts {
   }
 
   /** Reads the registry for session processes that do not report themselves. */
-  private nameByRegistry(host: Host): void {
-    const entry = this.registry.entries().find(({ id }) => id === host.entry.id);
-    if (entry !== undefined) host.registeredAs(entry);
+  private nameByRegistry(proxy: SessionProxy): void {
+    const entry = this.registry.entries().find(({ id }) => id === proxy.entry.id);
+    if (entry !== undefined) proxy.registeredAs(entry);
   }
 
   /** The registry changed. A request reads it at once; otherwise, changes close together are read together. */
@@ -206,31 +207,33 @@ export class Hosts {
 
   /** Whether its name is unknown: it comes with the pending answer. */
   private isNew(id: number): boolean {
-    const host = this.hosts.get(id);
-    return host === undefined || (host.connection !== null && this.opening.has(id));
+    const proxy = this.proxies.get(id);
+    return proxy === undefined || (proxy.connection !== null && this.opening.has(id));
   }
 
   /** As the registry's lookUp: a name means its live session, else the newest that had it. Runs on every call. */
-  private lookUp(target: Target, only: string | undefined): Host | undefined {
-    const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
-    const isSession = (host: Host): boolean => !host.isForeign && isVisible(host);
+  private lookUp(target: Target, only: string | undefined): SessionProxy | undefined {
+    const isVisible = ({ info, isLeaving }: SessionProxy): boolean =>
+      !isLeaving && (only === undefined || info.id === only);
+    const isSession = (proxy: SessionProxy): boolean => !proxy.isForeign && isVisible(proxy);
     if (target.kind === "pane") {
       const id = paneId(target.id);
-      const has = ({ info }: Host): boolean => info.windows.some(({ panes }) => panes.some((pane) => pane.id === id));
-      const host =
-        [...this.hosts.values()].find((each) => isSession(each) && has(each)) ??
-        this.hosts.get(this.registered(target)?.id ?? target.id);
-      return host !== undefined && isVisible(host) ? host : undefined;
+      const has = ({ info }: SessionProxy): boolean =>
+        info.windows.some(({ panes }) => panes.some((pane) => pane.id === id));
+      const proxy =
+        [...this.proxies.values()].find((each) => isSession(each) && has(each)) ??
+        this.proxies.get(this.registered(target)?.id ?? target.id);
+      return proxy !== undefined && isVisible(proxy) ? proxy : undefined;
     }
     if (target.kind !== "session") {
-      for (const each of this.hosts.values()) if (isSession(each) && means(target, each)) return each;
+      for (const each of this.proxies.values()) if (isSession(each) && means(target, each)) return each;
       return undefined;
     }
-    let ended: Host | undefined;
-    for (const host of this.hosts.values()) {
-      if (!means(target, host) || !isSession(host)) continue;
-      if (host.info.running) return host;
-      if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
+    let ended: SessionProxy | undefined;
+    for (const proxy of this.proxies.values()) {
+      if (!means(target, proxy) || !isSession(proxy)) continue;
+      if (proxy.info.running) return proxy;
+      if (ended === undefined || proxy.entry.id > ended.entry.id) ended = proxy;
     }
     return ended;
   }
@@ -253,55 +256,55 @@ export class Hosts {
   }
 
   private async connect(id: number, again = true): Promise<void> {
-    const socket = hostSocket(this.instance, id);
+    const socket = sessionSocket(this.instance, id);
     if (!isSocket(socket)) return;
-    const host = new Host(
+    const proxy = new SessionProxy(
       { id, socket, session: null, window: null, name: null, ended: false, isMember: false },
       this.hostname,
     );
-    host.trouble = this.hosts.get(id)?.trouble ?? null;
+    proxy.trouble = this.proxies.get(id)?.trouble ?? null;
     const started = performance.now();
     // Listed meanwhile if it hangs; one that answers at once never appears as hanging.
     const slow = setTimeout(() => {
-      this.nameByRegistry(host);
-      this.hosts.set(id, host);
+      this.nameByRegistry(proxy);
+      this.proxies.set(id, proxy);
     }, LIST_PATIENCE_MS / 2);
     try {
       const { connection, hello } = await Connection.open(
         socket,
         "server",
-        { message: (message) => this.receive(host, message), close: () => this.lost(host) },
+        { message: (message) => this.receive(proxy, message), close: () => this.lost(proxy) },
         HELLO_PATIENCE_MS,
       );
-      host.connection = connection;
-      host.trouble = null;
-      host.learn(hello.info, null);
-      host.version = hello.version;
-      host.isForeign = hello.member === true;
-      this.hosts.set(id, host);
+      proxy.connection = connection;
+      proxy.trouble = null;
+      proxy.learn(hello.info, null);
+      proxy.version = hello.version;
+      proxy.isForeign = hello.member === true;
+      this.proxies.set(id, proxy);
       // Events begin here: the answer includes what happened since the hello.
-      await host.watch(connection);
+      await proxy.watch(connection);
       connection.rest();
-      if (!host.isForeign) this.listener?.created(host.info);
+      if (!proxy.isForeign) this.listener?.created(proxy.info);
       this.listener?.changed(true);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
-      if (error.code !== "host_version" && !(await this.isThere(id))) {
-        this.hosts.delete(id);
+      if (error.code !== "version_mismatch" && !(await this.isThere(id))) {
+        this.proxies.delete(id);
         return;
       }
       // It was between bind(2) and listen(2), or another has taken its place.
-      if (error.code !== "host_version" && wasQuick && again) return this.connect(id, false);
+      if (error.code !== "version_mismatch" && wasQuick && again) return this.connect(id, false);
       // The kernel still holds the lock of a dying process: its name does not belong to a session.
       if (errorCode(error.cause) === "ECONNREFUSED") {
-        this.hosts.delete(id);
+        this.proxies.delete(id);
         setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref();
         return;
       }
-      this.nameByRegistry(host);
-      host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
-      this.hosts.set(id, host);
+      this.nameByRegistry(proxy);
+      proxy.trouble = error.code === "version_mismatch" ? error : unavailable(proxy.info.name);
+      this.proxies.set(id, proxy);
       this.retryLater(id);
     } finally {
       clearTimeout(slow);
@@ -320,78 +323,78 @@ export class Hosts {
    */
   private retryLater(id: number): void {
     const timer = setTimeout(() => {
-      if (this.hosts.get(id)?.connection === null) this.open(id).catch(() => this.retryLater(id));
+      if (this.proxies.get(id)?.connection === null) this.open(id).catch(() => this.retryLater(id));
     }, HELLO_PATIENCE_MS);
     timer.unref();
   }
 
-  private receive(host: Host, message: Message): void {
+  private receive(proxy: SessionProxy, message: Message): void {
     if (message.type !== messageTypes.event) return;
     const event = v.parse(EventSchema, messageJson(message));
     if (event.event === "stale") {
-      host.overtaken(Number(event.change));
+      proxy.overtaken(Number(event.change));
       this.listener?.changed(false);
       return;
     }
-    host.learn(event.info, event.listing);
+    proxy.learn(event.info, event.listing);
     this.listener?.changed(event.event !== "listing");
     if (event.event === "listing") return;
-    if (event.event === "session_end_told") host.endTold = true;
-    else if (host.info.running) host.endTold = false;
+    if (event.event === "session_end_told") proxy.endTold = true;
+    else if (proxy.info.running) proxy.endTold = false;
     if (event.event === "session_ending") {
-      host.isLeaving = true;
+      proxy.isLeaving = true;
     } else if (event.event === "session_destroyed") {
-      host.isLeaving = true;
-      host.farewell = {
+      proxy.isLeaving = true;
+      proxy.farewell = {
         reason: event.reason as EndReason,
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
         signal: typeof event.signal === "string" ? event.signal : null,
       };
-    } else if (!host.isForeign) {
-      this.listener?.event(host.info, event, host.isLeaving);
+    } else if (!proxy.isForeign) {
+      this.listener?.event(proxy.info, event, proxy.isLeaving);
     }
   }
 
-  private lost(host: Host): void {
-    host.connection = null;
-    if (this.hosts.get(host.entry.id) !== host) return;
-    this.hosts.delete(host.entry.id);
+  private lost(proxy: SessionProxy): void {
+    proxy.connection = null;
+    if (this.proxies.get(proxy.entry.id) !== proxy) return;
+    this.proxies.delete(proxy.entry.id);
     this.listener?.changed(true);
-    if (!host.isForeign) this.ended(host);
+    if (!proxy.isForeign) this.ended(proxy);
   }
 
-  private ended(host: Host): void {
-    const end = host.farewell ?? { reason: "host_crashed" as const, exit_code: null, signal: null };
-    this.listener?.destroyed(host.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
-    if (host.farewell === null) void cleanStale(this.instance, [host.entry.id]).catch(() => {});
+  private ended(proxy: SessionProxy): void {
+    const end = proxy.farewell ?? { reason: "session_crashed" as const, exit_code: null, signal: null };
+    this.listener?.destroyed(proxy.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
+    if (proxy.farewell === null) void cleanStale(this.instance, [proxy.entry.id]).catch(() => {});
   }
 
-  private infoOf(host: Host): SessionInfo | Promise<SessionInfo> {
-    const { connection } = host;
-    const standing = connection === null ? "stopped" : host.standing;
+  private infoOf(proxy: SessionProxy): SessionInfo | Promise<SessionInfo> {
+    const { connection } = proxy;
+    const standing = connection === null ? "stopped" : proxy.standing;
     if (standing === "known") {
-      this.hanging.delete(host);
-      return host.infoNow;
+      this.hanging.delete(proxy);
+      return proxy.infoNow;
     }
-    if (connection === null || standing === "stopped" || this.hanging.has(host)) return unresponsive(host.infoNow);
-    return this.freshInfo(host, connection);
+    if (connection === null || standing === "stopped" || this.hanging.has(proxy)) return unresponsive(proxy.infoNow);
+    return this.freshInfo(proxy, connection);
   }
 
-  private async freshInfo(host: Host, connection: Connection): Promise<SessionInfo> {
+  private async freshInfo(proxy: SessionProxy, connection: Connection): Promise<SessionInfo> {
     // Never cancelled: a late answer shows that the session process has recovered.
-    const asked = host.watch(connection).then(() => {
-      this.hanging.delete(host);
-      return host.info;
+    const asked = proxy.watch(connection).then(() => {
+      this.hanging.delete(proxy);
+      return proxy.info;
     });
     const patience = Promise.withResolvers<SessionInfo>();
     const timer = setTimeout(() => {
-      this.hanging.add(host);
-      patience.resolve(unresponsive(host.infoNow));
+      this.hanging.add(proxy);
+      patience.resolve(unresponsive(proxy.infoNow));
     }, LIST_PATIENCE_MS);
     try {
       return await Promise.race([asked, patience.promise]);
     } catch {
-      return unresponsive(host.infoNow);
+      return unresponsive(proxy.infoNow);
     } finally {
       clearTimeout(timer);
     }

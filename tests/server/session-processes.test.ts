@@ -110,13 +110,13 @@ describe("a host that is killed", () => {
     const waiting = http.get("/sessions/victim/idle?timeout_ms=60000&max_wait_ms=60000");
     await http.session("victim");
     process.kill(hostOf(victim.pid), "SIGKILL");
-    expect(await waiting).toMatchObject({ status: 503, body: failure("host_crashed", /victim/) });
+    expect(await waiting).toMatchObject({ status: 503, body: failure("session_crashed", /victim/) });
     await until("the session to be gone", async () => (await http.get("/sessions/victim")).status === 404);
     expect(await http.list("?all=1")).toMatchObject([{ id: other.id, running: true }]);
     await http.type("other", "unharmed\n");
     await http.shows("other", "unharmed");
     await until("its files to be gone", () => {
-      return ![...fs.readdirSync(wsh.instance.hostsDir), ...fs.readdirSync(wsh.instance.namesDir)].some((file) => {
+      return ![...fs.readdirSync(wsh.instance.sessionsDir), ...fs.readdirSync(wsh.instance.namesDir)].some((file) => {
         return file === "victim" || file === `${victim.pane_id.slice(1)}.sock` || file.startsWith(`${victim.id}.`);
       });
     });
@@ -125,7 +125,7 @@ describe("a host that is killed", () => {
     expect((await http.create({ name: "victim", command: "sleep 1000" })).id).not.toBe(victim.id);
     child.kill("SIGTERM");
     await child.exited;
-    expect(await new Response(child.stderr).text()).toMatch(/victim.*host_crashed/);
+    expect(await new Response(child.stderr).text()).toMatch(/victim.*session_crashed/);
   });
 
   test("while there is no server, is cleaned away by whoever comes next", async () => {
@@ -137,7 +137,7 @@ describe("a host that is killed", () => {
     expect((await wsh.run("screen", "victim")).stderr).toMatch(/victim/);
     await wsh.session("victim");
     await wsh.server();
-    expect(fs.readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
+    expect(fs.readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
   });
 });
 
@@ -163,7 +163,7 @@ describe("a host that is stopped", () => {
     await http.create({ name: "new", command: "sleep 1000" });
 
     const refused = await timed(http.get("/sessions/hung/screen"));
-    expect(refused.value).toMatchObject({ status: 503, body: failure("host_unavailable", /hung/) });
+    expect(refused.value).toMatchObject({ status: 503, body: failure("session_unavailable", /hung/) });
     expect(refused.ms).toBeGreaterThan(3_500);
     expect(refused.ms).toBeLessThan(15_000);
 
@@ -232,7 +232,7 @@ function foreignHost(path: string, version: number): net.Server {
         for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
           if (frame.type !== messageTypes.hello) continue;
           socket.write(
-            encodeJsonMessage(messageTypes.hello, { wsh: version, version: "9.9.9", role: "host", other: [1] }),
+            encodeJsonMessage(messageTypes.hello, { wsh: version, version: "9.9.9", role: "session", other: [1] }),
           );
           socket.end();
         }
@@ -249,19 +249,19 @@ test("a session is found as soon as it has its name, though its host has not sai
   const info = { ...(await http.session("mine")), name: "late", id: "@77" };
   const watched = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
-  const path = join(wsh.instance.hostsDir, "77.sock");
+  const path = join(wsh.instance.sessionsDir, "77.sock");
   const host = net.createServer((socket) => {
     const decoder = new MessageDecoder();
     socket.on("error", () => {});
     socket.on("data", async (bytes) => {
       for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
         if (frame.type === messageTypes.hello) {
-          const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "host" };
+          const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "session" };
           socket.write(encodeJsonMessage(messageTypes.hello, hello));
           continue;
         }
         const { id, op } = messageJson(frame) as { id: number; op: string };
-        if (op === "host.watch") {
+        if (op === "peer.watch") {
           watched.resolve();
           await told.promise;
         }
@@ -283,7 +283,7 @@ describe("what is not a host of ours", () => {
     async (version) => {
       await using wsh = new Wsh();
       await wsh.session("mine");
-      const socket = join(wsh.instance.hostsDir, "77.sock");
+      const socket = join(wsh.instance.sessionsDir, "77.sock");
       const foreign = foreignHost(socket, version);
       await until("the foreign host", () => fs.existsSync(socket));
       fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "foreign"));
@@ -296,7 +296,7 @@ describe("what is not a host of ours", () => {
       for (const target of ["foreign", "@77"]) {
         for (const what of ["", "/screen", "/idle?timeout_ms=0"]) {
           const answer = await within(3_000, () => http.get(`/sessions/${target}${what}`));
-          expect(answer).toMatchObject({ status: 503, body: failure("host_version", /9\.9\.9/) });
+          expect(answer).toMatchObject({ status: 503, body: failure("version_mismatch", /9\.9\.9/) });
         }
       }
       expect(await wsh.run("screen", "foreign")).toMatchObject({ code: 1, stderr: expect.stringMatching(/9\.9\.9/) });
@@ -313,21 +313,21 @@ describe("what is not a host of ours", () => {
   test("a dead socket is cleaned away, a file is left alone, a listener that says nothing is unresponsive", async () => {
     await using wsh = new Wsh();
     await wsh.session("mine");
-    const { hostsDir, namesDir } = wsh.instance;
-    const silent = net.createServer(() => {}).listen(join(hostsDir, "70.sock"));
-    await until("the silent listener", () => fs.existsSync(join(hostsDir, "70.sock")));
+    const { sessionsDir, namesDir } = wsh.instance;
+    const silent = net.createServer(() => {}).listen(join(sessionsDir, "70.sock"));
+    await until("the silent listener", () => fs.existsSync(join(sessionsDir, "70.sock")));
     fs.symlinkSync("../70.sock", join(namesDir, "silent"));
     // A socket whose listener is gone: what kill -9 leaves.
     const holder = Bun.spawn([
       process.execPath,
       "-e",
-      `Bun.listen({unix: ${JSON.stringify(join(hostsDir, "71.sock"))}, socket: {data() {}}}); console.log("up"); setInterval(() => {}, 1e9)`,
+      `Bun.listen({unix: ${JSON.stringify(join(sessionsDir, "71.sock"))}, socket: {data() {}}}); console.log("up"); setInterval(() => {}, 1e9)`,
     ]);
-    await until("the doomed listener", () => fs.existsSync(join(hostsDir, "71.sock")));
+    await until("the doomed listener", () => fs.existsSync(join(sessionsDir, "71.sock")));
     fs.symlinkSync("../71.sock", join(namesDir, "doomed"));
     holder.kill("SIGKILL");
     await holder.exited;
-    fs.writeFileSync(join(hostsDir, "72.sock"), "a file");
+    fs.writeFileSync(join(sessionsDir, "72.sock"), "a file");
     fs.writeFileSync(join(namesDir, "letter"), "a file");
 
     await wsh.server();
@@ -336,9 +336,9 @@ describe("what is not a host of ours", () => {
       "mine false",
       "silent true",
     ]);
-    expect(fs.existsSync(join(hostsDir, "71.sock"))).toBe(false);
+    expect(fs.existsSync(join(sessionsDir, "71.sock"))).toBe(false);
     expect(fs.existsSync(join(namesDir, "doomed"))).toBe(false);
-    for (const path of [join(hostsDir, "72.sock"), join(namesDir, "letter")]) {
+    for (const path of [join(sessionsDir, "72.sock"), join(namesDir, "letter")]) {
       expect(fs.readFileSync(path, "utf8")).toBe("a file");
     }
     // A name that a file occupies cannot be had, and the file stays.
@@ -402,7 +402,7 @@ test(`${CYCLES} sessions made and killed leave no descriptor, no process, no fil
   await until("the descriptors to be closed", () => descriptors(it.pid) <= before.open + 2);
   expect(memory(it.pid) - before.memory).toBeLessThan(64 * 1024 * 1024);
   expect(fs.readdirSync(wsh.instance.namesDir)).toEqual([]);
-  expect(fs.readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
+  expect(fs.readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
   expect(await http.list("?all=1")).toEqual([]);
 });
 

@@ -7,29 +7,29 @@ import { requireAllSessions } from "../../operations/rights.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
-import { CONTEXT } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
-import type { StreamedHost, StreamedHosts, StreamedPane } from "../hosts/streamed-host.ts";
+import type { SessionProxies } from "../sessions/session-proxies.ts";
+import { CONTEXT } from "../sessions/session-proxy.ts";
+import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 
 const ResolvedSchema = v.object({ pane: v.string() });
 
-export class HostsEverywhere implements StreamedHosts {
+export class SessionsEverywhere implements StreamedSessions {
   constructor(
-    private readonly hosts: Hosts,
+    private readonly proxies: SessionProxies,
     private readonly machines: Machines,
     /** This server's name, which means itself. */
     private readonly hostname: string,
   ) {}
 
-  async find(place: string, only?: string): Promise<StreamedHost> {
+  async find(place: string, only?: string): Promise<StreamedSession> {
     const { machine, target } = this.placeOf(place);
-    return machine === null ? this.hosts.find(target, only) : this.there(machine, target, only, false);
+    return machine === null ? this.proxies.find(target, only) : this.there(machine, target, only, false);
   }
 
   async pane(place: string, only?: string): Promise<StreamedPane> {
     const { machine, target } = this.placeOf(place);
     if (machine !== null) return this.there(machine, target, only, true);
-    return this.hosts.paneOf(await this.hosts.find(target, only), target);
+    return this.proxies.paneOf(await this.proxies.find(target, only), target);
   }
 
   private placeOf(place: string): ReturnType<typeof parsePlace> {
@@ -51,13 +51,13 @@ export class HostsEverywhere implements StreamedHosts {
     const { connection, hello } = await openThere(link, link.dial(target));
     try {
       const { info } = hello;
-      if (info === undefined) throw new WshError("host_unavailable", `session '${target}' is being started`);
+      if (info === undefined) throw new WshError("session_unavailable", `session '${target}' is being started`);
       const named = addressedSession(machine, info);
       const isMany = info.windows.flatMap(({ panes }) => panes).length > 1;
       if (!isMany || !wantsPane) {
         return { address: link.dial(info.id), info: named, target: info.pane_id, isPart: false };
       }
-      const { pane } = v.parse(ResolvedSchema, await connection.request("host.resolve", {}, { ...CONTEXT, target }));
+      const { pane } = v.parse(ResolvedSchema, await connection.request("peer.resolve", {}, { ...CONTEXT, target }));
       return {
         address: link.dial(pane),
         info: { ...named, pane_id: `${machine}/${pane}` },

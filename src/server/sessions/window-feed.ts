@@ -9,7 +9,7 @@ import { type Message, messageJson, messageTypes } from "../../protocol/messages
 import { parsePlace } from "../../protocol/names.ts";
 import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
+import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
 /** The number at an event's beginning. */
 const SEQ = /"seq":(\d+)/;
@@ -27,7 +27,7 @@ export class WindowFeed {
   private seq = 0;
 
   private constructor(
-    private readonly hosts: StreamedHosts,
+    private readonly sources: StreamedSessions,
     /** Id of the session. */
     readonly session: string,
     private readonly options: WindowSubscription,
@@ -37,14 +37,14 @@ export class WindowFeed {
 
   /** @throws the error of the session's process */
   static async open(
-    hosts: StreamedHosts,
-    host: StreamedHost,
+    sources: StreamedSessions,
+    source: StreamedSession,
     options: WindowSubscription,
     context: RequestContext,
     events: WindowFeedEvents,
   ): Promise<WindowFeed> {
-    const feed = new WindowFeed(hosts, host.info.id, options, context, events);
-    await feed.connect(host);
+    const feed = new WindowFeed(sources, source.info.id, options, context, events);
+    await feed.connect(source);
     return feed;
   }
 
@@ -61,8 +61,8 @@ export class WindowFeed {
     this.connection?.close();
   }
 
-  private async connect(host: StreamedHost): Promise<void> {
-    const { connection } = await Connection.open(host.address, "server");
+  private async connect(source: StreamedSession): Promise<void> {
+    const { connection } = await Connection.open(source.address, "server");
     if (this.over) {
       connection.close();
       return;
@@ -70,7 +70,7 @@ export class WindowFeed {
     this.connection = connection;
     connection.listen({ message: (message) => this.receive(message), close: () => this.lost(connection) });
     try {
-      await connection.request("host.window", { ...this.options, seq: this.seq }, this.context);
+      await connection.request("peer.window", { ...this.options, seq: this.seq }, this.context);
     } catch (error) {
       this.connection = null;
       connection.close();
@@ -101,14 +101,14 @@ export class WindowFeed {
     const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {
       try {
-        const host = await this.hosts.find(this.session);
-        await this.connect(host);
+        const source = await this.sources.find(this.session);
+        await this.connect(source);
         return;
       } catch {
         await Bun.sleep(AGAIN_POLL_MS);
       }
     }
-    this.end("host_crashed");
+    this.end("session_crashed");
   }
 
   private end(reason: string): void {

@@ -41,7 +41,7 @@ export class LiveSettings implements Disposable {
     this.listeners.push(listener);
   }
 
-  /** The answer to `host.reload`, of `wsh config`: the effective settings, and the file's fault. */
+  /** The answer to `peer.reload`, of `wsh config`: the effective settings, and the file's fault. */
   asked(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
     const { ask } = v.parse(ReloadSchema, input);
     return { fault: ask ? null : this.reload(), settings: this.values };

@@ -1,11 +1,11 @@
 /** A change of windows and panes of which any step fails leaves everything as it was, and the next one happens. */
 import { expect, test } from "bun:test";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
-import { Arrangement } from "../../../src/host/panes/arrangement.ts";
-import type { PlacedPane } from "../../../src/host/panes/placed-pane.ts";
 import type { Size } from "../../../src/protocol/size.ts";
 import { breakOut, join, preset, resize, show, split, swap, zoom } from "../../../src/session/windows/changes.ts";
 import { activeWindow, oneWindow, paneEntry, type Windows } from "../../../src/session/windows/state.ts";
+import { Arrangement } from "../../../src/session-process/panes/arrangement.ts";
+import type { PlacedPane } from "../../../src/session-process/panes/placed-pane.ts";
 
 const AREA: Size = { rows: 40, cols: 120 };
 const PANES = ["@1", "@2", "@3", "@4"];

@@ -32,7 +32,7 @@ const PaneSpecSchema = v.object({
   restored: RestoredSchema,
 });
 
-export const HostSpecSchema = v.object({
+export const SessionSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
   socket: v.string(),
   create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
@@ -56,7 +56,7 @@ export const HostSpecSchema = v.object({
   split: v.optional(
     v.object({
       /** Id that its process had. */
-      host: v.number(),
+      owner: v.number(),
       /** The layout of its windows and panes (checkpoints/tree.ts). */
       tree: v.unknown(),
       panes: v.array(PaneSpecSchema),
@@ -69,4 +69,4 @@ export const HostSpecSchema = v.object({
   /** Replaces the setting, for a server started with its own limit. */
   max_sessions: v.optional(v.number()),
 });
-export type HostSpec = v.InferOutput<typeof HostSpecSchema>;
+export type SessionSpec = v.InferOutput<typeof SessionSpecSchema>;

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { Host } from "./session-host.ts";
-import type { StreamedPane } from "./streamed-host.ts";
+import type { SessionProxy } from "./session-proxy.ts";
+import type { StreamedPane } from "./streamed-session.ts";
 
 export const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
 
@@ -16,27 +16,27 @@ const MOST_HOPS = 8;
  * @throws the process's error
  */
 export async function askThrough(
-  first: Host,
-  at: (socket: string) => Promise<Host>,
+  first: SessionProxy,
+  at: (socket: string) => Promise<SessionProxy>,
   { op, input, context }: { readonly op: string; readonly input: unknown; readonly context: RequestContext },
 ): Promise<unknown> {
-  let host = first;
+  let proxy = first;
   let asked = context;
   for (let hop = 1; ; hop++) {
     try {
-      return await host.request(op, input, asked);
+      return await proxy.request(op, input, asked);
     } catch (thrown) {
       const { code, details } = WshError.from(thrown);
       const moved = code === "moved" ? v.safeParse(ResolvedSchema, details) : null;
       if (moved?.success !== true || hop === MOST_HOPS) throw thrown;
-      host = await at(moved.output.socket);
+      proxy = await at(moved.output.socket);
       asked = { ...context, target: moved.output.pane };
     }
   }
 }
 
 /** @param isPart whether its session has others */
-export function paneIn(owner: Host, address: string, pane: string, isPart: boolean): StreamedPane {
+export function paneIn(owner: SessionProxy, address: string, pane: string, isPart: boolean): StreamedPane {
   return {
     ...{ address, target: pane, isPart },
     // The name at the time of the call.

@@ -27,7 +27,7 @@ export const CONTEXT: RequestContext = {
 const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
 /** One session process as the gateway knows it. */
-export class Host {
+export class SessionProxy {
   /** Newest info from the session process; a placeholder until its first hello. */
   info: SessionInfo;
   /** How long the info holds; null when that was never reported. */
@@ -75,7 +75,7 @@ export class Host {
     function ping(): void {
       if (connection === null) return;
       answered = patience(connection.path, PEER_TIMEOUT_MS - PING_AFTER_MS, over);
-      connection.request("host.ping", {}, CONTEXT).then(
+      connection.request("peer.ping", {}, CONTEXT).then(
         () => {
           answered();
           if (waiting) timer = setTimeout(ping, PING_AGAIN_MS);
@@ -108,7 +108,7 @@ export class Host {
 
   /** Requests the info; after its answer the session process reports when it is out of date. */
   async watch(connection: Connection): Promise<void> {
-    const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
+    const answer = v.parse(WatchedSchema, await connection.request("peer.watch", {}, CONTEXT));
     if (!this.learn(answer, answer.listing)) throw unavailable(this.info.name);
   }
 
@@ -153,7 +153,7 @@ export class Host {
   async end(): Promise<void> {
     const input = { reason: "server_stopped" };
     try {
-      await this.request("host.end", input, CONTEXT);
+      await this.request("peer.end", input, CONTEXT);
     } catch (thrown) {
       if (!(thrown instanceof WshError) || thrown.code !== "unknown_method") throw thrown;
       await this.request("session.kill", input, CONTEXT);
@@ -165,36 +165,36 @@ export class Host {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
     if (this.isDropped) return new WshError("server_unavailable", "the server ends");
-    return new WshError("host_crashed", `the session process of '${name}' has died`, { session: name });
+    return new WshError("session_crashed", `the session process of '${name}' has died`, { session: name });
   }
 }
 
 /** A split session's process is younger than its session. */
-export function sessionOf({ info, entry }: Host): number {
+export function sessionOf({ info, entry }: SessionProxy): number {
   return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
 }
 
 /** Whether the id names this session process's session or window. */
-export function holds({ info, entry }: Host, id: string): boolean {
+export function holds({ info, entry }: SessionProxy, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);
 }
 
 /** Whether the target names this session process's session or window, for any caller. */
-export function means(target: Target, host: Host): boolean {
-  if (target.kind === "session") return host.info.name === target.name;
-  return target.kind !== "pane" && holds(host, formatTarget(target));
+export function means(target: Target, proxy: SessionProxy): boolean {
+  if (target.kind === "session") return proxy.info.name === target.name;
+  return target.kind !== "pane" && holds(proxy, formatTarget(target));
 }
 
 export function unavailable(name: string): WshError {
-  return new WshError("host_unavailable", `the session process of '${name}' does not answer`);
+  return new WshError("session_unavailable", `the session process of '${name}' does not answer`);
 }
 
 /** The request was sent. */
 function unanswered(name: string): WshError {
   const message = `the session process of '${name}' does not answer: the request may or may not have been carried out`;
-  return new WshError("host_unavailable", message, {
+  return new WshError("session_unavailable", message, {
     session: name,
     hint: "It may still be carried out. Check {status} and {screen} before you repeat it.",
   });

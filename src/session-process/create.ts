@@ -8,10 +8,10 @@ import { randomToken } from "../base/random-token.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
-import type { HostSpec, RestoredSpec } from "../launch/host-spec.ts";
 import { KeyFile } from "../launch/key-file.ts";
 import { selfCommand } from "../launch/launch.ts";
 import { installScripts, restoreScripts } from "../launch/script-files.ts";
+import type { RestoredSpec, SessionSpec } from "../launch/session-spec.ts";
 import { writeStdinFile } from "../launch/stdin-file.ts";
 import type { ChildKey } from "../pane/commands/child-shells.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
@@ -40,8 +40,8 @@ const FOLLOWER_PATIENCE_MS = 5_000;
 const EXEC_TAG = "exec";
 
 /** What is to run in a pane, and for whom. */
-export type PaneRequest = Pick<HostSpec, "create" | "env" | "cwd" | "nofile"> &
-  Partial<Pick<HostSpec, "followed" | "stdin_path" | "stdout_path" | "restored">>;
+export type PaneRequest = Pick<SessionSpec, "create" | "env" | "cwd" | "nofile"> &
+  Partial<Pick<SessionSpec, "followed" | "stdin_path" | "stdout_path" | "restored">>;
 
 /** What a pane is made in. */
 export interface PaneHome {
@@ -127,7 +127,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
 }
 
 /** The session process takes the request that it is made for. @throws WshError request_conflict */
-export async function takeOnce(instance: Instance, once: HostSpec["once"]): Promise<MadeRequest | null> {
+export async function takeOnce(instance: Instance, once: SessionSpec["once"]): Promise<MadeRequest | null> {
   if (once === undefined) return null;
   const { takeRequest } = await import("../registry/made-requests.ts");
   return takeRequest(instance, once);
@@ -135,7 +135,7 @@ export async function takeOnce(instance: Instance, once: HostSpec["once"]): Prom
 
 /** Takes the session's place in the registry: a new one, or the one that it had. */
 export async function claimFor(
-  spec: HostSpec,
+  spec: SessionSpec,
   instance: Instance,
   settings: Settings,
   bind: (path: string) => void,
@@ -146,7 +146,7 @@ export async function claimFor(
   if (restored === undefined) return claimSession(instance, { name: rule, maxSessions, bind });
   const { pane, session, window, run } = restored;
   const name = rule.kind === "exact" ? rule.name : "";
-  const lost = { id: split?.host ?? pane, session, window, name, ended: !run };
+  const lost = { id: split?.owner ?? pane, session, window, name, ended: !run };
   return { ...(await claimLost(instance, lost, maxSessions, bind)), tooOld: [] };
 }
 
@@ -226,7 +226,7 @@ function paneSettings(settings: Settings) {
 }
 
 /** @throws WshError invalid_session_name */
-export function nameRule({ create, naming }: HostSpec): NameRule {
+export function nameRule({ create, naming }: SessionSpec): NameRule {
   if (typeof create.name === "string") return { kind: "exact", name: checkSessionName(create.name) };
   if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
   return { kind: naming };

@@ -4,7 +4,7 @@
  * stays until its guests have ended.
  */
 import * as v from "valibot";
-import { hostSocket } from "../../instance/paths.ts";
+import { sessionSocket } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { KeepSchema } from "../../protocol/layout.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
@@ -31,7 +31,7 @@ const AdoptedSchema = v.object({ name: v.string() });
 
 /** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
 export async function moveAway(parts: SessionParts, pane: string, to: string, placing: Placing): Promise<void> {
-  const { arrangement, instance, number, host, keeper } = parts;
+  const { arrangement, instance, number, processId, keeper } = parts;
   const { state } = arrangement;
   const placed = arrangement.paneOf(pane);
   if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
@@ -41,7 +41,7 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   const entry = findSession(instance, target);
   if (entry.session === null) throw new WshError("session_not_found", `no session '${to}'`);
   const local = arrangement.localOf(pane);
-  const socket = placed instanceof ViewLink ? placed.socket : hostSocket(instance, host);
+  const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
   const { title = null, keep = null, env } = state.panes[pane] ?? {};
   const chosen = { title, keep, ...(env === undefined ? {} : { env }) };
   const { connection } = await Connection.open(entry.socket, "cli");
@@ -49,7 +49,7 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   if (local !== null) keeper.lend(local, { number: entry.session, name: entry.name ?? "" });
   try {
     const asked = { ...context, target: formatTarget(target) };
-    const answer = await connection.request("host.adopt", { pane, socket, chosen, ...placing }, asked);
+    const answer = await connection.request("peer.adopt", { pane, socket, chosen, ...placing }, asked);
     local?.own.renamedTo(v.parse(AdoptedSchema, answer).name);
   } catch (error) {
     if (local !== null) keeper.lend(local, null);
@@ -59,7 +59,7 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   }
   arrangement.forget(pane);
   arrangement.commit(rest);
-  await releasePane(instance, host, number, Number(pane.slice(1))).catch(() => {});
+  await releasePane(instance, processId, number, Number(pane.slice(1))).catch(() => {});
 }
 
 const AdoptSchema = v.object({
@@ -79,13 +79,13 @@ const AdoptSchema = v.object({
   percent: v.optional(v.number()),
 });
 
-/** A pane of another session is put beside the request's target. @throws WshError pane_not_found, host_unavailable */
+/** A pane of another session is put beside the request's target. @throws WshError pane_not_found, session_unavailable */
 export async function adopt(
   parts: SessionParts,
   { input, target }: PeerRequest,
 ): Promise<v.InferOutput<typeof AdoptedSchema>> {
   const { pane, socket, chosen, direction: side, whole, focus, cells, percent } = v.parse(AdoptSchema, input);
-  const { arrangement, instance, session, host, number, locals, keeper } = parts;
+  const { arrangement, instance, session, processId, number, locals, keeper } = parts;
   return arrangement.change(async () => {
     session.requireRunning();
     const beside = parts.place(target).pane;
@@ -102,16 +102,16 @@ export async function adopt(
         arrangement.put(local);
       } else {
         const linked = { id: pane, socket, shows: pane, isGuest: true };
-        const link = await ViewLink.open(linked, area, hostSocket(instance, host), arrangement.eventsOf(pane));
+        const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
         arrangement.placed.set(pane, link);
         await link.refresh();
       }
-      if (id !== host) await linkPane(instance, host, number, id);
+      if (id !== processId) await linkPane(instance, processId, number, id);
       arrangement.commit(next);
     } catch (error) {
       arrangement.forget(pane);
       if (local !== undefined) keeper.lend(local, home);
-      if (id !== host && local === undefined) await releasePane(instance, host, number, id).catch(() => {});
+      if (id !== processId && local === undefined) await releasePane(instance, processId, number, id).catch(() => {});
       throw error;
     }
     return { name: session.name };
@@ -124,16 +124,16 @@ const NamedSchema = v.object({ name: v.string() });
 export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request: PeerRequest): Promise<object> {
   const local = parts.localFor(request.target);
   switch (request.op) {
-    case "host.pane":
+    case "peer.pane":
       await local.refresh();
       return { info: local.paneInfo() };
-    case "host.end_pane":
+    case "peer.end_pane":
       await local.endProgram();
       return {};
-    case "host.restart_pane":
+    case "peer.restart_pane":
       await local.restart();
       return {};
-    case "host.named_pane":
+    case "peer.named_pane":
       if (local.home !== null) keeper.lend(local, { ...local.home, ...v.parse(NamedSchema, request.input) });
       return {};
     default:

@@ -17,7 +17,7 @@ import { type Message, messageJson, messageTypes } from "../../protocol/messages
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
-import type { StreamedHost, StreamedHosts } from "./streamed-host.ts";
+import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
 export interface ViewFeedEvents {
   /** JSON of a picture, as the session's process wrote it. */
@@ -59,7 +59,7 @@ export class ViewFeed {
   private before = 0;
 
   private constructor(
-    private readonly hosts: StreamedHosts,
+    private readonly sources: StreamedSessions,
     private readonly session: string,
     private attach: Attach,
     private readonly context: RequestContext,
@@ -68,14 +68,14 @@ export class ViewFeed {
 
   /** @throws the error of the session's process */
   static async open(
-    hosts: StreamedHosts,
-    host: StreamedHost,
+    sources: StreamedSessions,
+    source: StreamedSession,
     attach: Attach,
     context: RequestContext,
     events: ViewFeedEvents,
   ): Promise<ViewFeed> {
-    const feed = new ViewFeed(hosts, host.info.id, attach, context, events);
-    await feed.connect(host.address, []);
+    const feed = new ViewFeed(sources, source.info.id, attach, context, events);
+    await feed.connect(source.address, []);
     return feed;
   }
 
@@ -99,28 +99,28 @@ export class ViewFeed {
   /** The page shows every picture up to the n-th of this feed. */
   shown(n: number): void {
     const pictures = Math.min(n - this.before, this.pictures);
-    if (pictures > 0) this.tell("host.written", { bytes: 0, pictures });
+    if (pictures > 0) this.tell("peer.written", { bytes: 0, pictures });
   }
 
   /** The person's new settings, or their fault. */
   use(settings: PersonSettings): void {
     if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
-    this.tell("host.settings", settings);
+    this.tell("peer.settings", settings);
   }
 
   focus(on: boolean): void {
-    this.tell("host.focus", { on });
+    this.tell("peer.focus", { on });
   }
 
   /** The page's terminal as programs see it; it also encodes keys in kitty's protocol. */
   colors(colors: TerminalColors): void {
-    this.tell("host.colors", { ...colors, kitty: true });
+    this.tell("peer.colors", { ...colors, kitty: true });
   }
 
   /** The person takes the keyboard back. */
   release(): void {
     this.tell("input.release", {});
-    this.tell("host.give_back", {});
+    this.tell("peer.give_back", {});
   }
 
   close(): void {
@@ -149,14 +149,14 @@ export class ViewFeed {
       close: () => this.lost(connection),
     });
     try {
-      await connection.request("host.attach", this.attach, this.context);
+      await connection.request("peer.attach", this.attach, this.context);
     } catch (error) {
       if (this.connection === connection) this.connection = null;
       connection.close();
       throw error;
     }
     for (const each of typed) {
-      if ("key" in each) this.tell("host.command", each);
+      if ("key" in each) this.tell("peer.command", each);
       else connection.sendBytes(messageTypes.input, encodeInput({ number: 0, bytes: Uint8Array.from(each.bytes) }));
     }
     this.isReady = true;
@@ -210,7 +210,7 @@ export class ViewFeed {
   /** The path is on the session's machine: its process there is found by its id. */
   private async follow({ socket, typed }: Extract<AttachEvent, { event: "moved" }>) {
     const { machine } = parsePlace(this.session);
-    await this.connect(machine === null ? socket : (await this.hosts.find(this.session)).address, typed);
+    await this.connect(machine === null ? socket : (await this.sources.find(this.session)).address, typed);
   }
 
   private took(n: number, record: string | null): void {
@@ -241,14 +241,14 @@ export class ViewFeed {
     const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {
       try {
-        const host = await this.hosts.find(this.session);
-        await this.connect(host.address, typed);
+        const source = await this.sources.find(this.session);
+        await this.connect(source.address, typed);
         return;
       } catch {
         await Bun.sleep(AGAIN_POLL_MS);
       }
     }
-    this.end({ reason: "host_crashed" });
+    this.end({ reason: "session_crashed" });
   }
 
   private end(end: StreamEnd): void {

@@ -9,7 +9,7 @@ import { StreamClient } from "./stream-client.ts";
 export function clientStreams(find: (target: string | undefined) => LocalPane): ClientStreams {
   return {
     async request({ op, input, access, target }, peer, known, begin) {
-      if (op === "host.follow") {
+      if (op === "peer.follow") {
         if (known instanceof CommandStream) return known.follow(input);
         if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a stream");
         const stream = new CommandStream(find(target), peer);
@@ -17,11 +17,11 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
         return stream.follow(input);
       }
       const client = known instanceof StreamClient ? known : begun();
-      if (op === "host.subscribe") {
+      if (op === "peer.subscribe") {
         await client.subscribe(input, access);
         return {};
       }
-      if (op === "host.raw") await client.raw(input, access);
+      if (op === "peer.raw") await client.raw(input, access);
       return client.local.session.info();
 
       function begun(): StreamClient {

@@ -21,14 +21,14 @@ export async function askToGiveWay(instance: Instance, entries: readonly Session
 async function ask(socket: string): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli");
-    const caller = { kind: "cli", id: `host:${process.pid}`, connected: true } as const;
-    await connection.request("host.give_way", {}, { caller, access: "admin" });
+    const caller = { kind: "cli", id: `session:${process.pid}`, connected: true } as const;
+    await connection.request("peer.give_way", {}, { caller, access: "admin" });
     connection.close();
     return true;
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    const pid = code === "host_unavailable" ? listenerPid(socket) : null;
+    const pid = code === "session_unavailable" ? listenerPid(socket) : null;
     if (pid !== null && pid !== process.pid) process.kill(pid, "SIGKILL");
-    return code !== "host_unavailable" && code !== "session_not_found";
+    return code !== "session_unavailable" && code !== "session_not_found";
   }
 }

@@ -1,6 +1,6 @@
 /** A session that stands back reads in bursts while processors are short, and without pauses while they are not. */
 import { expect, test } from "bun:test";
-import { FloodPace } from "../../../src/host/fairness/pacing.ts";
+import { FloodPace } from "../../../src/session-process/fairness/pacing.ts";
 import { until } from "../../support/until.ts";
 
 function paced(waitedPerLook: number) {

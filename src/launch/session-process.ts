@@ -3,7 +3,6 @@
 import type * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
-import type { HostSpecSchema } from "./host-spec.ts";
 import {
   childEnv,
   launch,
@@ -13,11 +12,12 @@ import {
   type SpawnOptions,
   selfCommand,
 } from "./launch.ts";
+import type { SessionSpecSchema } from "./session-spec.ts";
 
-type Spec = v.InferInput<typeof HostSpecSchema>;
+type Spec = v.InferInput<typeof SessionSpecSchema>;
 
 /** The caller that a session is made for, and the process that makes it. */
-export interface HostStarter
+export interface SessionStarter
   extends Pick<
     Spec,
     "starter" | "cwd" | "naming" | "followed" | "once" | "deadline" | "max_sessions" | "stdin_path" | "stdout_path"
@@ -27,7 +27,7 @@ export interface HostStarter
 }
 
 /** Returns the spec of a new session process. */
-export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ...starter }: HostStarter): Spec {
+export function sessionSpecOf(instance: Instance, create: Spec["create"], { env, ...starter }: SessionStarter): Spec {
   // Before the environment is read: this call removes WSH_NOFILE from it.
   const nofile = originalNofile();
   const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
@@ -45,12 +45,16 @@ export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ..
  * @returns its report without `ok`
  * @throws WshError the process's own, or session_create_failed when it died or did not report
  */
-export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
+export async function startSessionProcess(
+  instance: Instance,
+  spec: unknown,
+  options: SpawnOptions = {},
+): Promise<ReadyReport> {
   return launch({
-    command: (options.command ?? selfCommand)(["host"]),
+    command: (options.command ?? selfCommand)(["session-process"]),
     env: childEnv(instance, options),
     stdin: JSON.stringify(spec),
-    log: openLog(instance, instance.hostLog),
+    log: openLog(instance, instance.sessionLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,
     failure: "session_create_failed",
     what: "the session process",

@@ -97,7 +97,7 @@ export class ViewLink implements PlacedPane {
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
       connection.close();
-      throw new WshError("host_unavailable", `pane '${id}' is being started`);
+      throw new WshError("session_unavailable", `pane '${id}' is being started`);
     }
     const link = new ViewLink(linked, connection, hello.info, size, port);
     try {
@@ -105,7 +105,7 @@ export class ViewLink implements PlacedPane {
       // no size that another viewer uses.
       const how = linked.isGuest ? {} : { around, observe: true };
       const attach = { ...size, ...composedAttach, ...how } satisfies Attach;
-      await link.request("host.attach", attach);
+      await link.request("peer.attach", attach);
       link.watch();
       return link;
     } catch (error) {
@@ -158,40 +158,40 @@ export class ViewLink implements PlacedPane {
 
   /** The target pane, and the socket that serves it. @param through views on the way to it */
   resolve(through: number): Promise<unknown> {
-    return this.request("host.resolve", { through });
+    return this.request("peer.resolve", { through });
   }
 
   async look(input: LookInput): Promise<void> {
-    await this.request("host.look", input);
+    await this.request("peer.look", input);
   }
 
   learnColors(colors: TerminalColors): void {
-    this.request("host.colors", colors).catch(() => {});
+    this.request("peer.colors", colors).catch(() => {});
   }
 
   /** Whether a person has it before them here: only then does one count there. */
   watched(on: boolean): void {
     if (this.isGuest || this.over || on === this.isWatched) return;
     this.isWatched = on;
-    this.request("host.watched", { on }).catch(() => {});
+    this.request("peer.watched", { on }).catch(() => {});
   }
 
   /** A view is only shown no more. */
   async endProgram(): Promise<void> {
-    if (this.isGuest && !this.over) await this.request("host.end_pane", {}).catch(() => {});
+    if (this.isGuest && !this.over) await this.request("peer.end_pane", {}).catch(() => {});
     this.close();
   }
 
   /** Its program starts again in its place. @throws WshError of its process */
   async restart(): Promise<void> {
-    await this.request("host.restart_pane", {});
+    await this.request("peer.restart_pane", {});
     this.isStale = true;
     await this.refresh();
   }
 
   /** The session that has this guest has another name. */
   named(name: string): void {
-    this.request("host.named_pane", { name }).catch(() => {});
+    this.request("peer.named_pane", { name }).catch(() => {});
   }
 
   /** Time since something happened in the pane, in ms. */
@@ -241,11 +241,11 @@ export class ViewLink implements PlacedPane {
   private async ask(): Promise<void> {
     this.isStale = false;
     if (!this.isGuest) {
-      this.learn(await this.connection.request("host.watch", {}, OWN_CONTEXT));
+      this.learn(await this.connection.request("peer.watch", {}, OWN_CONTEXT));
       return;
     }
     const before = this.known?.agent;
-    const { info } = v.parse(v.object({ info: KnownSchema }), await this.request("host.pane", {}));
+    const { info } = v.parse(v.object({ info: KnownSchema }), await this.request("peer.pane", {}));
     this.known = info;
     this.infoAt = performance.now();
     if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);

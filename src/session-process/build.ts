@@ -8,7 +8,7 @@ import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { HostSpec } from "../launch/host-spec.ts";
+import type { SessionSpec } from "../launch/session-spec.ts";
 import type { Logger } from "../log/log.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -27,10 +27,10 @@ import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import { WindowView } from "./panes/window-view.ts";
-import { SessionHost } from "./session-host.ts";
+import { SessionProcess } from "./session-process.ts";
 
 export interface BuildOptions {
-  readonly spec: HostSpec;
+  readonly spec: SessionSpec;
   readonly instance: Instance;
   readonly settings: Settings;
   readonly server: SessionServer;
@@ -40,7 +40,7 @@ export interface BuildOptions {
 }
 
 export interface BuiltSession {
-  readonly host: SessionHost;
+  readonly sessionProcess: SessionProcess;
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
   /** Its present entries in the registry. */
@@ -80,7 +80,7 @@ export async function buildSession(options: BuildOptions): Promise<BuiltSession>
   }
   try {
     const built = await assemble(options, claim, tags, first);
-    asked?.made(built.host.session.info());
+    asked?.made(built.sessionProcess.session.info());
     return built;
   } catch (error) {
     stopListening(listener);
@@ -149,7 +149,17 @@ async function assemble(
     },
   );
   const keeping: PaneKeeperPort = {
-    ...{ session, arrangement, content, locals, instance, settings, logger, host: claim.id, number: claim.session },
+    ...{
+      session,
+      arrangement,
+      content,
+      locals,
+      instance,
+      settings,
+      logger,
+      processId: claim.id,
+      number: claim.session,
+    },
     env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
     nofile: spec.nofile,
     isRestored: restored !== undefined,
@@ -157,14 +167,14 @@ async function assemble(
     released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
     printed: (bytes) => {
       options.worked();
-      host.printed(bytes);
+      sessionProcess.printed(bytes);
     },
   };
   const keeper = new PaneKeeper(keeping);
   const { env, nofile } = keeping;
-  const host: SessionHost = new SessionHost({
+  const sessionProcess: SessionProcess = new SessionProcess({
     ...{ session, arrangement, content, instance, settings, locals, env, nofile },
-    ...{ host: claim.id, number: claim.session, socket: claim.socket, view: content.shownView },
+    ...{ processId: claim.id, number: claim.session, socket: claim.socket, view: content.shownView },
     adopt: (planned, made) => keeper.adopt(planned, made),
     keeper: () => keeper,
   });
@@ -178,16 +188,16 @@ async function assemble(
     if (drawn !== undefined) session.elements.takeOver(parseKept(drawn));
     await session.layOut();
     arrangement.place();
-    if (tree !== null) await linkRestored(host);
+    if (tree !== null) await linkRestored(sessionProcess);
   } catch (error) {
     for (const local of locals.values()) void local.endProgram();
     throw error;
   }
-  return { host, keeper, life: claim.life, links };
+  return { sessionProcess, keeper, life: claim.life, links };
 }
 
 /** The session's first windows, without panes that are not restored. */
-function firstWindows(spec: HostSpec, claim: Claim, first: readonly FirstPane[], kept: Windows | null): Windows {
+function firstWindows(spec: SessionSpec, claim: Claim, first: readonly FirstPane[], kept: Windows | null): Windows {
   const env = keptVariables(spec.create.env);
   if (kept === null) return oneWindow(claim.window, paneEntry(paneId(claim.id), env === undefined ? {} : { env }));
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
@@ -198,15 +208,15 @@ function firstWindows(spec: HostSpec, claim: Claim, first: readonly FirstPane[],
 }
 
 /** After everything restored can be found, looks for views again: a missing one leaves its place. */
-async function linkRestored(host: SessionHost): Promise<void> {
-  const { arrangement, instance, number, host: id } = host;
+async function linkRestored(sessionProcess: SessionProcess): Promise<void> {
+  const { arrangement, instance, number, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;
   const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [Number(entry.id.slice(1))] : []));
   await linkAll(instance, { id, session: number, panes: own, windows: windows.map((window) => window.id) });
   const { openView } = await import("./panes/view-pane.ts");
   for (const { id: pane, view } of Object.values(panes)) {
     if (view === null) continue;
-    await openView(host, view, arrangement.area).catch(() =>
+    await openView(sessionProcess, view, arrangement.area).catch(() =>
       arrangement.change(() => arrangement.remove(pane, { code: null, signal: null })),
     );
   }

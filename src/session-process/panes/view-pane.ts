@@ -1,6 +1,6 @@
 /** Opens a view: another session, or a pane of one, in a pane here. */
 
-import { hostSocket } from "../../instance/paths.ts";
+import { sessionSocket } from "../../instance/paths.ts";
 import { addressesPane } from "../../operations/routing.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
@@ -18,22 +18,22 @@ const VIEW_IN = "the view would be in";
  * @throws WshError session_not_found, nested_session, invalid_layout
  */
 export async function openView(
-  { instance, host, number, arrangement }: SessionParts,
+  { instance, processId, number, arrangement }: SessionParts,
   text: string,
   size: Size,
 ): Promise<{ readonly id: string; readonly target: string }> {
   const target = parseTarget(text);
   const entry = findSession(instance, target);
   const isPane = target.kind === "pane";
-  if (entry.id === host || entry.session === number) {
+  if (entry.id === processId || entry.session === number) {
     throw new WshError("nested_session", `session '${text}' would show itself`, {
       hint: "A view shows a pane of another session, or another session.",
     });
   }
-  const socket = hostSocket(instance, entry.id);
+  const socket = sessionSocket(instance, entry.id);
   // A pane of several shows itself alone.
   if (!isPane || entry.panes === undefined) {
-    await refuseMirror(instance, hostSocket(instance, host), { socket, name: text }, VIEW_IN);
+    await refuseMirror(instance, sessionSocket(instance, processId), { socket, name: text }, VIEW_IN);
   }
   const id = isPane ? formatTarget(target) : paneId(entry.id);
   if (arrangement.placed.has(id)) {
@@ -42,7 +42,7 @@ export async function openView(
     });
   }
   const shows = addressesPane(text) ? text : sessionId(entry.session ?? 0);
-  const own = hostSocket(instance, host);
+  const own = sessionSocket(instance, processId);
   const link = await ViewLink.open({ id, socket, shows, isGuest: false }, size, own, arrangement.eventsOf(id, true));
   arrangement.placed.set(id, link);
   return { id, target: formatTarget(target) };

@@ -19,7 +19,7 @@ export interface SessionParts {
   readonly instance: Instance;
   readonly settings: Settings;
   /** The process's own id in the registry. */
-  readonly host: number;
+  readonly processId: number;
   /** The session's number. */
   readonly number: number;
   /** Panes that run here, by their ids; those that have left the layout as long as they can be read. */

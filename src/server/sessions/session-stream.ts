@@ -12,7 +12,7 @@ import type { Subscription } from "../../protocol/events.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { StreamedPane } from "./streamed-host.ts";
+import type { StreamedPane } from "./streamed-session.ts";
 
 export interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
@@ -26,28 +26,28 @@ export interface StreamEvents {
 const SUBSCRIBED = '{"event":"subscribed"';
 const decoder = new TextDecoder();
 
-export class HostStream {
+export class SessionStream {
   private over = false;
 
   private constructor(
-    readonly host: StreamedPane,
+    readonly source: StreamedPane,
     private readonly connection: Connection,
     private readonly context: RequestContext,
     private readonly events: StreamEvents,
   ) {
-    connection.listen({ message: (message) => this.receive(message), close: () => this.end("host_crashed") });
+    connection.listen({ message: (message) => this.receive(message), close: () => this.end("session_crashed") });
   }
 
   /**
    * Takes a client's place in the session.
-   * @throws WshError resource_limit_reached, host_unavailable, session_not_found
+   * @throws WshError resource_limit_reached, session_unavailable, session_not_found
    */
-  static async open(host: StreamedPane, context: RequestContext, events: StreamEvents): Promise<HostStream> {
-    const { connection } = await Connection.open(host.address, "server");
-    const own = { ...context, target: host.target };
-    const stream = new HostStream(host, connection, own, events);
+  static async open(source: StreamedPane, context: RequestContext, events: StreamEvents): Promise<SessionStream> {
+    const { connection } = await Connection.open(source.address, "server");
+    const own = { ...context, target: source.target };
+    const stream = new SessionStream(source, connection, own, events);
     try {
-      await connection.request("host.client", {}, own);
+      await connection.request("peer.client", {}, own);
       return stream;
     } catch (error) {
       stream.close();
@@ -59,12 +59,12 @@ export class HostStream {
   async subscribe(options: Subscription, call: number): Promise<void> {
     // Another machine knows only this connection's access.
     requireMayHear(this.context, options.events);
-    await this.connection.request("host.subscribe", { ...options, call }, this.context);
+    await this.connection.request("peer.subscribe", { ...options, call }, this.context);
   }
 
   /** @throws the session process's error */
   async raw(options: { readonly snapshot: boolean; readonly read_only: boolean }): Promise<void> {
-    await this.connection.request("host.raw", options, this.context);
+    await this.connection.request("peer.raw", options, this.context);
   }
 
   type(bytes: Uint8Array): void {
@@ -103,7 +103,7 @@ export class HostStream {
   }
 
   private named(json: string): string {
-    const { machine } = parsePlace(this.host.info.name);
+    const { machine } = parsePlace(this.source.info.name);
     return machine === null ? json : addressedJson(machine, json);
   }
 

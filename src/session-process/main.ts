@@ -5,9 +5,9 @@
  */
 import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
-import { hostSocket, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
-import { HostSpecSchema } from "../launch/host-spec.ts";
+import { prepareRuntimeDir, resolveInstance, sessionSocket } from "../instance/paths.ts";
 import { reportFailure, reportReady } from "../launch/report.ts";
+import { SessionSpecSchema } from "../launch/session-spec.ts";
 import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
 import { createLogger, type Logger } from "../log/log.ts";
@@ -24,14 +24,14 @@ import type { Settings } from "../settings/table.ts";
 import { takeWaitingKeys } from "../viewer/terminal/signalled-input.ts";
 import { type BuildOptions, type BuiltSession, buildSession } from "./build.ts";
 import { LiveSettings } from "./live-settings.ts";
-import type { SessionHost } from "./session-host.ts";
+import type { SessionProcess } from "./session-process.ts";
 
 /** Longest time for the last checkpoint after SIGTERM, in ms: SIGKILL usually follows soon. */
 const LAST_MS = 1_000;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
-export async function runHost(): Promise<void> {
+export async function runSessionProcess(): Promise<void> {
   let begun: Awaited<ReturnType<typeof begin>>;
   try {
     begun = await begin();
@@ -41,15 +41,15 @@ export async function runHost(): Promise<void> {
     process.exit(1);
   }
   const { built, server, logger, warnings } = begun;
-  const { host, keeper, links } = built;
-  const { session, instance } = host;
+  const { sessionProcess, keeper, links } = built;
+  const { session, instance } = sessionProcess;
   reportReady({ info: session.info(), warnings });
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
   // The reason for a failure is logged once, however often it is retried.
   const failed = new Set<string>();
-  const files = { socket: hostSocket(instance, host.host), life: built.life };
+  const files = { socket: sessionSocket(instance, sessionProcess.processId), life: built.life };
   using _watcher = watchOwnFiles(files, () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
@@ -80,7 +80,7 @@ export async function runHost(): Promise<void> {
   };
   // A write in progress would restore files that the session's end has removed.
   await attempt(() => Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]));
-  await attempt(() => host.dispose());
+  await attempt(() => sessionProcess.dispose());
   const [guest] = keeper.guests;
   if (guest?.home != null) {
     const { number } = guest.home;
@@ -89,7 +89,7 @@ export async function runHost(): Promise<void> {
     await attempt(() => keeper.untilAlone());
   }
   await attempt(() => keeper.dispose());
-  await attempt(() => releaseSession(instance, guest === undefined ? links() : host.host));
+  await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
   await attempt(() => files.life.discard());
   await attempt(() => server.flush(FLUSH_MS));
   process.exit(0);
@@ -102,20 +102,20 @@ async function begin(): Promise<{
   /** Warnings about the settings, for the process that starts it. */
   warnings: readonly string[];
 }> {
-  const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
+  const spec = v.parse(SessionSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   // A session that a person starts now fails on an invalid setting.
   const isTolerant = spec.starter === "server" || spec.restored !== undefined;
   const loaded = loadSettings(instance, { env: process.env, tolerant: isTolerant });
   const { warnings } = loaded;
-  let people: SessionHost["session"] | null = null;
+  let people: SessionProcess["session"] | null = null;
   let told = "";
   const live = new LiveSettings(instance, loaded, (fault) => {
     told = fault;
     people?.notice.show(fault);
   });
   const settings = live.values;
-  const logger = createLogger({ level: logLevelFor("host", loaded), format: settings.log_format });
+  const logger = createLogger({ level: logLevelFor("session", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(
     { clients: settings.max_clients, waiters: settings.max_waiters },
@@ -128,22 +128,22 @@ async function begin(): Promise<{
   const options = { spec, instance, settings, server, logger, worked: () => memory.worked() };
   // A server records its own calls.
   const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));
-  const { host } = built;
-  server.serve(host);
-  people = host.session;
-  watchForPeople(host, live);
+  const { sessionProcess } = built;
+  server.serve(sessionProcess);
+  people = sessionProcess.session;
+  watchForPeople(sessionProcess, live);
   live.onChanged(() => {
-    host.session.notice.take(told);
-    inForce(host);
+    sessionProcess.session.notice.take(told);
+    inForce(sessionProcess);
   });
-  host.session.events.on("destroyed", () => live[Symbol.dispose]());
-  const { id, name } = host.session;
+  sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());
+  const { id, name } = sessionProcess.session;
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
 
 /** People are told of events in windows once there are any. */
-function watchForPeople(host: SessionHost, live: LiveSettings): void {
-  const { session, arrangement } = host;
+function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): void {
+  const { session, arrangement } = sessionProcess;
   const settings: Settings = live.values;
   let isWatched = false;
   const watch = async (): Promise<void> => {
@@ -166,7 +166,7 @@ function watchForPeople(host: SessionHost, live: LiveSettings): void {
 }
 
 /** New settings apply: everything is drawn again, and terminals learn of it. */
-function inForce({ session, arrangement }: SessionHost): void {
+function inForce({ session, arrangement }: SessionProcess): void {
   arrangement.place();
   void session.resize().catch(() => {});
   session.events.emit("drawn", undefined);
@@ -184,7 +184,7 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
   let reached: AuditRecord["reached"];
   try {
     const built = await buildSession(options);
-    reached = { id: built.host.session.id, pane_id: built.host.paneId };
+    reached = { id: built.sessionProcess.session.id, pane_id: built.sessionProcess.paneId };
     return built;
   } catch (thrown) {
     result = WshError.from(thrown).code;
@@ -198,13 +198,13 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
 
 /** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */
 async function registerAgain(
-  { host, links }: BuiltSession,
+  { sessionProcess, links }: BuiltSession,
   files: { life: LifeLock },
   server: SessionServer,
   logger: Logger,
   failed: Set<string>,
 ): Promise<void> {
-  const { session, instance, arrangement, locals } = host;
+  const { session, instance, arrangement, locals } = sessionProcess;
   try {
     prepareRuntimeDir(instance);
     const ids = links();
@@ -215,7 +215,7 @@ async function registerAgain(
     if (arrangement.isSplit) {
       const panes = [...locals.keys()].map((pane) => Number(pane.slice(1)));
       const windows = arrangement.state.windows.map(({ id }) => id);
-      await linkAll(instance, { id: host.host, session: host.number, panes, windows });
+      await linkAll(instance, { id: sessionProcess.processId, session: sessionProcess.number, panes, windows });
     }
     logger.warn("registered again after its socket or lock was deleted", { name: claim.name });
     failed.clear();

@@ -39,12 +39,12 @@ import { startedBy } from "./started-by.ts";
 /** How many views may lie between a target and the pane that it means. */
 const MOST_VIEWS = 8;
 /** Streams of what the session shows, not of one pane. */
-const ofSession: ReadonlySet<string> = new Set(["host.attach", "host.window"]);
+const ofSession: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
-type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "host" | "number";
+type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
 
-export interface SessionHostPort extends Pick<SessionParts, OwnParts> {
+export interface SessionProcessPort extends Pick<SessionParts, OwnParts> {
   /** Where it is served. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;
@@ -58,13 +58,13 @@ export interface SessionHostPort extends Pick<SessionParts, OwnParts> {
   keeper(): PaneKeeper;
 }
 
-export class SessionHost implements SessionParts, Served {
+export class SessionProcess implements SessionParts, Served {
   readonly session: Session<Content>;
   readonly arrangement: Arrangement;
   readonly content: Content;
   readonly instance: Instance;
   readonly settings: Settings;
-  readonly host: number;
+  readonly processId: number;
   readonly number: number;
   readonly locals: Map<string, LocalPane>;
   private readonly shared: WindowView;
@@ -73,13 +73,13 @@ export class SessionHost implements SessionParts, Served {
   private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
   private readonly priority: FloodPriority;
 
-  constructor(private readonly port: SessionHostPort) {
+  constructor(private readonly port: SessionProcessPort) {
     this.session = port.session;
     this.arrangement = port.arrangement;
     this.content = port.content;
     this.instance = port.instance;
     this.settings = port.settings;
-    this.host = port.host;
+    this.processId = port.processId;
     this.number = port.number;
     this.locals = port.locals;
     this.shared = port.view;
@@ -178,8 +178,8 @@ export class SessionHost implements SessionParts, Served {
   }
 
   async between(request: PeerRequest): Promise<unknown> {
-    if (request.op === "host.resolve") return this.resolve(request);
-    if (request.op === "host.checkpoint") {
+    if (request.op === "peer.resolve") return this.resolve(request);
+    if (request.op === "peer.checkpoint") {
       const { folder } = v.parse(SaveToSchema, request.input);
       const directory = unnamedDir(this.instance, folder);
       // Of a pane that another session has, that one keeps the rest.
@@ -189,7 +189,7 @@ export class SessionHost implements SessionParts, Served {
       return {};
     }
     const { adopt, askGuest } = await import("./panes/moving.ts");
-    return request.op === "host.adopt" ? adopt(this, request) : askGuest(this, this.keeper, request);
+    return request.op === "peer.adopt" ? adopt(this, request) : askGuest(this, this.keeper, request);
   }
 
   restoreUndone(): void {
@@ -320,7 +320,7 @@ export class SessionHost implements SessionParts, Served {
   }
 
   async start({ create, cwd, window, byPerson }: NewPane, size: Size): Promise<LocalPane> {
-    const { instance, settings, session, port, number, host } = this;
+    const { instance, settings, session, port, number, processId } = this;
     const env = { ...port.env, ...session.viewers.environment };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
@@ -330,7 +330,7 @@ export class SessionHost implements SessionParts, Served {
     const planned = await planPane(request, home);
     const own = [...this.locals.values()].filter(({ pane }) => pane.exit === null).length;
     const limits = { maxPanes: settings.max_panes, maxAll: settings.max_all_panes };
-    const id = await claimPane(instance, { host, session: number, own, ...limits }).catch((thrown) => {
+    const id = await claimPane(instance, { owner: processId, session: number, own, ...limits }).catch((thrown) => {
       planned.discard();
       throw thrown;
     });
@@ -338,7 +338,7 @@ export class SessionHost implements SessionParts, Served {
       return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson });
     } catch (thrown) {
       planned.discard();
-      await releasePane(instance, host, number, id).catch(() => {});
+      await releasePane(instance, processId, number, id).catch(() => {});
       throw thrown;
     }
   }
@@ -392,7 +392,7 @@ export class SessionHost implements SessionParts, Served {
   }
 
   private changed(before: Windows, after: Windows): void {
-    const { host: id, number: session, instance } = this;
+    const { processId: id, number: session, instance } = this;
     const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
     for (const window of now?.difference(old ?? new Set()) ?? [])
       void linkWindow(instance, { id, session, window }, true).catch(() => {});

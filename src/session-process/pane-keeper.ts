@@ -32,7 +32,7 @@ export interface PaneKeeperPort {
   readonly settings: Settings;
   readonly logger: Logger;
   /** Id of the process, and number of the session. */
-  readonly host: number;
+  readonly processId: number;
   readonly number: number;
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
@@ -139,7 +139,7 @@ export class PaneKeeper {
     );
     const elsewhere = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink && placed.isGuest);
     await Promise.all(
-      elsewhere.map((placed) => (placed as ViewLink).request("host.checkpoint", { folder: basename(directory) })),
+      elsewhere.map((placed) => (placed as ViewLink).request("peer.checkpoint", { folder: basename(directory) })),
     );
   }
 
@@ -205,12 +205,12 @@ export class PaneKeeper {
   }
 
   private keepLayout(): void {
-    const { session, arrangement, instance, settings, logger, host, number, env, nofile } = this.port;
+    const { session, arrangement, instance, settings, logger, processId, number, env, nofile } = this.port;
     if (this.layout !== null || !arrangement.isSplit || this.port.isRead) return;
     this.layout = new LayoutCheckpoint({
       ...{ session, arrangement, instance, settings, logger, goesOn: this.port.isRestored },
       stored: () => ({
-        ...{ host, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
+        ...{ host: processId, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
         ...{ private: session.isPrivate, ...session.size, elements: session.elements.state() },
         ...{ windows: arrangement.state, env, nofile },
       }),
@@ -223,7 +223,7 @@ export class PaneKeeper {
     this.journals.get(local.id)?.[Symbol.dispose]();
     this.journals.delete(local.id);
     this.checkpoints.delete(local.id);
-    if (paneId(port.host) !== local.id) port.released(id);
+    if (paneId(port.processId) !== local.id) port.released(id);
     for (const wake of this.waiters.splice(0)) wake();
   }
 }
