@@ -5,7 +5,7 @@
  * `cleanText`; widths and joining equal the emulator's for a program that asks for clusters, since both use the same
  * provider (registered by the graphemes addon; nothing else of it is used here).
  */
-import { clusterWidths } from "../terminal/widths.ts";
+import { byCluster } from "../terminal/widths.ts";
 
 /** A grapheme and its width in cells. */
 export interface Cluster {
@@ -36,7 +36,6 @@ export function cleanText(text: string): string {
 
 /** The graphemes of one clean line, as the emulator would put them into cells; tab stops are every eight cells. */
 export function clusters(line: string): Cluster[] {
-  const provider = clusterWidths();
   const result: { text: string; width: 1 | 2 }[] = [];
   let column = 0;
   let preceding = 0;
@@ -48,7 +47,7 @@ export function clusters(line: string): Cluster[] {
       preceding = 0;
       continue;
     }
-    const properties = provider.charProperties(char.codePointAt(0) ?? 0, preceding);
+    const properties = byCluster.charProperties(char.codePointAt(0) ?? 0, preceding);
     preceding = properties;
     const width = ((properties >> 1) & 3) === 2 ? 2 : 1;
     const last = result.at(-1);

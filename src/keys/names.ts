@@ -118,10 +118,12 @@ const modifierNames: ReadonlyMap<string, number> = new Map([
   ["s", SHIFT],
 ]);
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** Made at its first use: it loads tables of ICU. */
+let graphemes: Intl.Segmenter | null = null;
 
 function isOneCharacter(text: string): boolean {
   if (text.length === 1) return text >= " " && !/[\x7f-\x9f\ud800-\udfff]/.test(text);
+  graphemes ??= new Intl.Segmenter();
   const [first, second] = graphemes.segment(text.slice(0, LONGEST_NAME));
   return first !== undefined && second === undefined && text.length < LONGEST_NAME && !/\p{Cc}/u.test(text);
 }

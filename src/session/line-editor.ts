@@ -12,9 +12,11 @@ export interface EditedLine {
   readonly caret: number;
 }
 
-const segmenter = new Intl.Segmenter();
+/** Made at its first use: it loads tables of ICU, which takes over a millisecond. */
+let segmenter: Intl.Segmenter | null = null;
 
 function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter();
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 

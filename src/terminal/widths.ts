@@ -6,7 +6,7 @@
  * The table is glibc 2.36's; code points that it does not know (-1) take one cell. tests/unit/terminal/widths.test.ts
  * compares all of Unicode with the C library of the machine.
  */
-import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
+import type * as Graphemes from "@xterm/addon-unicode-graphemes";
 import type { IUnicodeVersionProvider, Terminal } from "@xterm/headless";
 
 /** Ranges of code points, in base 36: distance from the end of the one before, and length minus one. */
@@ -37,26 +37,36 @@ const EMOJI_STYLE = 0xfe0f;
 /** Below are no characters of no cells or of two but NUL, which is never printed. */
 const FIRST = 0x300;
 
-const ranges = (text: string, width: 0 | 2, widths: Uint8Array): void => {
+/** Planes with hundreds of ranges are a table (128 KB); of the others, a search in a few ranges is as good. */
+const TABLE_END = 0x2_0000;
+
+interface Widths {
+  readonly table: Uint8Array;
+  readonly above: { readonly from: number; readonly to: number; readonly width: 0 | 2 }[];
+}
+
+const addRanges = (text: string, width: 0 | 2, { table, above }: Widths): void => {
   let last = 0;
   for (const range of text.split(" ")) {
     const [distance = "", more = "0"] = range.split("+");
     const from = last + Number.parseInt(distance, 36);
     last = from + Number.parseInt(more, 36);
-    widths.fill(width, from, last + 1);
+    table.fill(width, from, last + 1);
+    if (last >= TABLE_END) above.push({ from, to: last, width });
   }
 };
 
-let table: Uint8Array | null = null;
+let widths: Widths | null = null;
 
 /** Cells of a code point from 0x300 on. */
 function widthOf(codepoint: number): number {
-  if (table === null) {
-    table = new Uint8Array(0x11_0000).fill(1);
-    ranges(ZERO, 0, table);
-    ranges(WIDE, 2, table);
+  if (widths === null) {
+    widths = { table: new Uint8Array(TABLE_END).fill(1), above: [] };
+    addRanges(ZERO, 0, widths);
+    addRanges(WIDE, 2, widths);
   }
-  return table[codepoint] ?? 1;
+  const { table, above } = widths;
+  return table[codepoint] ?? above.find(({ from, to }) => codepoint >= from && codepoint <= to)?.width ?? 1;
 }
 
 /** xterm packs a character's properties so: bit 0 joins it to the one before, bits 1 and 2 are the width. */
@@ -64,10 +74,17 @@ const widthIn = (properties: number): number => (properties >> 1) & 3;
 
 const isFlag = (codepoint: number): boolean => codepoint >= 0x1_f1e6 && codepoint <= 0x1_f1ff;
 
+/** Properties of ASCII after ASCII, or after nothing (0): one cell, nothing joined. */
+const PLAIN = 2;
+
+const isPlain = (codepoint: number, preceding: number): boolean =>
+  codepoint >= 0x20 && codepoint < 0x7f && (preceding === PLAIN || preceding === 0);
+
 const byCodePoint: IUnicodeVersionProvider = {
   version: BY_CODE_POINT,
   wcwidth: (codepoint) => (codepoint < FIRST ? 1 : widthOf(codepoint)) as 0 | 1 | 2,
   charProperties(codepoint, preceding) {
+    if (isPlain(codepoint, preceding)) return PLAIN;
     const joined = clusterWidths().charProperties(codepoint, preceding);
     if (codepoint < FIRST || codepoint === EMOJI_STYLE) return joined;
     const width = widthOf(codepoint);
@@ -84,9 +101,13 @@ function isProvider(value: unknown): value is IUnicodeVersionProvider {
   return typeof value === "object" && value !== null && "version" in value && "charProperties" in value;
 }
 
-/** Widths and joining of graphemes. The addon passes its providers to whatever it is activated on. */
-export function clusterWidths(): IUnicodeVersionProvider {
+/**
+ * Widths and joining of graphemes. The addon passes its providers to whatever it is activated on. It unpacks its tables
+ * when it is loaded (2 to 4 ms, 1.2 MB): a session that has shown only ASCII does without.
+ */
+function clusterWidths(): IUnicodeVersionProvider {
   if (clusters !== null) return clusters;
+  const { UnicodeGraphemesAddon }: typeof Graphemes = require("@xterm/addon-unicode-graphemes");
   const registered: unknown[] = [];
   const unicode = { register: (provider: unknown) => registered.push(provider), versions: [], activeVersion: "" };
   const addon: { activate(terminal: { readonly unicode: object }): void } = new UnicodeGraphemesAddon();
@@ -97,9 +118,17 @@ export function clusterWidths(): IUnicodeVersionProvider {
   return found;
 }
 
+/** As a program that asks for clusters gets it. */
+export const byCluster: IUnicodeVersionProvider = {
+  version: CLUSTERS,
+  wcwidth: (codepoint) => clusterWidths().wcwidth(codepoint),
+  charProperties: (codepoint, preceding) =>
+    isPlain(codepoint, preceding) ? PLAIN : clusterWidths().charProperties(codepoint, preceding),
+};
+
 /** Gives the emulator both ways to count. */
 export function addWidths(terminal: Terminal): void {
-  terminal.unicode.register(clusterWidths());
+  terminal.unicode.register(byCluster);
   terminal.unicode.register(byCodePoint);
   countClusters(terminal, false);
 }

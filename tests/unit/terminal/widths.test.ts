@@ -4,8 +4,9 @@
  */
 import { dlopen } from "bun:ffi";
 import { expect, test } from "bun:test";
+import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
-import { addWidths, countClusters } from "../../../src/terminal/widths.ts";
+import { addWidths, byCluster, countClusters } from "../../../src/terminal/widths.ts";
 
 const GLIBC = "2.36";
 const LC_ALL = 6;
@@ -89,5 +90,24 @@ test("text moves the cursor by its code points, but for emoji of several; by clu
     expect([text, columns(terminal, text)]).toEqual([text, apart ?? 0]);
     countClusters(terminal, true);
     expect([text, columns(terminal, text)]).toEqual([text, joined ?? 0]);
+  }
+});
+
+test("ASCII has the properties that the addon gives it, whatever precedes it", () => {
+  const unicode = {
+    register: (provider: typeof byCluster) => providers.push(provider),
+    versions: [],
+    activeVersion: "",
+  };
+  const providers: (typeof byCluster)[] = [];
+  const activate: { call(addon: UnicodeGraphemesAddon, terminal: object): void } =
+    UnicodeGraphemesAddon.prototype.activate;
+  activate.call(new UnicodeGraphemesAddon(), { unicode });
+  const addon = providers.find(({ version }) => version === byCluster.version);
+  const before = ["", "a", "\u00e9", "\u0600", "\u{1f468}\u200d", "\u{1f1e6}", "\r"];
+  for (const text of before) {
+    const preceding = [...text].reduce((last, char) => addon?.charProperties(char.codePointAt(0) ?? 0, last) ?? -1, 0);
+    for (let code = 0; code < 0x80; code++)
+      expect(byCluster.charProperties(code, preceding)).toBe(addon?.charProperties(code, preceding) ?? -1);
   }
 });
