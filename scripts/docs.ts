@@ -13,6 +13,7 @@ import { checkpointOperations } from "../src/operations/checkpoints.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
+import { eventOperations } from "../src/operations/events.ts";
 import { historyOperations } from "../src/operations/history.ts";
 import { lineOperations } from "../src/operations/lines.ts";
 import { paneOperations } from "../src/operations/panes.ts";
@@ -35,7 +36,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 const groups: readonly (readonly [string, readonly Operation[]])[] = [
-  ["The server", serverOperations],
+  ["The server", [...serverOperations, ...eventOperations]],
   ["Sessions", sessionOperations],
   ["Terminal", [...terminalOperations, ...lineOperations]],
   ["Commands and waiting", commandOperations],

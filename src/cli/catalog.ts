@@ -4,11 +4,7 @@
  */
 import type { Command } from "commander";
 
-/**
- * Adds one subcommand to the program.
- *
- * @param whole makes a program with all subcommands, for what is generated from them
- */
+/** Adds one subcommand. @param whole makes a program with all of them, for what is generated from them */
 type Register = (program: Command, whole: () => Promise<Command>) => void;
 
 export interface CatalogEntry {
@@ -92,6 +88,12 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "NAME…",
         summary: "disconnect the terminals from a session",
         load: async () => (await import("./commands/detach.ts")).register,
+      },
+      {
+        name: "events",
+        usage: "[NAME…] [--type EVENT] [--since CURSOR]",
+        summary: "print what happens in sessions, as JSON lines",
+        load: async () => (await import("./commands/events.ts")).register,
       },
       {
         name: "keys",

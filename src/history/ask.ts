@@ -2,7 +2,9 @@
  * Questions to the history: each first imports the journals, so that it sees the newest commands. Called in short-lived
  * processes only.
  */
+
 import { type Database, SQLiteError } from "bun:sqlite";
+import { forgetCommands } from "../events/forget.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../operations/history.ts";
 import { WshError } from "../protocol/errors.ts";
 import { historyFailure, openHistory, openToRead } from "./database.ts";
@@ -74,6 +76,7 @@ export class History implements Disposable {
     this.requireWritable();
     const deleted = this.guarded(() => {
       const journals = journalsIn(this.places.journals);
+      if (this.places.events !== undefined) forgetCommands(this.places.events);
       if (id !== undefined) return removeCommands(this.db, [id], journals);
       let deleted = Object.keys(search).length === 0 ? removeAllRows(this.db) : 0;
       for (;;) {

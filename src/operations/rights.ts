@@ -43,7 +43,13 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
 ]);
 
 /** Operations of the server for callers of one session: the answers are about that session alone. */
-const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
+const openToOneSession: ReadonlySet<string> = new Set([
+  "sessions.list",
+  "events.read",
+  "server.info",
+  "servers.list",
+  "servers.get",
+]);
 
 /** Whether it has all rights: then nothing must be looked up. */
 export function isUnlimited({ access, caller }: Acting): boolean {

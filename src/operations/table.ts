@@ -7,6 +7,7 @@ import { checkpointOperations } from "./checkpoints.ts";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
+import { eventOperations } from "./events.ts";
 import { historyOperations } from "./history.ts";
 import { lineOperations } from "./lines.ts";
 import { paneOperations } from "./panes.ts";
@@ -17,6 +18,7 @@ import { windowOperations } from "./windows.ts";
 
 const all = [
   ...serverOperations,
+  ...eventOperations,
   ...sessionOperations,
   ...terminalOperations,
   ...lineOperations,

@@ -82,7 +82,7 @@ export class Pane {
         cwd: () => events.emit("listed", undefined),
         alternate: (active) => events.emit("alternate", active),
         clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
-        attention: (attention) => this.agent.announced(attention),
+        attention: (attention) => events.emit("attention", attention),
         effect: (effect) => events.emit("effect", effect),
         reset: (reason) => events.emit("reset", reason),
         resizing: () => events.emit("resizing", undefined),

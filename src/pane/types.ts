@@ -7,7 +7,7 @@ import type { CommandRecord } from "../protocol/commands.ts";
 import type { NumbersBefore } from "../protocol/pane-numbers.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
-import type { TerminalSink } from "../terminal/model.ts";
+import type { Attention, TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { ChildKey } from "./commands/child-shells.ts";
 import type { CommandLimits } from "./commands/commands.ts";
@@ -93,6 +93,8 @@ export interface PaneEvents {
   alternate: boolean;
   title: string;
   bell: undefined;
+  /** The program announced something, or reported progress. */
+  attention: Attention;
   clipboard: { readonly selection: string; readonly base64: string };
   /** The next chunk has a sequence whose effect is not on the screen. */
   effect: OuterEffect;

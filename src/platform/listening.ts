@@ -70,6 +70,19 @@ export class PortScan {
     return ownerOf(known, tree, sockets, anyOwner);
   }
 
+  /** Ports on which processes of the program listen, with the program's name; null when the system does not say. */
+  own(known: KnownProcesses): ReadonlyMap<number, string> | null {
+    const tree = this.treeOf(known);
+    if (tree === null || tree.members.length >= MAX_PROCESSES) return null;
+    const sockets = [...tree.namespaces].flatMap(([namespace, pid]) => this.tableOf(namespace, pid) ?? []);
+    const ports = new Map(sockets.map(({ id, port }) => [id, port]));
+    const ids = new Set(ports.keys());
+    const found = new Map<number, string>();
+    for (const { pid, name } of ids.size === 0 ? [] : tree.members)
+      for (const id of heldBy(pid, ids) ?? []) found.set(ports.get(id) ?? 0, name);
+    return found;
+  }
+
   private treeOf(known: KnownProcesses): Tree | null {
     const made = this.trees.get(known);
     if (made !== undefined) return made;

@@ -13,11 +13,14 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
+import { EventJournal } from "../events/journal.ts";
+import { eventsDir } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
+import type { RecordedEvent } from "../protocol/recorded-events.ts";
 import {
   idsFile,
   linkTarget,
@@ -145,7 +148,10 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const { entries } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
   const dead = candidates.filter(({ socket }) => processState(socket) === "dead");
-  for (const entry of dead) removeEntry(instance, entry.id, current);
+  for (const entry of dead) {
+    removeEntry(instance, entry.id, current);
+    recordCrash(instance, entry);
+  }
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
     for (const { file, owner } of [...current.links, ...current.ids, ...current.panes]) {
@@ -159,6 +165,16 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
     removeLeftLocks(instance);
   }
   return dead;
+}
+
+/** Nobody else can tell that a session's process has died: it is recorded where its entry is removed, once. */
+function recordCrash(instance: Instance, { session, name, isMember }: SessionEntry): void {
+  if (session === null || isMember) return;
+  const journal = new EventJournal(eventsDir(instance), () => {});
+  const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: [] };
+  const end = { reason: "session_crashed", exit_code: null, signal: null };
+  journal.append({ event: "session_destroyed", at: Date.now(), ...fields, ...end } satisfies RecordedEvent);
+  journal.close();
 }
 
 /**

@@ -6,6 +6,8 @@
 import { keptVariables } from "../checkpoints/files/environment.ts";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
+import { EventJournal } from "../events/journal.ts";
+import { eventsDir } from "../events/segments.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
@@ -22,6 +24,8 @@ import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows
 import type { Settings } from "../settings/table.ts";
 import { parseTree } from "./checkpoints/tree.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
+import { Recorder } from "./events/recorder.ts";
+import { recordSession } from "./events/session-events.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
 import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
@@ -148,6 +152,11 @@ async function assemble(
       leave: (name) => releaseSession(instance, { ...links(), name }),
     },
   );
+  const isRead = restored?.run === false;
+  const journal = new EventJournal(eventsDir(instance), (error) =>
+    logger.warn("events are not recorded: the journal cannot be written", { error }),
+  );
+  const recorder = new Recorder(session, journal);
   const keeping: PaneKeeperPort = {
     ...{
       session,
@@ -163,7 +172,7 @@ async function assemble(
     env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
     nofile: spec.nofile,
     isRestored: restored !== undefined,
-    isRead: restored?.run === false,
+    ...{ isRead, recorder },
     released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
     printed: (bytes) => {
       options.worked();
@@ -193,6 +202,8 @@ async function assemble(
     for (const local of locals.values()) void local.endProgram();
     throw error;
   }
+  // A lost session that is only shown is none that has come.
+  if (!isRead) recordSession(session, recorder, restored !== undefined);
   return { sessionProcess, keeper, life: claim.life, links };
 }
 

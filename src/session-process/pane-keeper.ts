@@ -10,13 +10,17 @@ import { historyPlaces } from "../history/places.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
-import { paneId } from "../protocol/names.ts";
+import { paneId, windowId } from "../protocol/names.ts";
+import { hasPane } from "../session/layout/tree.ts";
 import { Session } from "../session/session.ts";
+import type { Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import { Checkpoints } from "./checkpoints/keep.ts";
 import { LayoutCheckpoint } from "./checkpoints/layout.ts";
 import { resume, toResume } from "./checkpoints/resume.ts";
 import type { MadePane, PlannedPane } from "./create.ts";
+import { recordPane } from "./events/pane-events.ts";
+import type { Recorder } from "./events/recorder.ts";
 import { keepHistory } from "./history.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
@@ -43,6 +47,13 @@ export interface PaneKeeperPort {
   released(id: number): void;
   /** A program printed so many bytes. Runs per chunk. */
   printed(bytes: number): void;
+  readonly recorder: Recorder;
+}
+
+/** Id of the window that has a pane; null: none. */
+function windowWith({ windows }: Windows, pane: string): string | null {
+  const found = windows.find(({ root }) => hasPane(root, pane));
+  return found === undefined ? null : windowId(found.id);
 }
 
 const nothing = async (): Promise<void> => {};
@@ -96,10 +107,17 @@ export class PaneKeeper {
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);
+    const recording = recordPane({
+      ...{ pane, settings, recorder: port.recorder },
+      window: () => windowWith(arrangement.state, id),
+      isPrivate: () => session.isPrivate,
+    });
+    own.events.on("destroyed", () => recording[Symbol.dispose]());
     try {
       await pane.start();
     } catch (error) {
       locals.delete(id);
+      recording[Symbol.dispose]();
       local.close();
       pane.events.emit("exited", { code: null, signal: null });
       throw error;

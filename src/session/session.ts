@@ -67,7 +67,9 @@ export class Session<P extends PaneRef = PaneRef> {
     this.clock = clock;
     this.isSized = options.isSized ?? false;
     const { events } = this;
-    this.viewers = new Viewers(options.settings, () => {
+    this.viewers = new Viewers(options.settings, (change) => {
+      if (change !== null) events.emit("viewer", change);
+      if (change?.event === "client_resized") return;
       events.emit("listed", undefined);
       this.questions.peopleChanged();
     });
@@ -151,6 +153,7 @@ export class Session<P extends PaneRef = PaneRef> {
       },
       changed: () => this.events.emit("drawn", undefined),
       waiting: (count) => this.events.emit("questions", count),
+      happened: (change) => this.events.emit("question", change),
     });
   }
 

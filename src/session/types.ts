@@ -15,7 +15,8 @@ import type { EndReason, LostInfo, PaneInfo, SessionState, WindowInfo } from "..
 import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
-import type { SizePolicy } from "./viewers.ts";
+import type { QuestionChange } from "./questions/change.ts";
+import type { SizePolicy, ViewerChange } from "./viewers.ts";
 
 export interface SessionSettings {
   /** How long an ended session stays readable, in ms. */
@@ -151,6 +152,10 @@ export interface SessionEvents {
   resized: Size;
   /** So many questions wait for the person now. */
   questions: number;
+  /** A question was asked, or is over. */
+  question: QuestionChange;
+  /** A terminal came, left or has another size. */
+  viewer: ViewerChange;
   /** An event of its windows or panes. */
   layout: LayoutEvent;
   /** Something drawn over or beside the terminal has changed or moved. */

@@ -64,6 +64,11 @@ export interface Viewer {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+export interface ViewerChange {
+  readonly event: "attached" | "detached" | "client_resized";
+  readonly viewer: Viewer;
+}
+
 export type ViewerEnd =
   | { readonly reason: "detached" }
   | { readonly reason: "killed" | "server_stopped" }
@@ -76,10 +81,10 @@ export class Viewers {
   /** The size that an API has set since a terminal last acted. */
   private imposed: Size | null = null;
 
-  /** @param changed called when a terminal attaches or detaches */
+  /** @param changed called when a terminal attaches, detaches or has another size; null: it is watched or no longer */
   constructor(
     private readonly settings: { readonly sizePolicy: SizePolicy },
-    private readonly changed: () => void = () => {},
+    private readonly changed: (change: ViewerChange | null) => void = () => {},
   ) {}
 
   get count(): number {
@@ -115,7 +120,7 @@ export class Viewers {
 
   /** A person has come to a viewer or left it. */
   watchedChanged(): void {
-    this.changed();
+    this.changed(null);
   }
 
   get all(): readonly Viewer[] {
@@ -130,13 +135,21 @@ export class Viewers {
   add(viewer: Viewer): void {
     this.viewers.set(viewer.id, viewer);
     this.acted(viewer.id);
-    this.changed();
+    this.changed({ event: "attached", viewer });
   }
 
   remove(id: number): void {
+    const viewer = this.viewers.get(id);
     this.viewers.delete(id);
     this.order = this.order.filter((known) => known !== id);
-    this.changed();
+    if (viewer !== undefined) this.changed({ event: "detached", viewer });
+  }
+
+  /** A terminal has another size. */
+  resized(id: number): void {
+    this.acted(id);
+    const viewer = this.viewers.get(id);
+    if (viewer !== undefined) this.changed({ event: "client_resized", viewer });
   }
 
   /** Id of the terminal in use: the one that attached, typed or changed its size last; null when none did. */

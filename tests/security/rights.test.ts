@@ -29,7 +29,15 @@ setDefaultTimeout(600_000);
 const full = process.env.WSH_TEST_FULL === "1";
 
 const observed: readonly OperationName[] = [
-  ...(["servers.list", "servers.get", "server.info", "server.persist.get", "idle.any", "sessions.list"] as const),
+  ...([
+    "servers.list",
+    "servers.get",
+    "server.info",
+    "server.persist.get",
+    "idle.any",
+    "sessions.list",
+    "events.read",
+  ] as const),
   ...(["wait.any", "history.search", "checkpoint.list", "checkpoint.show", "checkpoint.diff", "session.get"] as const),
   ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
   ...(["screen_mode.get", "ask.person", "buffer.list", "buffer.get", "screen.get", "scrollback.get"] as const),
@@ -54,7 +62,13 @@ const administered: readonly OperationName[] = [
   ...(["history.delete", "checkpoint.forget", "ask.answer"] as const),
 ];
 /** Of the server, for a caller of one session: the answer is about that one. */
-const openToOne: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
+const openToOne: ReadonlySet<string> = new Set([
+  "sessions.list",
+  "events.read",
+  "server.info",
+  "servers.list",
+  "servers.get",
+]);
 /** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
 const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
 

@@ -20,7 +20,7 @@ export function agentOf(
   { agents = [] }: Pick<PaneOptions, "agents">,
   { clock, events, program, commands }: PaneAgentPort,
 ): AgentWatch {
-  return new AgentWatch({
+  const watch = new AgentWatch({
     clock,
     table: agentTable(agents),
     lineage: identityOf,
@@ -32,6 +32,8 @@ export function agentOf(
       events.emit("agent", agent);
     },
   });
+  events.on("attention", (attention) => watch.announced(attention));
+  return watch;
 }
 
 function identityOf(pid: number): ProcessIdentity | null {

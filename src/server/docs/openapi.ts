@@ -13,7 +13,7 @@ import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from
 
 /** Sections of the document, by the first part of an operation's name. */
 const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
-  ["Server", "The server itself.", ["server", "idle.any", "wait.any", "exec.fresh"]],
+  ["Server", "The server itself.", ["server", "events", "idle.any", "wait.any", "exec.fresh"]],
   ["Sessions", "Creating, finding, changing and ending sessions.", ["sessions", "session"]],
   ["Windows and panes", "The layout of a session.", ["window", "pane", "layout"]],
   ["Terminal", "Typing, reading the screen, waiting for idle.", ["input.send", "screen", "scrollback", "idle"]],

@@ -16,7 +16,7 @@ import { Repeats } from "./repeats.ts";
 type Context = CallContext & { readonly session?: string };
 
 /** Operations that name the machine in `server`, and those whose name may be `m1/dev`. */
-const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create"]);
+const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create", "events.read"]);
 /** Operations whose input `session` may name an ended session, also another machine's: `m1/dev`. */
 const bySession: ReadonlySet<string> = new Set(["history.search", "history.delete"]);
 /** Operations of this server alone, whatever the target. */

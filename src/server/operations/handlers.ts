@@ -6,6 +6,8 @@ import type { Restorer } from "../../checkpoints/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
 import { forgetAsked, listAll, listLost, restoreAsked } from "../../checkpoints/work.ts";
 import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
+import { eventsDir } from "../../events/segments.ts";
+import { readEvents } from "../../events/selected.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
@@ -58,6 +60,8 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
       return { persistent };
     },
     "server.stop": async () => ({ sessions: await state.stop() }),
+    "events.read": (input, { caller, signal }) =>
+      readEvents(eventsDir(state.instance), { ...input, only: caller.only }, signal),
     "idle.any": (input, context) => idleEverywhere(proxies, far, input, context),
     "wait.any": (input, context) => waitEverywhere(proxies, far, state, input, context),
     "ask.any": (input, context) => askEverywhere(proxies, far, input, context),

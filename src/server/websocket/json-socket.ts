@@ -34,6 +34,7 @@ const patient: ReadonlySet<OperationName> = new Set<OperationName>([
   "idle.any",
   "wait",
   "wait.any",
+  "events.read",
   "run",
   "exec",
   "exec.fresh",

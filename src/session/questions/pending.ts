@@ -25,7 +25,7 @@ export class PendingQuestions implements Answers {
   /** @param ended called when one is over, after its waiting callers got the result */
   constructor(
     private readonly clock: Clock,
-    private readonly ended: (entry: Entry) => void,
+    private readonly ended: (entry: Entry, end: AskEnd) => void,
   ) {}
 
   get all(): readonly Entry[] {
@@ -65,7 +65,7 @@ export class PendingQuestions implements Answers {
     const result = { ask_id: entry.id, ...end };
     this.keep(result);
     for (const told of [...entry.waits]) told(result);
-    this.ended(entry);
+    this.ended(entry, end.decided_by);
     return result;
   }
 

@@ -10,7 +10,7 @@
 import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
-import type { Answer } from "../../protocol/ask-result.ts";
+import type { Answer, AskEnd } from "../../protocol/ask-result.ts";
 import { type Ask, fittingAnswer, type PendingQuestion, questionOf, shownOf } from "../../protocol/asking.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
@@ -47,7 +47,7 @@ export class Questions implements Answers {
   private size: Size = { rows: 1, cols: 1 };
 
   constructor(private readonly port: QuestionsPort) {
-    this.pending = new PendingQuestions(port.clock, (entry) => this.ended(entry));
+    this.pending = new PendingQuestions(port.clock, (entry, end) => this.ended(entry, end));
     this.keys = new ViewerKeys(port.clock, (events, viewer) => this.pressed(events, viewer));
   }
 
@@ -69,6 +69,7 @@ export class Questions implements Answers {
       until: clock.now() + ask.timeout_ms,
     };
     this.pending.add(entry);
+    this.happened(entry, null);
     this.port.waiting(this.pending.all.length);
     this.next();
     if (this.open !== null) this.port.changed();
@@ -201,12 +202,17 @@ export class Questions implements Answers {
   }
 
   /** A question is over. */
-  private ended(entry: Entry): void {
+  private ended(entry: Entry, end: AskEnd): void {
+    this.happened(entry, end);
     if (this.open?.entry === entry) this.shut();
     if (this.given === entry) this.given = null;
     this.port.waiting(this.pending.all.length);
     this.next();
     this.port.changed();
+  }
+
+  private happened({ id, question, asker, pane }: Entry, end: AskEnd | null): void {
+    this.port.happened({ id, question, askedBy: asker.label, pane, end });
   }
 
   private async noPrompt(pane: string): Promise<WshError> {

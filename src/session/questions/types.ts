@@ -5,6 +5,7 @@ import type { Question } from "../../protocol/asking.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { PaneRef } from "../types.ts";
+import type { QuestionChange } from "./change.ts";
 import type { DialogState } from "./dialog.ts";
 
 export interface QuestionsPort {
@@ -21,6 +22,8 @@ export interface QuestionsPort {
   changed(): void;
   /** The number of pending questions. */
   waiting(count: number): void;
+  /** A question was asked, or is over. */
+  happened(change: QuestionChange): void;
 }
 
 /** The party that asks or answers by a call. */

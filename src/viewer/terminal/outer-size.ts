@@ -60,7 +60,7 @@ export class OuterSize {
     const { session, port } = this;
     this.own = { rows, cols };
     this.follows = follow;
-    session.viewers.acted(port.viewer);
+    session.viewers.resized(port.viewer);
     if (port.isOpening()) return;
     port.resized();
     this.soon();

@@ -15,6 +15,7 @@ function scene(kind: "confirm" | "text" = "confirm") {
     takenOver: () => undefined,
     changed: () => undefined,
     waiting: () => undefined,
+    happened: () => undefined,
   });
   const ask: Ask = { question: "Now?", kind, timeout_ms: 60_000, max_wait_ms: 30_000 } as Ask;
   const asked = questions.ask(ask, { id: null, label: "an agent" }, "@1", new AbortController().signal);

@@ -1,0 +1,163 @@
+/**
+ * `wsh events`: prints what happens, one JSON object a line. This machine's events are read from the journal itself, so
+ * no server is needed and none that dies is missed; other machines are asked by theirs, again and again from the cursor
+ * of the last event.
+ */
+import type { Command } from "commander";
+import { eventsDir } from "../../events/segments.ts";
+import { readEvents } from "../../events/selected.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parsePlace } from "../../protocol/names.ts";
+import { isRecordedEventName, type RecordedEventName, recordedEventNames } from "../../protocol/recorded-events.ts";
+import { visibleJson } from "../../protocol/visible.ts";
+import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, print } from "../print.ts";
+
+/** One wait for events, in ms: shorter than what a proxy allows. */
+const WAIT_MS = 25_000;
+/** Events of one answer. */
+const LIMIT = 1_000;
+/** Time before a machine that did not answer is asked again, in ms. */
+const AGAIN_MS = 1_000;
+
+interface EventsOptions {
+  readonly type?: readonly string[];
+  readonly tag?: readonly string[];
+  readonly since: string;
+  readonly follow: boolean;
+  readonly count?: number;
+  readonly allMachines?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("events")
+    .argument("[names...]", "sessions, by name or id, also of other machines (box/dev); default: all of this machine")
+    .description(
+      "Print what happens in sessions, one JSON object a line, until interrupted.\n\n" +
+        "Each has a cursor; --since CURSOR continues behind it, whatever was killed meanwhile.\n" +
+        `Events: ${wrapped(recordedEventNames)}.`,
+    )
+    .option("--type <event>", "only these events (repeatable, or separated by commas)", collect)
+    .option("--tag <tag>", "only sessions with one of these tags (repeatable)", collect)
+    .option("--since <cursor>", "begin behind this event; start: with the oldest that is kept", "now")
+    .option("--no-follow", "print what there is, and end")
+    .option("--count <n>", "end after so many events", wholeNumber(1))
+    .option("--all-machines", "also those of other machines (wsh servers)")
+    .action(async (names: readonly string[], options: EventsOptions, command: Command) => {
+      const instance = instanceOf(command);
+      const printer = new Printer(options.count);
+      const sources = await sourcesOf(instance, names, options);
+      const follows = sources.map((source) => follow(source, options, printer));
+      await Promise.race([Promise.all(follows), printer.done]);
+      if (printer.failed) process.exitCode = 1;
+      // Other machines may still be asked.
+      if (sources.length > 1) process.exit();
+    });
+}
+
+/** The sessions of one machine; null: this one. */
+interface Source {
+  readonly machine: string | null;
+  readonly session: readonly string[];
+  read(options: Parameters<typeof readEvents>[1]): ReturnType<typeof readEvents>;
+}
+
+async function sourcesOf(instance: Instance, names: readonly string[], options: EventsOptions): Promise<Source[]> {
+  const places = Map.groupBy(names.map(parsePlace), ({ machine }) => machine);
+  const wanted = new Map([...places].map(([machine, found]) => [machine, found.map(({ target }) => target)]));
+  if (names.length === 0) wanted.set(null, []);
+  if (options.allMachines === true) {
+    const { machinesOf } = await import("../session/machines.ts");
+    for (const { name } of (await machinesOf(instance)).all) if (!wanted.has(name)) wanted.set(name, []);
+  }
+  if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
+    throw new UsageError("--since CURSOR is a place of one machine", "Follow each machine by a command of its own.");
+  const signal = new AbortController().signal;
+  return [...wanted].map(([machine, session]) => ({
+    ...{ machine, session },
+    read: (given) =>
+      machine === null ? readEvents(eventsDir(instance), given, signal) : readThere(instance, machine, given),
+  }));
+}
+
+async function readThere(
+  instance: Instance,
+  machine: string,
+  { only: _, ...given }: Parameters<typeof readEvents>[1],
+): ReturnType<typeof readEvents> {
+  const [{ linkOf }, { addressedAnswer }, { cliCaller }] = await Promise.all([
+    import("../session/machines.ts"),
+    import("../../cluster/addressed.ts"),
+    import("../session/client.ts"),
+  ]);
+  const link = await linkOf(instance, machine);
+  const input = { ...given, type: [...given.type], session: [...given.session], tag: [...given.tag] };
+  const page = await link.call("events.read", input, { caller: cliCaller });
+  return addressedAnswer(machine, "events.read", page) as Awaited<ReturnType<typeof readEvents>>;
+}
+
+async function follow(source: Source, options: EventsOptions, printer: Printer): Promise<void> {
+  const given = { type: typesOf(options.type ?? []), session: source.session, tag: options.tag ?? [], limit: LIMIT };
+  let { since } = options;
+  for (let complained = false; ; ) {
+    try {
+      const page = await source.read({ ...given, since, wait_ms: options.follow ? WAIT_MS : 0 });
+      if (page.missed === true) printer.missed(source.machine);
+      since = page.cursor;
+      complained = false;
+      if (await printer.print(page.events)) return;
+      if (!options.follow && page.events.length === 0) return;
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      if (source.machine === null || error.code === "invalid_request" || !options.follow) throw thrown;
+      if (!complained) complain(`machine '${source.machine}' is asked again: ${error.message}`);
+      complained = true;
+      await Bun.sleep(AGAIN_MS);
+    }
+  }
+}
+
+class Printer {
+  failed = false;
+  private readonly ended = Promise.withResolvers<void>();
+  private left: number;
+
+  constructor(count: number | undefined) {
+    this.left = count ?? Number.POSITIVE_INFINITY;
+  }
+
+  get done(): Promise<void> {
+    return this.ended.promise;
+  }
+
+  /** @returns whether these were all that are wanted */
+  async print(events: readonly object[]): Promise<boolean> {
+    const now = events.slice(0, this.left);
+    this.left -= now.length;
+    await print(now.map((event) => `${visibleJson(event, 0)}\n`).join(""));
+    if (this.left > 0) return false;
+    this.ended.resolve();
+    return true;
+  }
+
+  missed(machine: string | null): void {
+    complain(`${machine === null ? "" : `machine '${machine}': `}events behind the cursor are no longer kept`);
+    this.failed = true;
+  }
+}
+
+function typesOf(given: readonly string[]): RecordedEventName[] {
+  return given
+    .flatMap((each) => each.split(","))
+    .map((name) => {
+      if (isRecordedEventName(name)) return name;
+      throw new UsageError(`--type: no event '${name}'`, `Events: ${recordedEventNames.join(", ")}.`);
+    });
+}
+
+function wrapped(names: readonly string[]): string {
+  return names.join(", ").replace(/(.{1,90}), /g, "$1,\n  ");
+}

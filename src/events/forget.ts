@@ -1,0 +1,23 @@
+/** Takes the text of commands out of the journal of events: it must not stay there once the history has deleted it. */
+import fs from "node:fs";
+import { segmentPath, segmentsIn } from "./segments.ts";
+
+const commandText = /"command":"(?:[^"\\]|\\.)*"/;
+
+/** Overwrites in place, so that every cursor stays what it is. @throws the system's error */
+export function forgetCommands(directory: string): void {
+  for (const segment of segmentsIn(directory)) {
+    const fd = fs.openSync(segmentPath(directory, segment), fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
+    try {
+      // Bytes as characters: a position in the text is one in the file.
+      let at = 0;
+      for (const line of fs.readFileSync(fd, "latin1").split("\n")) {
+        const found = line.startsWith('{"event":"command_') ? commandText.exec(line) : null;
+        if (found !== null) fs.writeSync(fd, '"command":""'.padEnd(found[0].length), at + found.index, "latin1");
+        at += line.length + 1;
+      }
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Reads the journal of events from a cursor on, in whichever process: it needs no server and no session.
+ *
+ * Invariant: everything before `cursor` has been returned once, or was not wanted. A line without its end is left for
+ * later; one that a killed writer left unfinished is skipped, not what another wrote behind it.
+ */
+import fs from "node:fs";
+import { platform } from "../platform/platform.ts";
+import type { RecordedEvent } from "../protocol/recorded-events.ts";
+import {
+  type Cursor,
+  endOf,
+  formatCursor,
+  parseCursor,
+  SEGMENT_BYTES,
+  segmentPath,
+  segmentsIn,
+  startOf,
+} from "./segments.ts";
+
+/** Bytes read at a time, and at most by one `read`: about 10 ms of work. */
+const PIECE_BYTES = 256 * 1024;
+const MOST_BYTES = 2 * 1024 * 1024;
+/** A longer line is no event: their texts are cut. */
+const MAX_LINE_BYTES = 1024 * 1024;
+/** Interval between looks where the system does not report changes of the journal, in ms. */
+const BLIND_MS = 1_000;
+const NEWLINE = 0x0a;
+const BEGIN = '{"event":"';
+
+/** An event as it is in the journal, with what only hooks use. */
+export type JournalEvent = RecordedEvent & { readonly on?: readonly unknown[] };
+
+export interface ReadEvent {
+  readonly event: JournalEvent;
+  /** Behind it. */
+  readonly cursor: string;
+}
+
+export class EventReader {
+  /** Events behind the given cursor are no longer kept. */
+  missed = false;
+  private place: Cursor;
+
+  /** @param since a cursor, start or now @throws WshError invalid_request */
+  constructor(
+    private readonly directory: string,
+    since: string,
+  ) {
+    this.place = since === "now" ? endOf(directory) : since === "start" ? startOf(directory) : parseCursor(since);
+  }
+
+  get cursor(): string {
+    return formatCursor(this.place);
+  }
+
+  /** @returns the next events, at most `limit`; none: there are none, unless `more` */
+  read(limit: number, isWanted: (event: JournalEvent) => boolean = () => true): { events: ReadEvent[]; more: boolean } {
+    const events: ReadEvent[] = [];
+    for (let bytes = 0; bytes < MOST_BYTES && events.length < limit; ) {
+      const piece = this.piece();
+      if (piece === null) return { events, more: false };
+      bytes += piece.length;
+      this.take(piece, events, limit, isWanted);
+    }
+    return { events, more: true };
+  }
+
+  /** Complete lines from the cursor on; null: there are none. */
+  private piece(size = PIECE_BYTES): Buffer | null {
+    const fd = this.open();
+    if (fd === null) return null;
+    try {
+      const bytes = Buffer.allocUnsafe(size);
+      const count = fs.readSync(fd, bytes, 0, size, this.place.offset);
+      const last = bytes.subarray(0, count).lastIndexOf(NEWLINE);
+      if (last >= 0) return bytes.subarray(0, last + 1);
+      if (count < size) return null;
+      if (size < MAX_LINE_BYTES) return this.piece(MAX_LINE_BYTES);
+      this.moveTo(this.place.offset + count);
+      return this.piece();
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** The segment of the cursor; where it is gone, the oldest. */
+  private open(): number | null {
+    const { segment, offset } = this.place;
+    try {
+      const fd = fs.openSync(segmentPath(this.directory, segment), "r");
+      if (fs.fstatSync(fd).size >= offset) return fd;
+      fs.closeSync(fd);
+    } catch {
+      const there = segmentsIn(this.directory);
+      const isNext = offset === 0 && segment === (there.at(-1) ?? 0) + 1;
+      if (there.length === 0 || isNext) return null;
+    }
+    // Deleted, or another journal has taken its place.
+    this.missed = true;
+    this.place = startOf(this.directory);
+    return this.open();
+  }
+
+  private take(piece: Buffer, events: ReadEvent[], limit: number, isWanted: (event: JournalEvent) => boolean): void {
+    const { offset, segment } = this.place;
+    for (let at = 0; at < piece.length && events.length < limit && this.place.segment === segment; ) {
+      const end = piece.indexOf(NEWLINE, at);
+      const event = eventOf(piece.toString("utf8", at, end));
+      at = end + 1;
+      this.moveTo(offset + at);
+      if (event !== null && isWanted(event)) events.push({ event, cursor: this.cursor });
+    }
+  }
+
+  private moveTo(offset: number): void {
+    const { segment } = this.place;
+    this.place = offset < SEGMENT_BYTES ? { segment, offset } : { segment: segment + 1, offset: 0 };
+  }
+}
+
+function eventOf(line: string): JournalEvent | null {
+  for (const text of [line, line.slice(line.lastIndexOf(BEGIN))]) {
+    if (!text.startsWith(BEGIN)) continue;
+    try {
+      return JSON.parse(text) as JournalEvent;
+    } catch {
+      // A writer was killed within its line.
+    }
+  }
+  return null;
+}
+
+/** Calls back when the journal may have grown. Keeps no process alive. */
+export function watchEvents(directory: string, changed: () => void): Disposable {
+  let watcher: { close(): void } | null = null;
+  try {
+    watcher = platform().sockets.watch(directory, changed, changed);
+  } catch {
+    // It does not exist, or the system's watches are used up.
+  }
+  const isBlind = watcher === null || !platform().sockets.reportsSockets;
+  const timer = isBlind ? setInterval(changed, BLIND_MS) : null;
+  timer?.unref();
+  return {
+    [Symbol.dispose]() {
+      watcher?.close();
+      clearInterval(timer ?? undefined);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * The files of the journal of events: segments with growing numbers, of which the newest few are kept. A line counts
+ * where it begins within SEGMENT_BYTES; whoever reads goes on with the next segment behind that. Every event thus has
+ * one place, whichever process wrote it, and a cursor is that place: `3-18231`.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import type { Instance } from "../instance/paths.ts";
+import { placeDigest } from "../instance/place-digest.ts";
+import { WshError } from "../protocol/errors.ts";
+
+/** Bytes within which the lines of a segment begin: some 6,000 events. */
+export const SEGMENT_BYTES = 2 * 1024 * 1024;
+/** Segments that are kept; the oldest goes when a new one begins. */
+export const KEPT_SEGMENTS = 8;
+const SUFFIX = ".jsonl";
+
+/** A place between two events. */
+export interface Cursor {
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Directory of the journal: one for each user of a state directory, so that all its writers are on one machine. */
+export function eventsDir({ stateDir, fileName, runtimeDir }: Instance): string {
+  return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.events`);
+}
+
+export function segmentPath(directory: string, segment: number): string {
+  return join(directory, `${segment}${SUFFIX}`);
+}
+
+/** Numbers of the segments that exist, oldest first. */
+export function segmentsIn(directory: string): number[] {
+  try {
+    return fs
+      .readdirSync(directory)
+      .flatMap((name) => (/^[1-9]\d{0,11}\.jsonl$/.test(name) ? [Number.parseInt(name, 10)] : []))
+      .sort((a, b) => a - b);
+  } catch {
+    return [];
+  }
+}
+
+export function formatCursor({ segment, offset }: Cursor): string {
+  return `${segment}-${offset}`;
+}
+
+/** @throws WshError invalid_request */
+export function parseCursor(text: string): Cursor {
+  const [, segment, offset] = /^([1-9]\d{0,11})-(\d{1,12})$/.exec(text) ?? [];
+  if (segment !== undefined && offset !== undefined) return { segment: Number(segment), offset: Number(offset) };
+  throw new WshError("invalid_request", `since: '${text.slice(0, 64)}' is not a cursor of an event, start or now`, {
+    field: "since",
+  });
+}
+
+/** Behind the newest event. */
+export function endOf(directory: string): Cursor {
+  const segment = segmentsIn(directory).at(-1) ?? 1;
+  const size = fs.statSync(segmentPath(directory, segment), { throwIfNoEntry: false })?.size ?? 0;
+  return size < SEGMENT_BYTES ? { segment, offset: size } : { segment: segment + 1, offset: 0 };
+}
+
+/** Before the oldest event that is kept. */
+export function startOf(directory: string): Cursor {
+  return { segment: segmentsIn(directory)[0] ?? 1, offset: 0 };
+}

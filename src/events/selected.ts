@@ -1,0 +1,73 @@
+/** Which events a reader wants, and the wait for the first of them. */
+import type { EventsPage, RecordedEvent, RecordedEventName } from "../protocol/recorded-events.ts";
+import { EventReader, watchEvents } from "./reader.ts";
+
+export interface Selection {
+  readonly type: readonly RecordedEventName[];
+  /** Names or ids; empty: all. */
+  readonly session: readonly string[];
+  readonly tag: readonly string[];
+}
+
+export function isSelected({ type, session, tag }: Selection, event: RecordedEvent): boolean {
+  return (
+    (type.length === 0 || type.includes(event.event)) &&
+    (session.length === 0 ||
+      session.includes(event.session) ||
+      session.includes(event.session_id) ||
+      (event.old_name !== undefined && session.includes(event.old_name))) &&
+    (tag.length === 0 || event.tags.some((each) => tag.includes(each)))
+  );
+}
+
+export interface ReadOptions extends Selection {
+  readonly since: string;
+  readonly wait_ms: number;
+  readonly limit: number;
+  /** Id of the only session that the caller may know. */
+  readonly only?: string | undefined;
+}
+
+/** @throws WshError invalid_request for the cursor */
+export async function readEvents(directory: string, options: ReadOptions, signal: AbortSignal): Promise<EventsPage> {
+  const reader = new EventReader(directory, options.since);
+  const isWanted = (event: RecordedEvent): boolean =>
+    (options.only === undefined || event.session_id === options.only) && isSelected(options, event);
+  const deadline = performance.now() + options.wait_ms;
+  for (;;) {
+    // Watched before it is read: what comes in between is not missed.
+    const grown = Promise.withResolvers<void>();
+    using _watch = watchEvents(directory, grown.resolve);
+    for (let more = true; more; ) {
+      const page = reader.read(options.limit, isWanted);
+      if (page.events.length > 0) return pageOf(reader, page.events);
+      more = page.more;
+      // Others' requests come in between.
+      if (more) await Bun.sleep(0);
+    }
+    const rest = deadline - performance.now();
+    if (rest <= 0 || signal.aborted || reader.missed) return pageOf(reader, []);
+    await orEnded(grown.promise, rest, signal);
+  }
+}
+
+function pageOf(reader: EventReader, events: ReturnType<EventReader["read"]>["events"]): EventsPage {
+  return {
+    events: events.map(({ event: { on: _, ...event }, cursor }) => ({ ...event, cursor })),
+    cursor: reader.cursor,
+    ...(reader.missed ? { missed: true as const } : {}),
+  };
+}
+
+function orEnded(grown: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    void grown.then(end);
+  });
+}

@@ -1,0 +1,17 @@
+/** Reading the events that the instance has recorded (docs/protocol.md, Recorded events). */
+import { EventsPageSchema, ReadEventsSchema } from "../protocol/recorded-events.ts";
+import { operation } from "./define.ts";
+
+export const eventOperations = [
+  operation({
+    name: "events.read",
+    scope: "server",
+    access: "observe",
+    summary: "What has happened in the sessions since a cursor: none is lost or repeated when the server dies",
+    input: ReadEventsSchema,
+    output: EventsPageSchema,
+    errors: ["server_not_found", "machine_unreachable"],
+    http: [{ method: "GET", path: "/events" }],
+    ws: ["read_events"],
+  }),
+] as const;

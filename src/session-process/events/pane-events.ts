@@ -1,0 +1,158 @@
+/**
+ * Events of one pane, for the journal: its commands, its program's words, its state and its ports.
+ *
+ * State and ports are asked of the system when the pane has been still for a moment, a few times more and more rarely,
+ * and only while a program runs further on. A shell at its prompt wakes nothing.
+ */
+import { Alarm } from "../../base/alarm.ts";
+import { systemClock } from "../../base/clock.ts";
+import { ShellHistory } from "../../pane/commands/shell-history.ts";
+import type { Pane } from "../../pane/pane.ts";
+import { KnownProcesses, PortScan } from "../../platform/listening.ts";
+import { platform } from "../../platform/platform.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { EventDetails } from "../../protocol/recorded-events.ts";
+import type { SessionState } from "../../protocol/session.ts";
+import type { Settings } from "../../settings/table.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Times from the last change to looks at state and ports, in ms, and the interval between later ones. */
+const LOOKS_MS = [500, 2_000, 8_000, 30_000] as const;
+const LATER_MS = 60_000;
+/** Longest text of a command in the journal, in characters: that of the history, too. */
+const MAX_COMMAND = 8_192;
+/** States in which a program may do something without printing. */
+const busy: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
+
+export interface PaneEventsOptions {
+  readonly pane: Pane;
+  readonly recorder: Recorder;
+  readonly settings: Pick<Settings, "history" | "long_command_seconds">;
+  /** The window that has it; null: none now. */
+  window(): string | null;
+  isPrivate(): boolean;
+}
+
+export function recordPane(options: PaneEventsOptions): Disposable {
+  const { pane, settings } = options;
+  const record = (details: EventDetails): void => {
+    const window = options.window();
+    options.recorder.record({ ...details, pane: pane.id, ...(window === null ? {} : { window }) });
+  };
+  const { log } = pane.commands;
+  /** Commands that the history may keep: no other text is written down. */
+  const kept = new Set<number>();
+  const history = new ShellHistory(log, {
+    typedByPerson: () => true,
+    isPrivate: () => options.isPrivate(),
+    begun: ({ record: { id } }) => void kept.add(id),
+    ended: () => {},
+    left: (id) => void kept.delete(id),
+  });
+  const commandOf = ({ id, command, cwd }: CommandRecord): Pick<EventDetails, "command" | "command_id" | "cwd"> => {
+    const isKept = settings.history !== "off" && kept.has(id);
+    return { command_id: id, command: isKept ? (command?.slice(0, MAX_COMMAND) ?? null) : null, cwd };
+  };
+  const still = new Stillness(pane, record, () => settings.long_command_seconds * 1000);
+  const listening = log.on({
+    started: (begun) => record({ event: "command_started", ...commandOf(begun) }),
+    finished: (ended) => {
+      const { exit_code, signal, duration_ms } = ended;
+      record({ event: "command_finished", ...commandOf(ended), exit_code, signal, duration_ms });
+      kept.delete(ended.id);
+    },
+  });
+  const { events } = pane;
+  const ends = [
+    events.on("bell", () => record({ event: "bell" })),
+    events.on("title", (title) => record({ event: "title_changed", title })),
+    events.on("attention", (attention) => {
+      if (attention.kind === "notification") record({ event: "notification", text: attention.text });
+    }),
+    events.on("agent", (agent) => record({ event: "agent_state", agent })),
+    events.on("listed", () => still.changed()),
+  ];
+  return {
+    [Symbol.dispose]() {
+      for (const end of ends) end();
+      listening[Symbol.dispose]();
+      history[Symbol.dispose]();
+      still[Symbol.dispose]();
+    },
+  };
+}
+
+class Stillness implements Disposable {
+  private readonly alarm = new Alarm(systemClock, () => this.ring());
+  private readonly known: KnownProcesses;
+  private changedAt = 0;
+  private looks = 0;
+  private state: SessionState = "running";
+  private isQuiet = false;
+  private ports: ReadonlyMap<number, string> = new Map();
+
+  constructor(
+    private readonly pane: Pane,
+    private readonly record: (details: EventDetails) => void,
+    private readonly quietMs: () => number,
+  ) {
+    this.known = new KnownProcesses({
+      since: null,
+      foreground: () => pane.pid,
+      get pid() {
+        return pane.pid;
+      },
+    });
+  }
+
+  /** Runs per chunk and per input. */
+  changed(): void {
+    this.changedAt = systemClock.now();
+    this.looks = 0;
+    this.isQuiet = false;
+    this.alarm.set(this.changedAt + LOOKS_MS[0]);
+  }
+
+  [Symbol.dispose](): void {
+    this.alarm.clear();
+  }
+
+  private ring(): void {
+    const { pane } = this;
+    if (pane.exit !== null) return;
+    const now = systemClock.now();
+    const due = this.changedAt + LOOKS_MS[0];
+    if (now < due) {
+      this.alarm.set(due);
+      return;
+    }
+    this.look(now);
+    // A job in the background may begin to listen.
+    const hasJobs = this.looks < 2 && (platform().listeners?.children(pane.pid ?? 0).length ?? 0) > 0;
+    if (!busy.has(this.state) && !hasJobs) return;
+    const quietAt = this.isQuiet ? Number.POSITIVE_INFINITY : this.changedAt + this.quietMs();
+    this.looks++;
+    const fixed = LOOKS_MS[this.looks];
+    this.alarm.set(Math.min(quietAt, fixed === undefined ? now + LATER_MS : Math.max(now + 1, this.changedAt + fixed)));
+  }
+
+  private look(now: number): void {
+    const { pane, state: was } = this;
+    this.state = pane.state();
+    if (this.state !== was) this.record({ event: "state_changed", state: this.state, was });
+    this.lookAtPorts();
+    const quiet = now - this.changedAt;
+    if (this.state !== "running" || this.isQuiet || quiet < this.quietMs()) return;
+    this.isQuiet = true;
+    this.record({ event: "quiet", quiet_ms: Math.round(quiet) });
+  }
+
+  private lookAtPorts(): void {
+    const before = this.ports;
+    const now = new PortScan().own(this.known);
+    if (now === null) return;
+    this.ports = now;
+    for (const [port, program] of now) if (!before.has(port)) this.record({ event: "port_opened", port, program });
+    for (const port of before.keys()) if (!now.has(port)) this.record({ event: "port_closed", port });
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Writes what happens in the session to the instance's journal of events (docs/protocol.md, Recorded events), one write
+ * for each. Of a private session only that something happened is written. What a program or a hand can repeat without
+ * end is limited: how many were left out stands in the next one.
+ */
+import type { EventJournal } from "../../events/journal.ts";
+import type { EventDetails, RecordedEventName } from "../../protocol/recorded-events.ts";
+import type { Session } from "../../session/session.ts";
+
+/** Events of one pane and kind at once, and a second, beyond which they are left out. */
+const BURST = 40;
+const A_SECOND = 10;
+
+/** Kinds that a program prints, or a hand drags. */
+const limited: ReadonlySet<RecordedEventName> = new Set([
+  "bell",
+  "notification",
+  "title_changed",
+  "client_resized",
+  "session_resized",
+  "layout_changed",
+]);
+
+/** What may tell what a private session is about. */
+const told = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
+
+export class Recorder {
+  /** Until the session is made: nothing is written of one that fails. */
+  private early: EventDetails[] | null = [];
+  private readonly rates = new Map<string, { left: number; at: number; skipped: number }>();
+
+  constructor(
+    private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate">,
+    private readonly journal: Pick<EventJournal, "append">,
+  ) {}
+
+  /** The session is made. */
+  begin(created: EventDetails): void {
+    const early = this.early ?? [];
+    this.early = null;
+    for (const details of [created, ...early]) this.record(details);
+  }
+
+  record(details: EventDetails): void {
+    if (this.early !== null) {
+      if (this.early.length < BURST) this.early.push(details);
+      return;
+    }
+    const skipped = limited.has(details.event) ? this.spend(`${details.event} ${details.pane ?? ""}`) : 0;
+    if (skipped === null) return;
+    const { session } = this;
+    const { event, ...fields } = session.isPrivate ? withoutWords(details) : details;
+    this.journal.append({
+      ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: session.tags },
+      ...fields,
+      ...(skipped > 0 ? { skipped } : {}),
+    });
+  }
+
+  /** @returns how many were left out before this one; null: it is left out, too */
+  private spend(key: string): number | null {
+    const now = performance.now();
+    const rate = this.rates.get(key) ?? { left: BURST, at: now, skipped: 0 };
+    this.rates.set(key, rate);
+    rate.left = Math.min(BURST, rate.left + ((now - rate.at) / 1000) * A_SECOND);
+    rate.at = now;
+    if (rate.left < 1) {
+      rate.skipped++;
+      return null;
+    }
+    rate.left--;
+    const { skipped } = rate;
+    rate.skipped = 0;
+    return skipped;
+  }
+}
+
+function withoutWords(details: EventDetails): EventDetails {
+  const rest: Record<string, unknown> = { ...details };
+  for (const field of told) delete rest[field];
+  return rest as EventDetails;
+}

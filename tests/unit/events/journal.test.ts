@@ -1,0 +1,120 @@
+/** The journal of events: several writers, segments that fill and go, readers with cursors. */
+import { afterAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { forgetCommands } from "../../../src/events/forget.ts";
+import { EventJournal } from "../../../src/events/journal.ts";
+import { EventReader } from "../../../src/events/reader.ts";
+import { KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "../../../src/events/segments.ts";
+
+const dirs: string[] = [];
+function directory(): string {
+  const made = fs.mkdtempSync(join(os.tmpdir(), "wsh-events-"));
+  dirs.push(made);
+  return join(made, "events");
+}
+afterAll(() => {
+  for (const each of dirs) fs.rmSync(each, { recursive: true });
+});
+
+const fail = (error: unknown): void => {
+  throw error;
+};
+const event = (at: number, padding = 0) => ({ event: "bell", at, text: "x".repeat(padding) });
+
+function readAll(reader: EventReader, limit = 1_000): number[] {
+  const found: number[] = [];
+  for (;;) {
+    const { events, more } = reader.read(limit);
+    for (const each of events) found.push(each.event.at);
+    if (events.length === 0 && !more) return found;
+  }
+}
+
+test("writers that fill segments together lose and repeat nothing, wherever a reader begins again", () => {
+  const dir = directory();
+  const writers = [1, 2, 3].map(() => new EventJournal(dir, fail));
+  const count = 300;
+  let since = "start";
+  const found: number[] = [];
+  for (let at = 0; at < count; at++) {
+    writers[at % 3]?.append(event(at, 30_000));
+    if (at % 7 !== 0) continue;
+    // Another process each time, with nothing but the cursor.
+    const reader = new EventReader(dir, since);
+    found.push(...readAll(reader, 2));
+    since = reader.cursor;
+    expect(reader.missed).toBe(false);
+  }
+  found.push(...readAll(new EventReader(dir, since)));
+  expect(found).toEqual(Array.from({ length: count }, (_, at) => at));
+  expect(segmentsIn(dir).length).toBeGreaterThan(3);
+});
+
+test("a line that begins behind the end of a segment is in the next one, once", () => {
+  const dir = directory();
+  const late = new EventJournal(dir, fail);
+  late.append(event(1));
+  // Others fill the segment between this writer's look at its size and its write.
+  const path = segmentPath(dir, 1);
+  const write = fs.writeSync;
+  let isFilled = false;
+  fs.writeSync = ((fd: number, bytes: Buffer) => {
+    if (!isFilled) {
+      isFilled = true;
+      fs.appendFileSync(path, `${JSON.stringify(event(2, SEGMENT_BYTES))}\n`);
+    }
+    return write(fd, bytes);
+  }) as typeof fs.writeSync;
+  try {
+    late.append(event(3));
+  } finally {
+    fs.writeSync = write;
+  }
+  expect(readAll(new EventReader(dir, "start")).filter((at) => at !== 2)).toEqual([1, 3]);
+});
+
+test("a line that a killed writer left unfinished hides nobody else's, and an old cursor says what is missing", () => {
+  const dir = directory();
+  const writer = new EventJournal(dir, fail);
+  writer.append(event(1));
+  const cursor = new EventReader(dir, "now").cursor;
+  fs.appendFileSync(segmentPath(dir, 1), '{"event":"bell","at":');
+  writer.append(event(2));
+  expect(readAll(new EventReader(dir, cursor))).toEqual([2]);
+  for (let at = 3; segmentsIn(dir)[0] === 1; at++) writer.append(event(at, 60_000));
+  expect(segmentsIn(dir)).toHaveLength(KEPT_SEGMENTS);
+  const reader = new EventReader(dir, cursor);
+  expect(readAll(reader)[0]).toBeGreaterThan(2);
+  expect(reader.missed).toBe(true);
+  expect(() => new EventReader(dir, "7")).toThrow("is not a cursor");
+});
+
+test("deleted commands leave no text, and every cursor stays", () => {
+  const dir = directory();
+  const writer = new EventJournal(dir, fail);
+  const command = { event: "command_started", at: 1, command: 'grüße "x" --password=s3cret', cwd: "/" };
+  writer.append(command);
+  const cursor = new EventReader(dir, "now").cursor;
+  writer.append({ ...command, at: 2, command: "w" });
+  writer.append(event(3));
+  forgetCommands(dir);
+  const { events } = new EventReader(dir, "start").read(9);
+  expect(events.map(({ event: { at, command: text } }) => [at, text])).toEqual([
+    [1, ""],
+    [2, ""],
+    [3, undefined],
+  ]);
+  expect(fs.readFileSync(segmentPath(dir, 1), "utf8")).not.toContain("s3cret");
+  expect(readAll(new EventReader(dir, cursor))).toEqual([2, 3]);
+});
+
+test("a journal that is deleted while it is open begins anew", () => {
+  const dir = directory();
+  const writer = new EventJournal(dir, fail);
+  writer.append(event(1));
+  fs.rmSync(dir, { recursive: true });
+  writer.append(event(2));
+  expect(readAll(new EventReader(dir, "start"))).toEqual([2]);
+});
