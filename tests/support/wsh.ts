@@ -161,9 +161,10 @@ export class Wsh implements AsyncDisposable {
     return fs.readdirSync("/proc").flatMap((entry) => {
       if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return [];
       try {
-        const env = fs.readFileSync(`/proc/${entry}/environ`, "utf8").split("\0");
+        // Of every process of the machine: as bytes, and its command only if it is wanted.
+        if (!fs.readFileSync(`/proc/${entry}/environ`).includes(`${mark}\0`)) return [];
         const command = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").join(" ").trim();
-        return env.includes(mark) ? [{ pid: Number(entry), command }] : [];
+        return [{ pid: Number(entry), command }];
       } catch {
         return []; // ended meanwhile, or another user's
       }
@@ -201,17 +202,19 @@ export class Wsh implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#started) child.kill("SIGKILL");
     await Promise.all(this.#started.map((child) => child.exited));
-    // Stopped ones too; twice, since a dying server may just have started something.
-    for (let round = 0; round < 2; round++) {
-      for (const { pid } of this.processes()) {
+    // Stopped ones too; until there is none, since a dying server may just have started something.
+    await until("the instance's processes to end", async () => {
+      const left = this.processes();
+      for (const { pid } of left) {
         try {
           process.kill(pid, "SIGKILL");
         } catch {
           // ended meanwhile
         }
       }
-      await until("the instance's processes to end", () => this.processes().every(({ pid }) => isZombie(pid)), 5_000);
-    }
+      await until("those that were killed to end", () => left.every(({ pid }) => isZombie(pid)), 5_000);
+      return left.length === 0;
+    });
     fs.rmSync(this.dir, { recursive: true, force: true });
   }
 }

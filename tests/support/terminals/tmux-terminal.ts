@@ -8,6 +8,7 @@ import { isMissing } from "../programs.ts";
 import { until } from "../until.ts";
 import type { Wsh } from "../wsh.ts";
 import { program } from "../wsh-program.ts";
+import { TmuxControl } from "./tmux-control.ts";
 
 export const hasTmux: boolean = !isMissing("tmux");
 
@@ -23,15 +24,20 @@ const DONE = "exit-code";
 export class PersonTerminal implements AsyncDisposable {
   private constructor(
     private readonly wsh: Wsh,
-    private readonly socket: string,
+    private readonly control: TmuxControl,
   ) {}
 
   /** A terminal with a bare shell at its prompt, whose `wsh` is the program under test. */
   static async open(wsh: Wsh, { cols = 80, rows = 24, env = {} }: PersonOptions = {}): Promise<PersonTerminal> {
-    const self = new PersonTerminal(wsh, join(wsh.dir, `tmux-${randomBytes(4).toString("hex")}`));
+    const tmux = ["tmux", "-S", join(wsh.dir, `tmux-${randomBytes(4).toString("hex")}`), "-f", "/dev/null"];
+    // Without TMUX of the tester's own; the terminal's environment is given to the session.
+    const own = { PATH: wsh.env.PATH ?? "", TERM: "xterm-256color", LANG: "C.UTF-8", HOME: wsh.env.HOME ?? "" };
     const shell = `env PS1='outer> ' bash --norc --noprofile`;
     const set = Object.entries({ ...wsh.env, ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-    await self.tmux("new-session", "-d", ...set, "-x", String(cols), "-y", String(rows), shell);
+    const start = ["new-session", "-d", ...set, "-x", String(cols), "-y", String(rows), shell];
+    const started = Bun.spawn([...tmux, ...start], { cwd: wsh.dir, env: own, stdout: "ignore", stderr: "pipe" });
+    if ((await started.exited) !== 0) throw new Error(`tmux: ${await new Response(started.stderr).text()}`);
+    const self = new PersonTerminal(wsh, new TmuxControl(tmux, { cwd: wsh.dir, env: own }));
     await self.type(`wsh() { ${program.map((word) => `'${word}'`).join(" ")} "$@"; }`);
     await self.clear();
     return self;
@@ -136,25 +142,12 @@ export class PersonTerminal implements AsyncDisposable {
     });
   }
 
-  private async tmux(...args: readonly string[]): Promise<string> {
-    const child = Bun.spawn(["tmux", "-S", this.socket, "-f", "/dev/null", ...args], {
-      cwd: this.wsh.dir,
-      // Without TMUX of the tester's own; the terminal's environment is given to the session.
-      env: { PATH: this.wsh.env.PATH ?? "", TERM: "xterm-256color", LANG: "C.UTF-8", HOME: this.wsh.env.HOME ?? "" },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [out, error, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    if (code !== 0) throw new Error(`tmux ${args.join(" ")}: ${error}`);
-    return out;
+  private tmux(...args: readonly string[]): Promise<string> {
+    return this.control.run(args);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.tmux("kill-server").catch(() => {});
+    await this.control.end();
   }
 }
 
