@@ -46,7 +46,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Questions", askingOperations],
   ["Paste buffers", bufferOperations],
   ["History", historyOperations],
-  ["Lost sessions", checkpointOperations],
+  ["Crashed sessions", checkpointOperations],
 ];
 
 /** Operations that only the gateway and the command line call have no binding and are left out. */

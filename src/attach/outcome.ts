@@ -59,7 +59,7 @@ export function describeOutcome(outcome: Outcome, name: string): string {
     case "stopped":
       return `[session '${name}' was ended by wsh stop]`;
     case "crashed":
-      return `[session '${name}' is lost: its process ended unexpectedly]`;
+      return `[session '${name}' crashed: its process ended unexpectedly]`;
   }
 }
 

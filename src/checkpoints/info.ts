@@ -1,19 +1,19 @@
-/** A lost session in the form of every list, in its last saved state. */
+/** A crashed session in the form of every list, in its last saved state. */
 import type { OperationOutput } from "../operations/table.ts";
 import { paneId, sessionId, windowId } from "../protocol/names.ts";
 import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
 import type { PaneRecord } from "./files/record.ts";
-import type { LostSession } from "./files/sessions.ts";
+import type { CrashedSession } from "./files/sessions.ts";
 import { windowsIn } from "./windows.ts";
 
 /** The panes that are not restored with a session. @param name that it is restored under */
-export function leftOut({ left_out }: LostSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
+export function leftOut({ left_out }: CrashedSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
   return left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why }));
 }
 
 /** @param server the machine's name, by the setting */
-export function lostInfo(lost: LostSession, server: string): SessionInfo {
-  const { session, panes, saved_at, why, number } = lost;
+export function crashInfo(crashed: CrashedSession, server: string): SessionInfo {
+  const { session, panes, saved_at, why, number } = crashed;
   const [first] = panes;
   const idle = Math.max(0, Date.now() - saved_at);
   const shown = panes.map((pane, index) => paneInfo(pane, index));
@@ -32,18 +32,18 @@ export function lostInfo(lost: LostSession, server: string): SessionInfo {
     last_activity_ms: idle,
     idle_ms: idle,
     running: false,
-    state: "lost",
+    state: "crashed",
     cwd: first?.cwd ?? null,
     title: first?.title ?? "",
     exit_code: null,
     signal: null,
     created_at: session.created_at,
-    windows: windowsOf(lost, shown),
-    lost: { saved_at, why },
+    windows: windowsOf(crashed, shown),
+    crashed: { saved_at, why },
   };
 }
 
-function windowsOf({ session, layout }: LostSession, panes: readonly PaneInfo[]): SessionInfo["windows"] {
+function windowsOf({ session, layout }: CrashedSession, panes: readonly PaneInfo[]): SessionInfo["windows"] {
   const { rows, cols, window } = session;
   const one = { index: 0, name: "", active: true, rows, cols };
   if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
@@ -71,6 +71,6 @@ function paneInfo({ pane, rows, cols, cwd, title, program, foreground }: PaneRec
     cols,
     cwd,
     title,
-    state: "lost",
+    state: "crashed",
   };
 }

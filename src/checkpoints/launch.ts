@@ -1,5 +1,5 @@
 /**
- * Starts the process of a lost session, under its former ids: to show its contents, for readers; or with new shells
+ * Starts the process of a crashed session, under its former ids: to show its contents, for readers; or with new shells
  * below them. Variables of a login (sockets, displays, secrets) are taken from the starter.
  */
 import fs from "node:fs";
@@ -15,9 +15,9 @@ import { Connection } from "../wire/connection.ts";
 import { lives } from "./dying.ts";
 import { restoredEnvironment } from "./files/environment.ts";
 import type { PaneRecord } from "./files/record.ts";
-import type { LostSession } from "./files/sessions.ts";
+import type { CrashedSession } from "./files/sessions.ts";
 
-/** Longest wait until a process that shows a lost session has ended, in ms. */
+/** Longest wait until a process that shows a crashed session has ended, in ms. */
 const ROOM_MS = 5_000;
 const ROOM_POLL_MS = 20;
 /** Longest time to restore a session with many panes, in ms: each has up to thousands of lines to read. */
@@ -35,14 +35,14 @@ export interface Restorer {
 }
 
 /**
- * A process that shows a lost session, readable for as long as an ended one.
+ * A process that shows a crashed session, readable for as long as an ended one.
  * @throws WshError of the checkpoint's reader
  */
-export async function startReader(instance: Instance, lost: LostSession, restorer: Restorer): Promise<void> {
+export async function startReader(instance: Instance, crashed: CrashedSession, restorer: Restorer): Promise<void> {
   // Another reader may have started it just now.
-  if (await lives(sessionSocket(instance, processOf(lost)))) return;
+  if (await lives(sessionSocket(instance, processOf(crashed)))) return;
   try {
-    await startSessionProcess(instance, specOf(instance, lost, restorer, false));
+    await startSessionProcess(instance, specOf(instance, crashed, restorer, false));
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_running") throw thrown;
   }
@@ -51,8 +51,12 @@ export async function startReader(instance: Instance, lost: LostSession, restore
 /**
  * Starts the process of a session, each pane with a shell below its earlier contents. @throws WshError of new sessions
  */
-export async function startRestored(instance: Instance, lost: LostSession, restorer: Restorer): Promise<SessionInfo> {
-  const spec = specOf(instance, lost, restorer, true);
+export async function startRestored(
+  instance: Instance,
+  crashed: CrashedSession,
+  restorer: Restorer,
+): Promise<SessionInfo> {
+  const spec = specOf(instance, crashed, restorer, true);
   for (let attempt = 1; ; attempt++) {
     try {
       const report = await startSessionProcess(instance, spec, { timeoutMs: RESTORE_MS });
@@ -60,37 +64,37 @@ export async function startRestored(instance: Instance, lost: LostSession, resto
     } catch (thrown) {
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
-    // A reader had the lost session shown again meanwhile.
-    await makeRoom(sessionSocket(instance, processOf(lost)));
+    // A reader had the crashed session shown again meanwhile.
+    await makeRoom(sessionSocket(instance, processOf(crashed)));
   }
 }
 
 const TreeSchema = v.object({ host: v.number() });
 
 /** The id that its process had, and gets again; without one, its oldest pane's. */
-export function processOf({ layout, panes }: Pick<LostSession, "layout" | "panes">): number {
+export function processOf({ layout, panes }: Pick<CrashedSession, "layout" | "panes">): number {
   const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
   const host = tree?.success === true ? tree.output.host : 0;
   return host > 0 ? host : (panes[0]?.pane ?? 0);
 }
 
-function specOf(instance: Instance, lost: LostSession, restorer: Restorer, run: boolean): object {
-  const { session, layout } = lost;
-  const [first] = lost.panes;
+function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer, run: boolean): object {
+  const { session, layout } = crashed;
+  const [first] = crashed.panes;
   if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no panes`);
-  const panes = lost.panes.map((pane) => paneSpec(instance, lost, pane, restorer, run));
+  const panes = crashed.panes.map((pane) => paneSpec(instance, crashed, pane, restorer, run));
   const [oldest] = panes;
   if (layout === null) return { ...oldest, create: { ...oldest?.create, rows: session.rows, cols: session.cols } };
   const { rows, cols, name, tags } = session;
   const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
   const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
   const create = { name, tags, rows, cols };
-  return { ...oldest, create, env, nofile, split: { owner: processOf(lost), tree, panes } };
+  return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
 }
 
 function paneSpec(
   instance: Instance,
-  { session, directory, number, why }: LostSession,
+  { session, directory, number, why }: CrashedSession,
   pane: PaneRecord,
   restorer: Restorer,
   run: boolean,
@@ -134,13 +138,13 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * Ends the process that shows a lost pane, or a session that has ended; one that was just killed ends by itself.
+ * Ends the process that shows a crashed pane, or a session that has ended; one that was just killed ends by itself.
  * @throws WshError session_running when another has the socket, lock_busy
  */
 export async function makeRoom(socket: string): Promise<void> {
   if (!(await lives(socket))) return;
   const check = (info: SessionInfo | undefined): void => {
-    if (info?.state === "lost" || info?.running === false) return;
+    if (info?.state === "crashed" || info?.running === false) return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' is already running`);
   };
   try {

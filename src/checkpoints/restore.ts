@@ -1,11 +1,11 @@
-/** Makes a lost session run again, under the name, the ids and the layout that it had. */
+/** Makes a crashed session run again, under the name, the ids and the layout that it had. */
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { cleanStale, listSessions, lookUp } from "../registry/registry.ts";
 import { lives, serversOf } from "./dying.ts";
-import type { LostSession } from "./files/sessions.ts";
+import type { CrashedSession } from "./files/sessions.ts";
 import { makeRoom, processOf, type Restorer, startRestored } from "./launch.ts";
 
 /**
@@ -14,13 +14,13 @@ import { makeRoom, processOf, type Restorer, startRestored } from "./launch.ts";
  */
 export async function restoreSession(
   instance: Instance,
-  lost: LostSession,
+  crashed: CrashedSession,
   as: string | undefined,
   restorer: Restorer,
 ): Promise<SessionInfo> {
-  const name = as === undefined ? lost.session.name : checkSessionName(as);
-  const named: LostSession = { ...lost, session: { ...lost.session, name } };
-  await makeRoomFor(instance, lost);
+  const name = as === undefined ? crashed.session.name : checkSessionName(as);
+  const named: CrashedSession = { ...crashed, session: { ...crashed.session, name } };
+  await makeRoomFor(instance, crashed);
   const holder = lookUp(listSessions(instance), { kind: "session", name });
   if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
     throw new WshError("session_name_conflict", `a session named '${name}' already exists`);
@@ -31,13 +31,13 @@ export async function restoreSession(
 }
 
 /**
- * Ends processes that show the lost session to readers, and waits for dying ones. @throws WshError session_running,
+ * Ends processes that show the crashed session to readers, and waits for dying ones. @throws WshError session_running,
  * lock_busy
  */
-export async function makeRoomFor(instance: Instance, lost: LostSession): Promise<void> {
-  const { number, panes } = lost;
+export async function makeRoomFor(instance: Instance, crashed: CrashedSession): Promise<void> {
+  const { number, panes } = crashed;
   // In an earlier version each pane had a process.
-  for (const id of new Set([processOf(lost), ...panes.map(({ pane }) => pane)]))
+  for (const id of new Set([processOf(crashed), ...panes.map(({ pane }) => pane)]))
     await makeRoom(sessionSocket(instance, id));
   for (const socket of serversOf(instance, number)) await makeRoom(socket);
 }

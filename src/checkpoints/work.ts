@@ -1,4 +1,4 @@
-/** Lists, restores and forgets lost sessions: for the server, and for the command line, which needs none. */
+/** Lists, restores and forgets crashed sessions: for the server, and for the command line, which needs none. */
 import os from "node:os";
 import type { Instance } from "../instance/paths.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
@@ -11,16 +11,16 @@ import { untilReleased } from "./dying.ts";
 import { namedFolders, removeNamed } from "./files/named.ts";
 import { sessionDir } from "./files/places.ts";
 import {
-  findLost,
+  type CrashedSession,
+  crashedNumbers,
+  findCrashed,
   isMeant,
   isOthers,
-  type LostSession,
-  lostNumbers,
-  readLost,
+  readCrashed,
   removeSession,
 } from "./files/sessions.ts";
-import { allLost } from "./find.ts";
-import { leftOut, lostInfo } from "./info.ts";
+import { allCrashed } from "./find.ts";
+import { crashInfo, leftOut } from "./info.ts";
 import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
 import { isRunning } from "./named/running.ts";
@@ -35,9 +35,9 @@ import { makeRoomFor, restoreSession } from "./restore.ts";
 const AT_ONCE = 5;
 
 /** @param living ids of the sessions that have a process @param hostname this machine's name */
-export function listLost(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
+export function listCrashed(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
   const numbers = new Set([...living].map((id) => Number(id.slice(2))));
-  return allLost(instance, numbers).map((lost) => lostInfo(lost, hostname));
+  return allCrashed(instance, numbers).map((crashed) => crashInfo(crashed, hostname));
 }
 
 /** @param session only this session's checkpoints */
@@ -48,16 +48,16 @@ export function listAll(
 ): OperationOutput<"checkpoint.list"> {
   const { named, unreadable: broken } = allNamed(instance, session);
   const target = session === undefined ? null : parseTarget(session);
-  const found = allLost(instance).filter((lost) => target === null || isMeant(lost, target));
-  const damaged = lostNumbers(instance, new Set()).flatMap((number) => {
-    const lost = readLost(instance, number);
-    if (lost === null || !("trouble" in lost)) return [];
-    const { code, message } = lost.trouble;
+  const found = allCrashed(instance).filter((crashed) => target === null || isMeant(crashed, target));
+  const damaged = crashedNumbers(instance, new Set()).flatMap((number) => {
+    const crashed = readCrashed(instance, number);
+    if (crashed === null || !("trouble" in crashed)) return [];
+    const { code, message } = crashed.trouble;
     const isAsked = session === undefined || session === sessionId(number);
     return isAsked ? [{ session: sessionId(number), code, message }] : [];
   });
   return {
-    lost: found.map((lost) => lostInfo(lost, hostname)),
+    crashed: found.map((crashed) => crashInfo(crashed, hostname)),
     named: named.map((each) => listed(instance, each)),
     unreadable: [
       ...damaged,
@@ -84,49 +84,49 @@ export async function restoreAsked(
     return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
   }
   if (session !== undefined) {
-    const lost = await findRestorable(instance, session);
-    const info = await restoreSession(instance, lost, as, restorer);
-    return { restored: [info], left_out: leftOut(lost, info.name), failed: [] };
+    const crashed = await findRestorable(instance, session);
+    const info = await restoreSession(instance, crashed, as, restorer);
+    return { restored: [info], left_out: leftOut(crashed, info.name), failed: [] };
   }
   const restored: SessionInfo[] = [];
   const failed: { session: string; code: string; message: string }[] = [];
   const left_out: OperationOutput<"checkpoint.restore">["left_out"] = [];
   await untilReleased(instance);
-  const every = allLost(instance);
+  const every = allCrashed(instance);
   const done: ((() => void) | undefined)[] = [];
   const work = every.entries();
   const next = async (): Promise<void> => {
-    for (const [at, lost] of work) {
-      done[at] = await restoreSession(instance, lost, undefined, restorer).then(
+    for (const [at, crashed] of work) {
+      done[at] = await restoreSession(instance, crashed, undefined, restorer).then(
         (info) => () => {
           restored.push(info);
-          left_out.push(...leftOut(lost, lost.session.name));
+          left_out.push(...leftOut(crashed, crashed.session.name));
         },
         (thrown) => () => {
           const { code, message } = WshError.from(thrown);
-          failed.push({ session: lost.session.name, code, message });
+          failed.push({ session: crashed.session.name, code, message });
         },
       );
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
-  // In the order in which they were lost, not in which they were restored.
+  // In the order in which they crashed, not in which they were restored.
   for (const told of done) told?.();
   return { restored, left_out, failed };
 }
 
 /** @throws WshError checkpoint_not_found, session_running */
-async function findRestorable(instance: Instance, target: string): Promise<LostSession> {
+async function findRestorable(instance: Instance, target: string): Promise<CrashedSession> {
   const parsed = parseTarget(target);
   try {
-    return findLost(instance, parsed);
+    return findCrashed(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
   }
   const running = lookUp(listSessions(instance), parsed);
   await untilReleased(instance);
   try {
-    return findLost(instance, parsed);
+    return findCrashed(instance, parsed);
   } catch (thrown) {
     const { code } = WshError.from(thrown);
     // One killed before its first checkpoint is not running either.
@@ -148,8 +148,8 @@ export async function forgetAsked(
   await untilReleased(instance);
   for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
     const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
-    const lost = readLost(instance, number);
-    const known = lost === null || "trouble" in lost ? null : lost;
+    const crashed = readCrashed(instance, number);
+    const known = crashed === null || "trouble" in crashed ? null : crashed;
     // A process that shows it to readers holds its contents in memory.
     if (known !== null) await makeRoomFor(instance, known);
     let bytes = removeSession(sessionDir(instance, number));
@@ -166,8 +166,8 @@ function goneNumbers(instance: Instance): number[] {
   const named = namedFolders(instance).filter(
     ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),
   );
-  const lost = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
-  return [...new Set([...lost, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
+  const crashed = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  return [...new Set([...crashed, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
 }
 
 /** One that cannot be read is named by its id. */
@@ -176,7 +176,7 @@ function numberOf(instance: Instance, target: string): number {
   const gone = goneNumbers(instance);
   if (parsed.kind === "session_id" && gone.includes(parsed.id)) return parsed.id;
   try {
-    return findLost(instance, parsed).number;
+    return findCrashed(instance, parsed).number;
   } catch (thrown) {
     // One that has ended may have checkpoints with names.
     const { named } = allNamed(instance, target);

@@ -152,13 +152,13 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "restore",
         usage: "[NAME | --all]",
-        summary: "make a lost session run again",
+        summary: "make a crashed session run again",
         load: async () => (await import("./commands/restore.ts")).register,
       },
       {
         name: "forget",
         usage: "NAME | --all",
-        summary: "delete the checkpoints of a lost session",
+        summary: "delete the checkpoints of a crashed session",
         isRare: true,
         load: async () => (await import("./commands/forget.ts")).register,
       },

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { OnceSchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
 
-/** A pane of a lost session, under the ids that it had. */
+/** A pane of a crashed session, under the ids that it had. */
 export const RestoredSchema = v.object({
   /** Folder of the session's checkpoint. */
   directory: v.string(),
@@ -11,7 +11,7 @@ export const RestoredSchema = v.object({
   session: v.number(),
   window: v.number(),
   created_at: v.number(),
-  /** How it was lost, in words, and when it was last saved. */
+  /** How it crashed, in words, and when it was last saved. */
   why: v.string(),
   saved_at: v.number(),
   /** A shell is started below the earlier contents; else those stay readable for a while. */
@@ -52,7 +52,7 @@ export const SessionSpecSchema = v.object({
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   restored: v.optional(RestoredSchema),
-  /** A lost session with several panes: `restored` is its oldest one, and `create` is of the session. */
+  /** A crashed session with several panes: `restored` is its oldest one, and `create` is of the session. */
   split: v.optional(
     v.object({
       /** Id that its process had. */

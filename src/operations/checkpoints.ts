@@ -1,9 +1,9 @@
-/** Operations on checkpoints of lost sessions (docs/protocol.md, Lost sessions). */
+/** Operations on checkpoints of crashed sessions (docs/protocol.md, Crashed sessions). */
 import * as v from "valibot";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 
-const TargetSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of a lost session"));
+const TargetSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of a crashed session"));
 const flag = v.union([
   v.boolean(),
   v.pipe(
@@ -71,10 +71,10 @@ export const checkpointOperations = [
     name: "checkpoint.list",
     scope: "server",
     access: "observe",
-    summary: "Lost sessions, oldest first, and labelled checkpoints",
+    summary: "Crashed sessions, oldest first, and labelled checkpoints",
     input: v.object({ session: v.optional(SessionSchema) }),
     output: v.object({
-      lost: v.pipe(v.array(SessionInfoSchema), v.description("their last saved state")),
+      crashed: v.pipe(v.array(SessionInfoSchema), v.description("their last saved state")),
       named: v.pipe(v.array(NamedSchema), v.description("by session, then by label")),
       unreadable: v.pipe(v.array(FailureSchema), v.description("damaged ones, and those of a later version")),
     }),
@@ -87,11 +87,11 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     summary:
-      "Restore a lost session, all of them, or a labelled checkpoint: same name, ids, tags and layout; a new shell below the old screen, with " +
+      "Restore a crashed session, all of them, or a labelled checkpoint: same name, ids, tags and layout; a new shell below the old screen, with " +
       "the command line that was running at its prompt",
     input: v.object({
       session: v.optional(TargetSchema),
-      all: v.optional(v.pipe(flag, v.description("every lost session")), false),
+      all: v.optional(v.pipe(flag, v.description("every crashed session")), false),
       as: v.optional(v.pipe(v.string(), v.description("another name; with label: also beside the running session"))),
       label: v.optional(LabelSchema),
     }),

@@ -127,7 +127,7 @@ export class Pane {
     const { heldMs, restored } = this.options;
     if (heldMs !== undefined) this.lifetime.awaitFollower(heldMs);
     if (restored !== undefined) await this.program.prefill(restored);
-    if (this.endedAs === "lost") this.program.neverStarts();
+    if (this.endedAs === "crashed") this.program.neverStarts();
     else await this.launch(() => this.program.start());
   }
 
@@ -305,9 +305,9 @@ export class Pane {
     return this.exit === null ? this.commands.state().state : this.endedAs;
   }
 
-  /** The name of its end: `lost` when only a crashed process's remains are shown. */
-  get endedAs(): "exited" | "lost" {
-    return this.options.restored?.isLost === true ? "lost" : "exited";
+  /** The name of its end: `crashed` when only a crashed process's remains are shown. */
+  get endedAs(): "exited" | "crashed" {
+    return this.options.restored?.hasCrashed === true ? "crashed" : "exited";
   }
 
   /** The program's state, and how long it lasts unless an event ends it. */

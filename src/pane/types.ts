@@ -76,7 +76,7 @@ export interface RestoredPane {
   /** Where some of the cursors from then point. */
   readonly places?: readonly CursorPlace[] | undefined;
   /** No program is started: only the earlier contents are readable. */
-  readonly isLost: boolean;
+  readonly hasCrashed: boolean;
 }
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];

@@ -102,7 +102,10 @@ const kinds = {
     hint: "Detach them first, or resize with {force}; the forced size lasts until one of them types.",
   },
   session_running: { status: 409, hint: "The session is still running. Attach to it, or kill it first." },
-  session_lost: { status: 410, hint: "Its screen, scrollback and commands can still be read; {restore} restores it." },
+  session_not_running: {
+    status: 410,
+    hint: "Its screen, scrollback and commands can still be read; {restore} restores it.",
+  },
   checkpoint_too_new: { status: 409, hint: "Restore it with the version of wsh that wrote it, or a later one." },
   checkpoint_exists: { status: 409, hint: "Choose another label, or save with {replace}." },
   checkpoint_refused: { status: 409, hint: "Nothing was written. Resolve the cause, then save again." },
@@ -156,6 +159,7 @@ const formerCodes: ReadonlyMap<string, ErrorCode> = new Map([
   ["host_unavailable", "session_unavailable"],
   ["host_crashed", "session_crashed"],
   ["host_version", "version_mismatch"],
+  ["session_lost", "session_not_running"],
 ]);
 
 export const errorCodes = Object.keys(kinds) as readonly ErrorCode[];

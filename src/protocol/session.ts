@@ -15,7 +15,7 @@ export const SessionStateSchema = v.picklist([
   "fullscreen",
   "exited",
   "unresponsive",
-  "lost",
+  "crashed",
 ]);
 export type SessionState = v.InferOutput<typeof SessionStateSchema>;
 
@@ -129,11 +129,11 @@ export const WindowInfoSchema = v.object({
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 /** Of a session whose process is gone: what came back of it. */
-export const LostInfoSchema = v.object({
+export const CrashInfoSchema = v.object({
   saved_at: v.pipe(v.number(), v.description("Unix time in ms of its last checkpoint; anything newer is lost")),
   why: v.pipe(v.string(), v.description("how its process ended, as far as known")),
 });
-export type LostInfo = v.InferOutput<typeof LostInfoSchema>;
+export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 
 /** A page that shows a session. */
 export const ViewerInfoSchema = v.object({
@@ -175,8 +175,8 @@ export const SessionInfoSchema = v.object({
   /** Unix time in milliseconds. */
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
-  lost: v.optional(
-    v.pipe(LostInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
+  crashed: v.optional(
+    v.pipe(CrashInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
   ),
   viewers: v.optional(
     v.pipe(v.array(ViewerInfoSchema), v.description("web pages that show it, besides terminals; absent: none")),

@@ -132,19 +132,19 @@ export async function restoreSession(
 }
 
 /**
- * Registers a process under the ids that a lost session had.
- * @param lost `ended`: it has the name of an ended session, which can be read and reserves nothing
+ * Registers a process under the ids that a crashed session had.
+ * @param crashed `ended`: it has the name of an ended session, which can be read and reserves nothing
  * @throws WshError session_running when a process has the ids, session_name_conflict, max_sessions_reached
  */
-export async function claimLost(
+export async function claimCrashed(
   instance: Instance,
-  lost: SessionIds & { readonly name: string; readonly ended: boolean },
+  crashed: SessionIds & { readonly name: string; readonly ended: boolean },
   maxSessions: number,
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
-  checkSessionName(lost.name);
+  checkSessionName(crashed.name);
   prepareRuntimeDir(instance);
-  const { id, session, window, name, ended } = lost;
+  const { id, session, window, name, ended } = crashed;
   return withDirectoryLock(instance.sessionsDir, async () => {
     cleanStaleLocked(instance, [id]);
     if (isOccupied(sessionSocket(instance, id))) {

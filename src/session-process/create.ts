@@ -24,7 +24,7 @@ import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
 import type { MadeRequest } from "../registry/made-requests.ts";
-import { type ClaimResult, claimLost, claimSession, type NameRule } from "../registry/register.ts";
+import { type ClaimResult, claimCrashed, claimSession, type NameRule } from "../registry/register.ts";
 import type { Settings } from "../settings/table.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
@@ -146,11 +146,11 @@ export async function claimFor(
   if (restored === undefined) return claimSession(instance, { name: rule, maxSessions, bind });
   const { pane, session, window, run } = restored;
   const name = rule.kind === "exact" ? rule.name : "";
-  const lost = { id: split?.owner ?? pane, session, window, name, ended: !run };
-  return { ...(await claimLost(instance, lost, maxSessions, bind)), tooOld: [] };
+  const crashed = { id: split?.owner ?? pane, session, window, name, ended: !run };
+  return { ...(await claimCrashed(instance, crashed, maxSessions, bind)), tooOld: [] };
 }
 
-/** What a lost pane had, with what cannot be said at the prompt said below the rule. */
+/** What a crashed pane had, with what cannot be said at the prompt said below the rule. */
 async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
   const { replay } = await import("./checkpoints/replay.ts");
   const { directory, pane, why, run, notes, numbers } = restored;

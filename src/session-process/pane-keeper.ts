@@ -41,7 +41,7 @@ export interface PaneKeeperPort {
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
   readonly isRestored: boolean;
-  /** Only shows a lost session: nothing is written or removed. */
+  /** Only shows a crashed session: nothing is written or removed. */
   readonly isRead: boolean;
   /** A pane is gone and can no longer be found. */
   released(id: number): void;

@@ -261,7 +261,7 @@ export class Session<P extends PaneRef = PaneRef> {
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
-      ...(this.options.lost === undefined ? {} : { lost: this.options.lost }),
+      ...(this.options.crashed === undefined ? {} : { crashed: this.options.crashed }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
   }

@@ -11,7 +11,7 @@ import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawi
 import type { WshError } from "../protocol/errors.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
-import type { EndReason, LostInfo, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { CrashInfo, EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
@@ -43,8 +43,8 @@ export interface SessionOptions extends Size {
   readonly createdAt?: number;
   /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
-  /** Its process was lost, and this one shows its remains. */
-  readonly lost?: LostInfo;
+  /** Its process crashed, and this one shows its remains. */
+  readonly crashed?: CrashInfo;
   readonly clock?: Clock;
 }
 

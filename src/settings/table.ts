@@ -312,18 +312,20 @@ export const settingsSchema = v.object({
     "What checkpoints contain: nothing; names, programs and layout; also the screen; also the newest 1,000 lines above it; or all lines.",
     { env: "WSH_CHECKPOINT" },
   ),
-  checkpoint_days: integer(30, 1, 36_500, "Time for which the checkpoint of a lost session is kept.", { unit: "days" }),
+  checkpoint_days: integer(30, 1, 36_500, "Time for which the checkpoint of a crashed session is kept.", {
+    unit: "days",
+  }),
   checkpoint_bytes: integer(
     256 * mib,
     mib,
     65_536 * mib,
-    "Largest size of the checkpoints of lost sessions; the oldest are deleted first. Labelled checkpoints have the same limit; at the limit, saving is refused.",
+    "Largest size of the checkpoints of crashed sessions; the oldest are deleted first. Labelled checkpoints have the same limit; at the limit, saving is refused.",
     { unit: "bytes" },
   ),
   restore: choice(
     ["ask", "auto", "never"],
     "ask",
-    "Whether `wsh` and `wsh attach` restore lost sessions: after a question, automatically, or not; with auto, a server started as a service does too.",
+    "Whether `wsh` and `wsh attach` restore crashed sessions: after a question, automatically, or not; with auto, a server started as a service does too.",
   ),
   restore_programs: list(
     /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(=[^\0\n]{1,200})?$/,

@@ -107,7 +107,7 @@ withTmux("opening and leaving", () => {
     const ends: [name: string, end: () => Promise<unknown> | unknown, message: string, code: number][] = [
       ["a", () => wsh.ok("kill", "a"), "[session 'a' was killed]", 1],
       ["b", () => wsh.ok("detach", "b"), "[detached from session 'b']", 0],
-      ["c", () => wsh.killHost(-1), "[session 'c' is lost", 1],
+      ["c", () => wsh.killHost(-1), "[session 'c' crashed", 1],
       ["d", () => wsh.ok("stop"), "[session 'd' was ended by wsh stop]", 1],
     ];
     for (const [name, end, message, code] of ends) {

@@ -182,7 +182,7 @@ describe("the output of a command that was asked for", () => {
     process.kill(pid, "SIGKILL");
     await until("the session to be gone", async () => {
       const { status, text } = await api.http.get(`/sessions/${api.name}`);
-      return status === 404 || JSON.parse(text).state === "lost";
+      return status === 404 || JSON.parse(text).state === "crashed";
     });
     expect(fs.readdirSync(stateDir)).toEqual(before);
     expect(before.filter((name) => name.endsWith(".spool"))).toEqual([]);

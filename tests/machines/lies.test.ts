@@ -154,9 +154,9 @@ test("what a list says of a window or a pane is never a name of this machine", a
 test("times that are none, and sizes below nothing, leave the list of all others whole", async () => {
   listedAs({ as_of: -1e300, rows: -5, cols: -1e300, pid: -1, clients: -2, created_at: 1e300 });
   expect(await near.ok("list", "--all-machines")).toMatch(/^dev .*\n.*^m1\/dev /ms);
-  listedAs({ lost: { saved_at: -1e300, why: `${HOSTILE}${"x".repeat(1_000_000)}` } });
+  listedAs({ crashed: { saved_at: -1e300, why: `${HOSTILE}${"x".repeat(1_000_000)}` } });
   const listed = await near.ok("list", "--all-machines");
-  expect(listed).toMatch(/^dev .*\n.*^m1\/dev .*lost: /ms);
+  expect(listed).toMatch(/^dev .*\n.*^m1\/dev .*crashed: /ms);
   expect(listed).not.toMatch(OBEYED);
   expect(listed.length).toBeLessThan(4_000);
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { stored } from "../reliability/checkpoints/lost-sessions.ts";
+import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
@@ -99,7 +99,7 @@ test("what ran before its session was lost is not run again, however long the re
   process.kill(hostOf(pid), "SIGKILL");
   await startAgain();
   await until("it to be lost", async () =>
-    (await far.list()).some(({ name, state }) => name === "lost" && state === "lost"),
+    (await far.list()).some(({ name, state }) => name === "lost" && state === "crashed"),
   );
   await far.ok("restore", "lost");
   for (const said of [

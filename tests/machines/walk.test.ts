@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
 import { prepareStateDir } from "../../src/instance/paths.ts";
-import { stored } from "../reliability/checkpoints/lost-sessions.ts";
+import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { NatsServer, writeCredentials } from "../support/nats-server.ts";
 import { isMissing } from "../support/programs.ts";
@@ -114,7 +114,7 @@ async function hostOfDev({ wsh }: Machine): Promise<number> {
 /** Kills the session process of `dev`, which is lost then, and is restored. */
 async function killHost(at: Machine, whileLost: () => Promise<void>): Promise<void> {
   process.kill(await hostOfDev(at), "SIGKILL");
-  const isLost = async () => (await at.wsh.list()).some(({ name, state }) => name === "dev" && state === "lost");
+  const isLost = async () => (await at.wsh.list()).some(({ name, state }) => name === "dev" && state === "crashed");
   await until("the session to be lost", isLost);
   await whileLost();
   await at.wsh.ok("restore", "dev");

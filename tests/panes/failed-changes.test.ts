@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { folderOf } from "../reliability/checkpoints/lost-sessions.ts";
+import { folderOf } from "../reliability/checkpoints/crashed-sessions.ts";
 import { splitServer } from "../support/panes.ts";
 
 type All = Awaited<ReturnType<typeof splitServer>>;

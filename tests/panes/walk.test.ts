@@ -149,7 +149,7 @@ test(
       await wsh.session(other);
     };
     // What was killed as a whole can be restored, and is listed as lost.
-    const living = async () => (await wsh.list()).flatMap(({ name, state }) => (state === "lost" ? [] : [name]));
+    const living = async () => (await wsh.list()).flatMap(({ name, state }) => (state === "crashed" ? [] : [name]));
     const check = async (): Promise<void> => {
       let reason = "";
       await until("everything to be in order", async () => {

@@ -20,7 +20,7 @@ const AGE_MS = 1_500;
 async function listed(gateway: Gateway): Promise<SessionInfo[]> {
   const infos: SessionInfo[] = await (await gateway.unix("/sessions?all=true")).json();
   // What was killed is lost, if it was written down by then.
-  return infos.filter(({ state }) => state !== "lost");
+  return infos.filter(({ state }) => state !== "crashed");
 }
 
 /** Asked of every process itself. */

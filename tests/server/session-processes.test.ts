@@ -10,7 +10,7 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
-import { written } from "../reliability/checkpoints/lost-sessions.ts";
+import { written } from "../reliability/checkpoints/crashed-sessions.ts";
 import { within } from "../support/attempts.ts";
 import { failure, Http } from "../support/http.ts";
 import { stopProcess } from "../support/processes.ts";

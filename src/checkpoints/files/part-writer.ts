@@ -189,7 +189,7 @@ export class PartWriter {
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = await takeLock(path);
     this.hasBegun = true;
-    // Continues the generations that the same pane wrote before it was lost.
+    // Continues the generations that the same pane wrote before it crashed.
     const own = ownFiles(this.directory, this.part);
     this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
     if (this.found !== null && this.isWhole(this.found))

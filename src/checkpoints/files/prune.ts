@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { removeUnnamed } from "./named.ts";
 import { checkpointsDir, sessionDir } from "./places.ts";
-import { isOthers, lostNumbers, removeSession } from "./sessions.ts";
+import { crashedNumbers, isOthers, removeSession } from "./sessions.ts";
 
 /** Minimum interval between two checks by all processes of an instance, in ms: a check costs some calls per session. */
 const PAUSE_MS = 10 * 60_000;
@@ -32,9 +32,9 @@ export function pruneSometimes(instance: Instance, bounds: Bounds): void {
 
 /** @returns numbers of the sessions that have no checkpoint any more */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: Bounds): number[] {
-  const own = lostNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
-  const lost = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
-  const oldestFirst = lost.sort((a, b) => a.newest - b.newest);
+  const own = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  const crashed = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
+  const oldestFirst = crashed.sort((a, b) => a.newest - b.newest);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
   const removed: number[] = [];
   for (const { number, bytes, newest } of oldestFirst) {

@@ -28,7 +28,7 @@ const written = {
   version: v.literal(CHECKPOINT_VERSION),
   /** Unix time in ms. */
   saved_at: v.number(),
-  /** The boot of the machine: a process still alive there is not lost. */
+  /** The boot of the machine: a process still alive there has not crashed. */
   boot: v.string(),
   machine: v.string(),
   /** The signal that ended the process, if it could still report it. */

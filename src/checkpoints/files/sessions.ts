@@ -1,5 +1,5 @@
 /**
- * The sessions with checkpoints, and which of them are lost: no process writes their checkpoints or serves them. A
+ * The sessions with checkpoints, and which of them crashed: no process writes their checkpoints or serves them. A
  * session of another machine that shares the directory is neither restored nor removed here.
  */
 import fs from "node:fs";
@@ -16,7 +16,7 @@ import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.
 import { checkpointsDir, lockFile, type Part, partFile, sessionDir, sessionOfDir } from "./places.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 
-export interface LostSession {
+export interface CrashedSession {
   /** Number of the session: 3 for `@s3`. */
   readonly number: number;
   readonly directory: string;
@@ -47,7 +47,7 @@ export interface UnreadableSession {
  * (isOthers). Costs a few calls for each.
  * @param living sessions known to be alive
  */
-export function lostNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
+export function crashedNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
   const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
   return all
     .flatMap((name) => sessionOfDir(name) ?? [])
@@ -61,7 +61,7 @@ export function heldNumbers(instance: Instance): number[] {
   return all.flatMap((name) => sessionOfDir(name) ?? []).filter((number) => isAlive(instance, number));
 }
 
-/** Whether a process writes the session's checkpoints; processes that only show a lost session do not. */
+/** Whether a process writes the session's checkpoints; processes that only show a crashed session do not. */
 export function isAlive(instance: Instance, number: number): boolean {
   return heldParts(instance, number).length > 0;
 }
@@ -100,10 +100,10 @@ function lockOf(path: string): "taken" | "held" | "refused" {
 }
 
 /**
- * Reads a lost session.
+ * Reads a crashed session.
  * @returns null without anything to restore: an empty folder, another machine's
  */
-export function readLost(instance: Instance, number: number): LostSession | UnreadableSession | null {
+export function readCrashed(instance: Instance, number: number): CrashedSession | UnreadableSession | null {
   const directory = sessionDir(instance, number);
   try {
     if (!checkOwnDir(checkpointsDir(instance)) || !checkOwnDir(directory)) return null;
@@ -121,7 +121,7 @@ export function isOthers(directory: string): boolean {
 }
 
 /** The same from any folder that has a session's files. @throws WshError of the reader */
-export function readSession(number: number, directory: string): LostSession | null {
+export function readSession(number: number, directory: string): CrashedSession | null {
   const parts = partsIn(directory);
   const layout = parts.includes("layout") ? layoutOf(directory) : null;
   const wanted = layout?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
@@ -151,7 +151,7 @@ export function readSession(number: number, directory: string): LostSession | nu
     directory,
     session: layout?.session ?? first.record.session,
     saved_at: newest,
-    why: whyLost(layout ?? first.record),
+    why: whyCrashed(layout ?? first.record),
     layout,
     panes: (layout === null ? [first] : panes).map(({ record }) => record),
     left_out: layout === null ? [...leftOut, ...rest.map(withoutLayout)].sort(byPane) : leftOut,
@@ -178,25 +178,29 @@ function layoutOf(directory: string): LayoutRecord | null {
   }
 }
 
-function whyLost({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
+function whyCrashed({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
   if (ended_by !== null) return `ended by ${ended_by}`;
-  return boot === bootId() ? "its process was killed or crashed" : "the machine was restarted";
+  return boot === bootId() ? "its process was killed or failed" : "the machine was restarted";
 }
 
 /**
- * The lost session that a target names; the newest of several that had the name.
+ * The crashed session that a target names; the newest of several that had the name.
  * @throws WshError checkpoint_not_found, or why it cannot be read
  */
-export function findLost(instance: Instance, target: Target, living: ReadonlySet<number> = new Set()): LostSession {
-  const found = lostNumbers(instance, living).flatMap((number) => readLost(instance, number) ?? []);
+export function findCrashed(
+  instance: Instance,
+  target: Target,
+  living: ReadonlySet<number> = new Set(),
+): CrashedSession {
+  const found = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number) ?? []);
   const unreadable = found.find((one) => "trouble" in one && isNumber(target, one.number));
   if (unreadable !== undefined && "trouble" in unreadable) throw unreadable.trouble;
-  const named = found.filter((one): one is LostSession => !("trouble" in one) && isMeant(one, target));
+  const named = found.filter((one): one is CrashedSession => !("trouble" in one) && isMeant(one, target));
   const newest = named.sort((a, b) => a.saved_at - b.saved_at).at(-1);
   if (newest !== undefined) return newest;
   throw new WshError(
     "checkpoint_not_found",
-    `no lost session '${formatTarget(target)}' in instance '${instance.name}'`,
+    `no crashed session '${formatTarget(target)}' in instance '${instance.name}'`,
   );
 }
 
@@ -205,7 +209,7 @@ function isNumber(target: Target, number: number): boolean {
 }
 
 /** Whether a target names the session under its last name and numbers. */
-export function isMeant({ session, panes, layout, number }: LostSession, target: Target): boolean {
+export function isMeant({ session, panes, layout, number }: CrashedSession, target: Target): boolean {
   switch (target.kind) {
     case "session_id":
       return target.id === number;
@@ -219,7 +223,7 @@ export function isMeant({ session, panes, layout, number }: LostSession, target:
 }
 
 /** The part of a pane, if a target names one of the session's. */
-export function paneMeant({ panes }: LostSession, target: Target): PaneRecord | null {
+export function paneMeant({ panes }: CrashedSession, target: Target): PaneRecord | null {
   const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
   return own ?? null;
 }

@@ -1,6 +1,6 @@
 /** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
-import type { LostSession } from "../files/sessions.ts";
+import type { CrashedSession } from "../files/sessions.ts";
 import { linesOf, type Shown, type ShownPane, shown } from "./shown.ts";
 
 type Difference = OperationOutput<"checkpoint.diff">;
@@ -13,8 +13,8 @@ const MOST_TOLD = 200;
 
 /** Each with its label; null: the present state */
 export function compare(
-  [before, from]: readonly [LostSession, string | null],
-  [after, to]: readonly [LostSession, string | null],
+  [before, from]: readonly [CrashedSession, string | null],
+  [after, to]: readonly [CrashedSession, string | null],
 ): Difference {
   const [a, b] = [shown(before, from), shown(after, to)];
   const changes: Change[] = [
@@ -44,7 +44,7 @@ export function compare(
   };
 }
 
-function firstLine({ panes }: LostSession, pane: number): number {
+function firstLine({ panes }: CrashedSession, pane: number): number {
   return panes.find((record) => record.pane === pane)?.history?.first ?? 0;
 }
 

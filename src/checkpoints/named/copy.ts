@@ -10,13 +10,13 @@ import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts"
 import { PartWriter } from "../files/part-writer.ts";
 import { panePart, stateFile } from "../files/places.ts";
 import type { LayoutRecord } from "../files/record.ts";
-import type { LostSession } from "../files/sessions.ts";
+import type { CrashedSession } from "../files/sessions.ts";
 
 /** @param use gets the copy, whose folder is removed afterwards @throws WshError session_create_failed, and of `use` */
 export async function withCopy<T>(
   instance: Instance,
-  kept: LostSession,
-  use: (copy: LostSession) => Promise<T>,
+  kept: CrashedSession,
+  use: (copy: CrashedSession) => Promise<T>,
 ): Promise<T> {
   const windows = kept.layout?.windows ?? [kept.session.window];
   const ids = await takeIds(instance, { panes: kept.panes.length, windows: windows.length });
@@ -46,7 +46,7 @@ async function copyPane(
   from: string,
   to: string,
   pane: number,
-  session: LostSession["session"],
+  session: CrashedSession["session"],
 ): Promise<void> {
   const { record, generation } = stored;
   const { blocks } = readBlocks(fs.readFileSync(join(from, stateFile(panePart(record.pane), generation))));
@@ -71,7 +71,7 @@ async function copyPane(
 }
 
 interface NewIds {
-  readonly session: LostSession["session"];
+  readonly session: CrashedSession["session"];
   readonly panes: ReadonlyMap<number, number>;
   readonly windows: ReadonlyMap<number, number>;
 }

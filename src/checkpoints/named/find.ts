@@ -3,12 +3,12 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isLabel, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type NamedFolder, namedFolders } from "../files/named.ts";
-import { isMeant, isOthers, type LostSession, readSession, type UnreadableSession } from "../files/sessions.ts";
+import { type CrashedSession, isMeant, isOthers, readSession, type UnreadableSession } from "../files/sessions.ts";
 import { runningSession } from "./running.ts";
 
 export interface NamedCheckpoint {
   readonly folder: NamedFolder;
-  readonly kept: LostSession;
+  readonly kept: CrashedSession;
 }
 
 /** Most characters of a refused label that a message repeats. */

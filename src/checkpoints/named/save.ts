@@ -1,6 +1,6 @@
 /**
  * Saves a session under a label: its processes write the present state of their parts into a new folder, which gets its
- * name when all are on the disk. The checkpoint of a lost session is copied.
+ * name when all are on the disk. The checkpoint of a crashed session is copied.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
 import { makeNamed, withUnnamed } from "../files/named.ts";
 import { partFile } from "../files/places.ts";
-import { findLost, type LostSession, readSession } from "../files/sessions.ts";
+import { type CrashedSession, findCrashed, readSession } from "../files/sessions.ts";
 import { ownCaller } from "../launch.ts";
 import { checkLabel, type NamedCheckpoint } from "./find.ts";
 import { type RunningSession, runningSession } from "./running.ts";
@@ -48,7 +48,7 @@ export async function saveNamed(
 export function atPresent<T>(
   instance: Instance,
   { number, socket }: RunningSession,
-  use: (kept: LostSession) => T,
+  use: (kept: CrashedSession) => T,
 ): Promise<T> {
   return withUnnamed(instance, number, async (folder, directory) => {
     await askToWrite(socket, folder);
@@ -57,7 +57,7 @@ export function atPresent<T>(
 }
 
 /** @throws WshError checkpoint_refused when a part is missing */
-function readWritten(number: number, directory: string): LostSession {
+function readWritten(number: number, directory: string): CrashedSession {
   const kept = readSession(number, directory);
   if (kept !== null) return kept;
   throw new WshError("checkpoint_refused", `session '${sessionId(number)}' has nothing to save`);
@@ -70,7 +70,7 @@ function sourceOf(instance: Instance, target: string): Source {
   const running = runningSession(instance, target);
   if (running !== null) return running;
   try {
-    const { number, directory } = findLost(instance, parseTarget(target));
+    const { number, directory } = findCrashed(instance, parseTarget(target));
     return { number, directory, socket: null };
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;

@@ -6,7 +6,7 @@ import { paneId, sessionId, windowId } from "../../protocol/names.ts";
 import { readHistory, readPane } from "../files/part-reader.ts";
 import { plainLine } from "../files/part-writer.ts";
 import type { PaneRecord } from "../files/record.ts";
-import type { LostSession } from "../files/sessions.ts";
+import type { CrashedSession } from "../files/sessions.ts";
 import { windowsIn } from "../windows.ts";
 import type { NamedCheckpoint } from "./find.ts";
 import { isRunning } from "./running.ts";
@@ -28,7 +28,7 @@ export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): O
 }
 
 /** @param label null: the continuously written checkpoint */
-export function shown(kept: LostSession, label: string | null): Shown {
+export function shown(kept: CrashedSession, label: string | null): Shown {
   const { session, number, saved_at, layout, panes, left_out } = kept;
   const { name, tags, rows, cols } = session;
   const windows =
@@ -48,7 +48,7 @@ export function shown(kept: LostSession, label: string | null): Shown {
   };
 }
 
-function shownPane({ directory }: LostSession, record: PaneRecord): ShownPane {
+function shownPane({ directory }: CrashedSession, record: PaneRecord): ShownPane {
   const { pane, title, cwd, rows, cols, program, foreground, history } = record;
   const stored = readPane(directory, pane);
   const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(plainLine);
@@ -60,7 +60,7 @@ function shownPane({ directory }: LostSession, record: PaneRecord): ShownPane {
 }
 
 /** Lines of a pane, those above the screen too, without styles; of too many the newest. */
-export function linesOf({ directory }: LostSession, pane: number, most: number): string[] {
+export function linesOf({ directory }: CrashedSession, pane: number, most: number): string[] {
   const stored = readPane(directory, pane);
   const above = readHistory(directory, stored).lines.slice(-most);
   return [...above.map((line) => line ?? ""), ...(stored.screen ?? []), ...(stored.alternate ?? [])]

@@ -8,7 +8,7 @@ import { notedNumbers, removeNamed } from "../files/named.ts";
 import { removePart } from "../files/part-writer.ts";
 import { panePart, sessionDir } from "../files/places.ts";
 import type { PaneNumbers } from "../files/record.ts";
-import { findLost, type LostSession, partsIn, readSession } from "../files/sessions.ts";
+import { type CrashedSession, findCrashed, partsIn, readSession } from "../files/sessions.ts";
 import type { Restorer } from "../launch.ts";
 import { restoreSession } from "../restore.ts";
 import { compare } from "./compare.ts";
@@ -53,9 +53,9 @@ export async function diffAsked(
 /**
  * The continuously written checkpoint of a session. @throws WshError checkpoint_not_found, and why it cannot be read
  */
-function newest(instance: Instance, target: string): LostSession {
+function newest(instance: Instance, target: string): CrashedSession {
   const running = runningSession(instance, target);
-  if (running === null) return findLost(instance, parseTarget(target));
+  if (running === null) return findCrashed(instance, parseTarget(target));
   const kept = readSession(running.number, sessionDir(instance, running.number));
   if (kept !== null) return kept;
   throw new WshError("checkpoint_not_found", `session '${target}' has no checkpoint yet`);
@@ -79,7 +79,7 @@ export async function restoreNamed(
   session: string,
   { label, as }: { readonly label: string; readonly as: string | undefined },
   restorer: Restorer,
-): Promise<{ readonly info: SessionInfo; readonly kept: LostSession }> {
+): Promise<{ readonly info: SessionInfo; readonly kept: CrashedSession }> {
   const { kept, folder } = findNamed(instance, session, label);
   const { number } = folder;
   if (isRunning(instance, number)) {
@@ -100,7 +100,7 @@ export async function restoreNamed(
 }
 
 /** Includes numbers that its panes have issued since: callers may hold them. */
-function pastAll(instance: Instance, kept: LostSession): LostSession {
+function pastAll(instance: Instance, kept: CrashedSession): CrashedSession {
   const since = readSession(kept.number, sessionDir(instance, kept.number));
   const panes = kept.panes.map((record) => {
     const known = [
@@ -117,7 +117,7 @@ function pastAll(instance: Instance, kept: LostSession): LostSession {
 }
 
 /** Removes the session's other checkpoint files that do not belong to the running one. */
-function removeOthers(instance: Instance, { number, panes, layout }: LostSession): void {
+function removeOthers(instance: Instance, { number, panes, layout }: CrashedSession): void {
   const own = new Set<string>([...panes.map(({ pane }) => panePart(pane)), ...(layout === null ? [] : ["layout"])]);
   const directory = sessionDir(instance, number);
   for (const part of partsIn(directory)) if (!own.has(part)) removePart(directory, part);

@@ -106,8 +106,8 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
   }
 }
 
-function isNothing({ named, lost, unreadable }: OperationOutput<"checkpoint.list">): boolean {
-  return named.length + lost.length + unreadable.length === 0;
+function isNothing({ named, crashed, unreadable }: OperationOutput<"checkpoint.list">): boolean {
+  return named.length + crashed.length + unreadable.length === 0;
 }
 
 /** One that runs, or has ended a while ago, may have no checkpoint. @throws WshError session_not_found */
@@ -128,11 +128,11 @@ function moment(at: number): string {
   return new Date(at).toLocaleString("sv");
 }
 
-async function sayList({ named, lost, unreadable }: OperationOutput<"checkpoint.list">): Promise<void> {
+async function sayList({ named, crashed, unreadable }: OperationOutput<"checkpoint.list">): Promise<void> {
   const rows = [
-    ...lost.map(({ name, id, windows, lost: known }) => [
+    ...crashed.map(({ name, id, windows, crashed: known }) => [
       ...[name, id, "-", known === undefined ? "" : moment(known.saved_at)],
-      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "lost"],
+      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "crashed"],
     ]),
     ...named.map(({ session, id, label, saved_at, panes, bytes, running }) => [
       ...[session, id, label, moment(saved_at), String(panes), kilobytes(bytes), running ? "running" : "not running"],
@@ -140,7 +140,7 @@ async function sayList({ named, lost, unreadable }: OperationOutput<"checkpoint.
   ];
   if (rows.length > 0) {
     await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE"], ...rows]));
-  } else if (unreadable.length === 0) await say("No lost sessions and no labelled checkpoints.\n");
+  } else if (unreadable.length === 0) await say("No crashed sessions and no labelled checkpoints.\n");
   for (const { session, label, message } of unreadable) {
     complain(`${label === undefined ? session : `${session} '${label}'`} cannot be read: ${message}`);
   }

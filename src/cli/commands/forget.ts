@@ -1,4 +1,4 @@
-/** `wsh forget`: deletes what is kept of lost sessions. */
+/** `wsh forget`: deletes what is kept of crashed sessions. */
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";

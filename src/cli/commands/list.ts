@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { paneId } from "../../protocol/names.ts";
-import { commandNow, type LostInfo, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
+import { type CrashInfo, commandNow, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { agentWords } from "../agents/rows.ts";
@@ -109,15 +109,15 @@ function asRow(one: Shown): string[] {
 
 function rowOf(info: SessionInfo): string[] {
   return [
-    info.running || info.lost !== undefined ? info.name : `${info.name} (${info.id})`,
+    info.running || info.crashed !== undefined ? info.name : `${info.name} (${info.id})`,
     info.pid === null ? "-" : String(info.pid),
     shorten(commandNow(paneOf(info)), COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
     String(info.clients),
     info.as_of !== undefined
       ? `unreachable: seen ${ago(info.as_of, Date.now())}`
-      : info.lost !== undefined
-        ? lostWords(info.lost)
+      : info.crashed !== undefined
+        ? crashWords(info.crashed)
         : info.running
           ? info.state
           : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
@@ -133,9 +133,9 @@ function paneOf({ windows, pane_id, command }: SessionInfo): Pick<PaneInfo, "com
 }
 
 /** When it was last known, and what became of it. */
-function lostWords({ saved_at, why }: LostInfo): string {
+function crashWords({ saved_at, why }: CrashInfo): string {
   const since = ago(saved_at, Date.now());
-  return `lost: ${why}, saved ${/^\d+[mhd]$/.test(since) ? `${since} ago` : since}`;
+  return `crashed: ${why}, saved ${/^\d+[mhd]$/.test(since) ? `${since} ago` : since}`;
 }
 
 function agentCell({ agent }: SessionInfo): string {

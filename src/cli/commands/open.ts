@@ -87,7 +87,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   return attachTo(instance, { info, socket }, flags);
 }
 
-/** A lost session that the person wants back instead of a new one; costs one look where none was ever lost. */
+/** A crashed session that the person wants back instead of a new one; costs one look where none ever crashed. */
 async function offered(instance: Instance): Promise<Started | null> {
   if (!existsSync(checkpointsDir(instance))) return null;
   const { offerAll } = await import("../session/offer-restore.ts");

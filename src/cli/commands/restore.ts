@@ -1,4 +1,4 @@
-/** `wsh restore`: lost sessions run again. */
+/** `wsh restore`: crashed sessions run again. */
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -14,18 +14,18 @@ export function register(program: Command): void {
   program
     .command("restore [name]")
     .description(
-      "Restore a lost session with its name, ids, tags and layout. Each pane shows its old screen above a rule and " +
+      "Restore a crashed session with its name, ids, tags and layout. Each pane shows its old screen above a rule and " +
         "a new shell in the same directory below; the command line that was running is at the prompt, Enter runs it. " +
         "Pagers, editors, ssh and agents are restarted (the setting restore_programs adds others). Without a name: the " +
-        "only lost session.",
+        "only crashed session.",
     )
-    .option("-a, --all", "all lost sessions")
+    .option("-a, --all", "all crashed sessions")
     .option("--as <new>", "under another name")
     .option("--json", "print the sessions as JSON")
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
       const instance = instanceOf(command);
       const { restoreAsked } = await import("../../checkpoints/work.ts");
-      const session = name ?? (all ? undefined : await onlyLost(instance));
+      const session = name ?? (all ? undefined : await onlyCrashed(instance));
       const done = await restoreAsked(
         instance,
         { ...(session === undefined ? {} : { session }), all, ...(as === undefined ? {} : { as }) },
@@ -34,7 +34,7 @@ export function register(program: Command): void {
       if (json === true) await printJson(done);
       else {
         for (const info of done.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
-        if (done.restored.length === 0 && done.failed.length === 0) await say("No lost sessions.\n");
+        if (done.restored.length === 0 && done.failed.length === 0) await say("No crashed sessions.\n");
       }
       for (const { session, pane_id, message } of done.left_out)
         complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
@@ -44,12 +44,12 @@ export function register(program: Command): void {
 }
 
 /** @throws UsageError */
-async function onlyLost(instance: ReturnType<typeof instanceOf>): Promise<string> {
-  const { allLost } = await import("../../checkpoints/find.ts");
-  const lost = allLost(instance);
-  const [first] = lost;
-  if (first !== undefined && lost.length === 1) return `@s${first.number}`;
-  if (first === undefined) throw new UsageError("no lost sessions");
-  const names = lost.map(({ session }) => session.name).join(", ");
-  throw new UsageError(`${lost.length} sessions are lost: ${names}`, "Name one, or give --all.");
+async function onlyCrashed(instance: ReturnType<typeof instanceOf>): Promise<string> {
+  const { allCrashed } = await import("../../checkpoints/find.ts");
+  const crashed = allCrashed(instance);
+  const [first] = crashed;
+  if (first !== undefined && crashed.length === 1) return `@s${first.number}`;
+  if (first === undefined) throw new UsageError("no crashed sessions");
+  const names = crashed.map(({ session }) => session.name).join(", ");
+  throw new UsageError(`${crashed.length} sessions crashed: ${names}`, "Name one, or give --all.");
 }

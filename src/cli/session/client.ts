@@ -157,7 +157,7 @@ export class SessionClient implements Disposable {
   }
 }
 
-/** As findSession; a lost session gets a process that shows what is left of it. @throws WshError session_not_found */
+/** As findSession; a crashed session gets a process that shows what is left of it. @throws WshError session_not_found */
 async function findOrShow(instance: Instance, target: string): Promise<SessionEntry> {
   const parsed = parseTarget(target);
   let missing: unknown;
@@ -170,8 +170,8 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
     missing = thrown;
   }
-  const { showLost } = await import("../../checkpoints/find.ts");
-  if (!(await showLost(instance, target, { env: process.env, starter: "cli" }))) throw missing;
+  const { showCrashed } = await import("../../checkpoints/find.ts");
+  if (!(await showCrashed(instance, target, { env: process.env, starter: "cli" }))) throw missing;
   return findSession(instance, parsed);
 }
 

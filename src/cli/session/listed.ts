@@ -39,14 +39,14 @@ export async function findAll(instance: Instance): Promise<Listed[]> {
       dead.map(({ entry }) => entry.id),
     ).catch(() => []);
   const there = asked.filter((one) => !dead.includes(one));
-  return answered === null ? [...there, ...(await lostBeside(instance, there))] : there;
+  return answered === null ? [...there, ...(await crashedBeside(instance, there))] : there;
 }
 
-/** Lost sessions, where no server says which there are. */
-async function lostBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
-  const { listLost } = await import("../../checkpoints/work.ts");
+/** Crashed sessions, where no server says which there are. */
+async function crashedBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
+  const { listCrashed } = await import("../../checkpoints/work.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
-  return listLost(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
+  return listCrashed(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
     entry: entryOf(instance, info),
     info,
   }));
@@ -99,7 +99,7 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
 }
 
 export function isEnded(one: Listed | { readonly info: SessionInfo }): boolean {
-  return "info" in one ? !one.info.running && one.info.state !== "lost" : one.entry.ended;
+  return "info" in one ? !one.info.running && one.info.state !== "crashed" : one.entry.ended;
 }
 
 export function asJson(one: Listed): object {

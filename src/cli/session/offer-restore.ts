@@ -1,10 +1,10 @@
 /**
- * Offers to restore lost sessions where a person comes for one: asked once for each checkpoint, since a no is remembered
+ * Offers to restore crashed sessions where a person comes for one: asked once for each checkpoint, since a no is remembered
  * until the session has run again. Setting `restore` answers in advance.
  */
 import fs from "node:fs";
 import { checkpointsDir, declinedFile } from "../../checkpoints/files/places.ts";
-import type { LostSession } from "../../checkpoints/files/sessions.ts";
+import type { CrashedSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget } from "../../protocol/names.ts";
@@ -15,7 +15,7 @@ import { confirmed } from "../confirm.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-/** Before a session is attached to. @throws WshError session_lost when it is lost and stays so */
+/** Before a session is attached to. @throws WshError session_not_running when it crashed and stays so */
 export async function offerFor(instance: Instance, target: string): Promise<void> {
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
@@ -23,10 +23,10 @@ export async function offerFor(instance: Instance, target: string): Promise<void
     const { lives } = await import("../../checkpoints/dying.ts");
     if (await lives(there.socket)) return;
   }
-  const { findLost } = await import("../../checkpoints/files/sessions.ts");
-  let lost: LostSession;
+  const { findCrashed } = await import("../../checkpoints/files/sessions.ts");
+  let crashed: CrashedSession;
   try {
-    lost = findLost(instance, parsed);
+    crashed = findCrashed(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
     // Of a session that nothing is left of, the name is not either.
@@ -36,31 +36,31 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   const { values } = await settingsOf(instance);
   const wanted = await isWanted(
     values.restore,
-    [lost],
-    `Session '${lost.session.name}' is lost (${lost.why}). Restore it?`,
+    [crashed],
+    `Session '${crashed.session.name}' crashed (${crashed.why}). Restore it?`,
   );
-  if (!wanted) throw new WshError("session_lost", `session '${lost.session.name}' is lost: ${lost.why}`);
+  if (!wanted) throw new WshError("session_not_running", `session '${crashed.session.name}' crashed: ${crashed.why}`);
   const { restoreSession } = await import("../../checkpoints/restore.ts");
-  await restoreSession(instance, lost, undefined, { env: process.env, starter: "cli" });
-  sayLeftOut(lost);
+  await restoreSession(instance, crashed, undefined, { env: process.env, starter: "cli" });
+  sayLeftOut(crashed);
 }
 
 /** Before plain `wsh` makes a session. @returns the session to attach to: of those that came back, the one used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
-  const { allLost } = await import("../../checkpoints/find.ts");
-  const lost = allLost(instance).filter((one) => !isDeclined(one));
-  if (lost.length === 0) return null;
+  const { allCrashed } = await import("../../checkpoints/find.ts");
+  const crashed = allCrashed(instance).filter((one) => !isDeclined(one));
+  if (crashed.length === 0) return null;
   const { values } = await settingsOf(instance);
-  const names = lost.map(({ session }) => session.name).join(", ");
+  const names = crashed.map(({ session }) => session.name).join(", ");
   const question =
-    lost.length === 1
-      ? `Session '${names}' is lost (${lost[0]?.why}). Restore it?`
-      : `Lost sessions: ${names}. Restore them?`;
-  if (!(await isWanted(values.restore, lost, question))) return null;
+    crashed.length === 1
+      ? `Session '${names}' crashed (${crashed[0]?.why}). Restore it?`
+      : `Crashed sessions: ${names}. Restore them?`;
+  if (!(await isWanted(values.restore, crashed, question))) return null;
   const { restoreSession } = await import("../../checkpoints/restore.ts");
   const restored: SessionInfo[] = [];
-  for (const one of lost.toSorted((a, b) => b.saved_at - a.saved_at)) {
+  for (const one of crashed.toSorted((a, b) => b.saved_at - a.saved_at)) {
     try {
       restored.push(await restoreSession(instance, one, undefined, { env: process.env, starter: "cli" }));
       sayLeftOut(one);
@@ -72,24 +72,24 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   return restored[0] ?? null;
 }
 
-function sayLeftOut({ left_out, session }: LostSession): void {
+function sayLeftOut({ left_out, session }: CrashedSession): void {
   for (const { pane, why } of left_out)
     complain(`session '${session.name}' is restored without pane ${paneId(pane)}: ${why}`);
 }
 
 async function isWanted(
   setting: "ask" | "auto" | "never",
-  lost: readonly LostSession[],
+  crashed: readonly CrashedSession[],
   question: string,
 ): Promise<boolean> {
   if (setting !== "ask") return setting === "auto";
-  if (!process.stdin.isTTY || lost.every(isDeclined)) return false;
+  if (!process.stdin.isTTY || crashed.every(isDeclined)) return false;
   const wanted = await confirmed(question);
-  if (!wanted) for (const one of lost) decline(one);
+  if (!wanted) for (const one of crashed) decline(one);
   return wanted;
 }
 
-function isDeclined({ directory, saved_at }: LostSession): boolean {
+function isDeclined({ directory, saved_at }: CrashedSession): boolean {
   try {
     return fs.readFileSync(declinedFile(directory), "latin1") === String(saved_at);
   } catch {
@@ -97,7 +97,7 @@ function isDeclined({ directory, saved_at }: LostSession): boolean {
   }
 }
 
-function decline({ directory, saved_at }: LostSession): void {
+function decline({ directory, saved_at }: CrashedSession): void {
   try {
     fs.writeFileSync(declinedFile(directory), String(saved_at), { mode: 0o600 });
   } catch {

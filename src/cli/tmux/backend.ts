@@ -40,7 +40,9 @@ export function backendOf(instance: Instance): Backend {
 
     async sessions() {
       const all = await findAll(instance);
-      return all.flatMap((one) => ("info" in one && one.info.running && one.info.state !== "lost" ? [one.info] : []));
+      return all.flatMap((one) =>
+        "info" in one && one.info.running && one.info.state !== "crashed" ? [one.info] : [],
+      );
     },
     async call(operation, input, target) {
       using session = await SessionClient.open(instance, target);

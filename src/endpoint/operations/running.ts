@@ -6,7 +6,7 @@ import { automaticName, isStarting, type PaneInfo, type RunningProgram } from ".
 export function programsIn(panes: readonly PaneInfo[]): RunningProgram[] {
   return panes.flatMap((info) => {
     const { id: pane, pid, state, view } = info;
-    if (view !== undefined || state === "exited" || state === "lost") return [];
+    if (view !== undefined || state === "exited" || state === "crashed") return [];
     const isIdle = state === "prompt" || isStarting(info);
     const own = isIdle ? [] : [{ pane, program: automaticName(info), background: false }];
     const jobs = pid === null ? [] : jobsOf(pid);

@@ -1,4 +1,4 @@
-/** The tool that saves sessions and brings lost ones back. */
+/** The tool that saves sessions and brings crashed ones back. */
 import * as v from "valibot";
 import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
@@ -9,7 +9,7 @@ export const checkpoint = tool({
   name: "wsh_checkpoint",
   title: "Checkpoints",
   description:
-    "save a session under label; restore a lost one, or with label a saved one (as: a new name, " +
+    "save a session under label; restore a crashed one, or with label a saved one (as: a new name, " +
     "beside the running one); diff: changes since label.",
   core: false,
   access: "operate",

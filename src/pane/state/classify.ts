@@ -44,7 +44,7 @@ export interface ProgramKnowledge {
 type Doing = "ready" | "working" | "waiting" | "unknown";
 
 export interface ProgramState {
-  readonly state: Exclude<SessionState, "unresponsive" | "lost">;
+  readonly state: Exclude<SessionState, "unresponsive" | "crashed">;
   readonly why: string;
   readonly decidedFrom: DecidedFrom;
   readonly doing: Doing;

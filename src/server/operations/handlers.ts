@@ -4,7 +4,7 @@
 
 import type { Restorer } from "../../checkpoints/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
-import { forgetAsked, listAll, listLost, restoreAsked } from "../../checkpoints/work.ts";
+import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/work.ts";
 import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
@@ -98,16 +98,16 @@ async function listSessions<T>(
   const isWanted = (info: SessionInfo): boolean =>
     (only === undefined || info.id === only) &&
     (tag.length === 0 || hasTag(info, tag)) &&
-    (all || info.running || info.state === "lost");
+    (all || info.running || info.state === "crashed");
   const isAll = only === undefined && (server ?? null) === null;
   const withFleet = all_machines || tag.length > 0;
   const [there, remote] = await Promise.all([
     proxies.list(),
     isAll ? far.sessions.list({ caller }, withFleet, form, isWanted) : [],
   ]);
-  const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
+  const crashed = listCrashed(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
   const listed: T[] = [];
-  for (const info of [...there, ...lost]) if (isWanted(info)) form.add(listed, info);
+  for (const info of [...there, ...crashed]) if (isWanted(info)) form.add(listed, info);
   return listed.concat(remote);
 }
 

@@ -2,7 +2,7 @@
  * Keeps the checkpoint of one pane: when it is written, and when it goes. It is written soon after the
  * session's start, a second after the pane has come to rest, and every half a minute while it prints; not while a
  * password is asked for, not for a private session, and not when nothing has changed. It is removed when the session is
- * over: what is left is what was lost.
+ * over: what remains is of sessions that crashed.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
  */
@@ -46,9 +46,9 @@ export interface CheckpointsPort {
   readonly logger: Logger;
   /** The pane has come back: nobody else may restore it. */
   readonly isRestored: boolean;
-  /** The file that has lines of the pane from before it was lost. */
+  /** The file that has lines of the pane from before it crashed. */
   readonly history: HistoryFile | null;
-  /** What ran when the pane was lost, until it runs again. */
+  /** What ran when the pane crashed, until it runs again. */
   readonly resumed: Foreground | null;
 }
 

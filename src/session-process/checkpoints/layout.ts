@@ -41,7 +41,7 @@ export interface LayoutCheckpointPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "checkpoint">;
   readonly logger: Logger;
-  /** The session was lost: what is kept of its layout is its own. */
+  /** The session crashed: what is kept of its layout is its own. */
   readonly goesOn: boolean;
   stored(): Stored;
 }

@@ -1,5 +1,5 @@
 /**
- * Prepares a lost pane for display: the stored lines above a rule that marks them as old; for reading only, the
+ * Prepares a crashed pane for display: the stored lines above a rule that marks them as old; for reading only, the
  * unchanged screen. Types nothing and starts nothing.
  */
 import * as v from "valibot";
@@ -31,7 +31,7 @@ export interface Replay {
 export interface ReplayRequest {
   readonly directory: string;
   readonly pane: number;
-  /** How the session was lost, in words. */
+  /** How the session crashed, in words. */
   readonly why: string;
   /** Whether the program starts; otherwise the old contents are shown. */
   readonly run: boolean;
@@ -65,7 +65,7 @@ export function replay(request: ReplayRequest): Replay {
     places: stored.record.places?.map((place) =>
       request.run && place[1] >= end ? ([place[0], end, 0] as const) : place,
     ),
-    isLost: !request.run,
+    hasCrashed: !request.run,
   };
   return { record: stored.record, restored, foreground: stored.record.foreground, history: kept.file };
 }

@@ -56,7 +56,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   if (answered !== null) return answered;
   if (isForPane(operation.name, target)) return ofOnePane(parts, request);
   const { oldest } = parts.content;
-  if (oldest?.pane.endedAs === "lost" && operation.access !== "observe") throw lost(session);
+  if (oldest?.pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(session);
   const input = parseInput(operation, request.input);
   const context = contextOf(parts, request, () => parts.place(target).pane);
   if (operation.scope === "session") {
@@ -83,7 +83,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const { pane } = local;
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-  if (pane.endedAs === "lost" && operation.access !== "observe") throw lost(parts.session);
+  if (pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(parts.session);
   const input = parseInput(operation, request.input);
   const context = { ...contextOf(parts, request, () => pane.id), session: local.own.name };
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
@@ -122,8 +122,8 @@ function handlerOf<S>(handlers: AnyHandlers<S>, op: string): AnyHandlers<S>[stri
   return handler;
 }
 
-function lost({ name }: Session): WshError {
-  return new WshError("session_lost", `session '${name}' is lost: its process is gone`);
+function notRunning({ name }: Session): WshError {
+  return new WshError("session_not_running", `session '${name}' crashed: its process is gone`);
 }
 
 /** A change that a key asks for gives what it makes the focus of that terminal alone. */

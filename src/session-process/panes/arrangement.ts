@@ -72,9 +72,9 @@ export interface ArrangementEvents {
 export interface ArrangementPort {
   /** Whether panes stay when their program has ended, unless set for one. */
   readonly keepAfterExit: boolean;
-  /** It had several windows or panes when it was lost. */
+  /** It had several windows or panes when it crashed. */
   readonly wasSplit: boolean;
-  /** A lost session is shown: no program runs, and every pane stays in its place. */
+  /** A crashed session is shown: no program runs, and every pane stays in its place. */
   readonly isRead: boolean;
   /** The layout of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout;

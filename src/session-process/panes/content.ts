@@ -245,12 +245,12 @@ export class Content implements PaneRef {
       ...{ id: pane, pid: null, command: "", rows: 0, cols: 0, cwd: null, title: "" },
       state: "unresponsive" as const,
     };
-    const isLost = known.state === "lost";
+    const hasCrashed = known.state === "crashed";
     return {
       ...known,
       title: entry?.title ?? known.title,
       ...(entry?.view == null ? {} : { view: nameNow(entry.view, nameOf(shown)) }),
-      ...(exit === null || exit === undefined || isLost
+      ...(exit === null || exit === undefined || hasCrashed
         ? {}
         : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
     };

@@ -9,7 +9,7 @@ function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_co
   if (state === "password") return "asks for a password";
   if (state === "waiting_for_input") return "waits for input";
   if (state === "unresponsive") return "does not answer";
-  return state === "lost" ? "lost" : "";
+  return state === "crashed" ? "crashed" : "";
 }
 
 function agentOf({ name, state }: AgentInfo): string {

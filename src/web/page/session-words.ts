@@ -13,7 +13,7 @@ const states: Readonly<Record<SessionInfo["state"], readonly [words: string, ton
   fullscreen: ["full screen", "calm"],
   exited: ["ended", "calm"],
   unresponsive: ["does not answer", "bad"],
-  lost: ["lost; can be restored", "bad"],
+  crashed: ["crashed; can be restored", "bad"],
 };
 
 const agentStates: Readonly<Record<AgentInfo["state"], readonly [words: string, tone: Tone]>> = {

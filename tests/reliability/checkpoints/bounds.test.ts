@@ -8,7 +8,7 @@ import { isMissing } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount, Enclave } from "../faults/enclosed.ts";
-import { folderOf, kill, textOf, written, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, kill, textOf, written, writtenToPrompt } from "./crashed-sessions.ts";
 
 const DAY_S = 86_400;
 
@@ -189,7 +189,7 @@ describe.skipIf(!canMount)("a state directory that is read-only", () => {
     const kept = files();
     await until("it to be read-only", () => enclave.shell('mount -o remount,ro "$0" && echo done').includes("done"));
     expect(await enclave.ok("checkpoint", "show", "dev", "good")).toContain("before");
-    expect(await enclave.ok("list")).toContain("lost");
+    expect(await enclave.ok("list")).toContain("crashed");
     for (const args of [
       ["restore", "dev"],
       ["checkpoint", "restore", "dev", "good"],

@@ -6,7 +6,7 @@ import { contentOf } from "../../support/content-of.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount, Enclave } from "../faults/enclosed.ts";
-import { folderOf, textOf, written } from "./lost-sessions.ts";
+import { folderOf, textOf, written } from "./crashed-sessions.ts";
 
 describe.skipIf(!canMount)("a full disk", () => {
   test("costs no output, and what was written before stays whole; with room it is written again", async () => {

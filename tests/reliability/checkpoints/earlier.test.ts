@@ -7,7 +7,7 @@ import { thisMachine } from "../../../src/instance/place-digest.ts";
 import earlier from "../../fixtures/earlier-checkpoints.json";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf } from "./lost-sessions.ts";
+import { folderOf } from "./crashed-sessions.ts";
 
 interface Kept {
   readonly kind: string;
@@ -33,8 +33,8 @@ test("a session of one pane, and one of three panes in two windows", async () =>
   await using wsh = new Wsh();
   lay(wsh);
   expect((await wsh.list()).map(({ name, state }) => [name, state])).toEqual([
-    ["one", "lost"],
-    ["many", "lost"],
+    ["one", "crashed"],
+    ["many", "crashed"],
   ]);
   expect(await wsh.screen("@4")).toContain("line of the second pane");
   for (const name of ["one", "many"]) await wsh.ok("restore", name);

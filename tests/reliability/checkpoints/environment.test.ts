@@ -7,7 +7,7 @@ import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, written } from "./lost-sessions.ts";
+import { folderOf, kill, written } from "./crashed-sessions.ts";
 
 /** Every text in a folder: files as they are, and what their blocks unpack to. */
 function textsIn(directory: string): [name: string, text: string][] {

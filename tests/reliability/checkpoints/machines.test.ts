@@ -9,7 +9,7 @@ import { forgetAsked } from "../../../src/checkpoints/work.ts";
 import { testInstance } from "../../support/registry.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount } from "../faults/enclosed.ts";
-import { folderOf, kill, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, kill, writtenToPrompt } from "./crashed-sessions.ts";
 
 test("forgetting all and pruning leave what other machines keep in the same home", async () => {
   using place = testInstance();
@@ -25,7 +25,7 @@ test("forgetting all and pruning leave what other machines keep in the same home
   }
   expect(prune(instance, { checkpoint_days: 0, checkpoint_bytes: 0 })).toEqual([]);
   expect(await forgetAsked(instance, { session: undefined, all: true })).toEqual({ forgotten: [] });
-  await expect(forgetAsked(instance, { session: "@s3", all: false })).rejects.toThrow("no lost session");
+  await expect(forgetAsked(instance, { session: "@s3", all: false })).rejects.toThrow("no crashed session");
   expect(folders.filter((directory) => fs.readdirSync(directory).length === 2)).toEqual(folders);
 });
 

@@ -7,7 +7,7 @@ import { Http } from "../../support/http.ts";
 import { McpInstance } from "../../support/mcp-instance.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, kill, writtenToPrompt } from "./crashed-sessions.ts";
 
 interface Named {
   readonly session: string;
@@ -78,7 +78,7 @@ test("a pane that is back from one gives no number a second time, however far it
       await wsh.ok("exec", "dev", "--", "echo written");
       await writtenToPrompt(wsh, "written");
       await kill(wsh);
-      await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+      await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
     }
     await wsh.ok("checkpoint", "restore", "dev", "early");
     const now = (await http.post("/sessions/dev/exec", { command: "echo now" })).body as typeof far.body;
@@ -145,7 +145,7 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
     fs.readdirSync(folderOf(wsh)).some((name) => /^p2\..*\.state$/.test(name)),
   );
   await kill(wsh);
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   expect(await wsh.ok("checkpoint", "save", "dev", "two")).toContain("2 panes");
   await wsh.ok("checkpoint", "restore", "dev", "one");
   expect(await wsh.shows("dev", "checkpoint 'one'")).not.toContain("two panes");

@@ -6,7 +6,7 @@ import { McpInstance } from "../../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../../support/terminals/emulator-terminal.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { kill, writtenToPrompt } from "./lost-sessions.ts";
+import { kill, writtenToPrompt } from "./crashed-sessions.ts";
 
 async function lose(wsh: Wsh, ...names: readonly string[]): Promise<void> {
   for (const name of names) {
@@ -22,15 +22,15 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
   await lose(wsh, "dev");
   {
     await using no = EmulatorTerminal.run(wsh, ["attach", "dev"]);
-    await no.sees("Session 'dev' is lost (its process was killed or crashed). Restore it? [y/N]");
+    await no.sees("Session 'dev' crashed (its process was killed or failed). Restore it? [y/N]");
     no.type("n\r");
-    await no.sees("session 'dev' is lost");
+    await no.sees("session 'dev' crashed");
     expect(await no.exited).toBe(1);
   }
   // Where nobody can be asked, and where the answer is known, it is an error.
   expect((await wsh.run("attach", "dev")).stderr).toContain("`wsh restore` restores it");
   await using again = EmulatorTerminal.run(wsh, ["attach", "dev"]);
-  await again.sees("session 'dev' is lost");
+  await again.sees("session 'dev' crashed");
   expect(await again.exited).toBe(1);
   await wsh.ok("restore", "dev");
   await wsh.ok("exec", "dev", "--", "echo newer");
@@ -48,7 +48,7 @@ test("plain wsh offers what is lost, and attaches to the one that came back: of 
   await using wsh = new Wsh();
   await lose(wsh, "old", "dev");
   await using terminal = EmulatorTerminal.run(wsh, []);
-  await terminal.sees(/Lost sessions: \S+, \S+\. Restore them\?/);
+  await terminal.sees(/Crashed sessions: \S+, \S+\. Restore them\?/);
   terminal.type("y\r");
   await terminal.sees(/restored: above/);
   await terminal.sees(/^\$ $|^\$$/m);
@@ -62,7 +62,7 @@ test("restore = never asks nobody; auto asks nobody either, and a server that st
   await using wsh = new Wsh({ config: 'restore = "never"\n' });
   await lose(wsh, "a", "b", "c");
   await using terminal = EmulatorTerminal.run(wsh, ["attach", "a"]);
-  await terminal.sees("session 'a' is lost");
+  await terminal.sees("session 'a' crashed");
   expect(await terminal.exited).toBe(1);
   await Bun.write(`${wsh.env.HOME}/.config/wsh/config.toml`, 'restore = "auto"\n');
   await using attached = EmulatorTerminal.run(wsh, ["attach", "a"]);
@@ -86,7 +86,7 @@ test("an agent sees what is lost, reads it, and restores it", async () => {
   const client = await wsh.client();
   const call = async (name: string, args: Record<string, unknown>) =>
     JSON.stringify(await client.callTool({ name, arguments: args }));
-  expect(await call("wsh_list_sessions", {})).toContain("lost");
+  expect(await call("wsh_list_sessions", {})).toContain("crashed");
   expect(await call("wsh_get_screen", { session: "a" })).toContain("in a");
   expect(await call("wsh_send_input", { session: "a", text: "x" })).toContain("wsh_checkpoint restore");
   expect(await call("wsh_checkpoint", { session: "a", action: "restore" })).toContain("restored");

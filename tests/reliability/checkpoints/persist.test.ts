@@ -5,7 +5,7 @@ import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, stored } from "./lost-sessions.ts";
+import { folderOf, kill, stored } from "./crashed-sessions.ts";
 
 const box = { x: 1, y: 2, width: 10, height: 1 };
 
@@ -40,7 +40,7 @@ for (const isSplit of [false, true]) {
     const { body: overlay } = await http.get(`/sessions/dev/overlay/${(made.body as { id: string }).id}`);
     expect(overlay).toMatchObject({ persist: true, z: 7 });
     await kill(wsh);
-    await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+    await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
     await wsh.ok("restore", "dev");
     expect((await http.get("/sessions/dev/overlay")).body).toEqual([overlay]);
     expect((await http.get("/sessions/dev/panel")).body).toMatchObject([
@@ -69,7 +69,7 @@ test("an overlay whose time is over by then does not come back, and damage costs
   await http.post("/sessions/dev/overlay", { ...box, spans: [{ text: "short" }], persist: true, ttl_ms: 1_500 });
   await until("it to be written", () => keptOf(wsh, false).includes("short"));
   await kill(wsh);
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   const record = stored(wsh)?.record.elements as { elements: { expiresAt: number }[] };
   await until("its time to be over", () => Date.now() > (record.elements[0]?.expiresAt ?? 0));
   await wsh.ok("restore", "dev");

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, kill, stored, textOf, written } from "./lost-sessions.ts";
+import { folderOf, kill, stored, textOf, written } from "./crashed-sessions.ts";
 
 /** Every byte that is kept of sessions, but for those with labels. */
 function files(wsh: Wsh): string[] {
@@ -52,5 +52,5 @@ test("one that is private from the start leaves nothing, and cannot be restored"
   await kill(wsh);
   const all = fs.readdirSync(join(folderOf(wsh), ".."), { recursive: true, encoding: "utf8" });
   expect(all.filter((name) => name.includes("s1/"))).toEqual([]);
-  expect((await wsh.run("restore", "dev")).stderr).toContain("no lost session 'dev'");
+  expect((await wsh.run("restore", "dev")).stderr).toContain("no crashed session 'dev'");
 });

@@ -6,7 +6,7 @@ import { testWith } from "../../support/programs.ts";
 import { Sshd } from "../../support/sshd.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { kill, stored, written } from "./lost-sessions.ts";
+import { kill, stored, written } from "./crashed-sessions.ts";
 
 /** Starts a program in a session by typing its line, waits until it is written down, and loses the session. */
 async function lose(

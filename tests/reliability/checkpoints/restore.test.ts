@@ -7,7 +7,7 @@ import { firstCommandId } from "../../../src/protocol/pane-numbers.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./crashed-sessions.ts";
 
 /** A session with a shell, a tag, 60 lines and a directory of its own, lost. */
 async function lose(wsh: Wsh, name = "dev"): Promise<string> {
@@ -24,10 +24,17 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   await using wsh = new Wsh();
   await lose(wsh);
   const [info] = await wsh.list();
-  expect(info).toMatchObject({ name: "dev", id: "@s1", pane_id: "@1", state: "lost", running: false, tags: ["mine"] });
-  expect(info?.lost?.why).toBe("its process was killed or crashed");
-  expect(info?.lost?.saved_at).toBeGreaterThan(Date.now() - 60_000);
-  expect(await wsh.ok("list")).toContain("lost: its process was killed or crashed, saved now");
+  expect(info).toMatchObject({
+    name: "dev",
+    id: "@s1",
+    pane_id: "@1",
+    state: "crashed",
+    running: false,
+    tags: ["mine"],
+  });
+  expect(info?.crashed?.why).toBe("its process was killed or failed");
+  expect(info?.crashed?.saved_at).toBeGreaterThan(Date.now() - 60_000);
+  expect(await wsh.ok("list")).toContain("crashed: its process was killed or failed, saved now");
   // By the command line alone, and then by a server.
   expect(await wsh.screen("dev")).toContain("59\n60\nred");
   expect(await wsh.ok("commands", "dev")).toContain("seq 1 60");
@@ -37,11 +44,11 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   expect((body as { lines: string[] }).lines.filter((line) => /^\d+$/.test(line))).toHaveLength(60);
   const { body: screen } = await http.get("/sessions/@1/screen?format=styled");
   expect(JSON.stringify(screen)).toContain('"text":"red","fg":{"indexed":1}');
-  expect(((await http.get("/sessions")).body as { state: string }[]).map(({ state }) => state)).toEqual(["lost"]);
+  expect(((await http.get("/sessions")).body as { state: string }[]).map(({ state }) => state)).toEqual(["crashed"]);
   const refused = await http.post("/sessions/dev/input", { data: "x" });
-  expect(refused).toMatchObject({ status: 410, body: { error: { code: "session_lost" } } });
-  expect((await wsh.run("kill", "dev")).stderr).toContain("session 'dev' is lost");
-  expect((await wsh.list()).map(({ state }) => state)).toEqual(["lost"]);
+  expect(refused).toMatchObject({ status: 410, body: { error: { code: "session_not_running" } } });
+  expect((await wsh.run("kill", "dev")).stderr).toContain("session 'dev' crashed");
+  expect((await wsh.list()).map(({ state }) => state)).toEqual(["crashed"]);
 });
 
 test("it runs again under its name and ids, with what was there above a rule", async () => {
@@ -132,7 +139,7 @@ test("a name that is taken is said, and another one can be given", async () => {
   await wsh.session("dev");
   expect((await wsh.run("restore", "@s1")).stderr).toContain("a session named 'dev' already exists");
   await wsh.ok("restore", "@s1", "--as", "old");
-  expect((await wsh.list()).map(({ name, id, state }) => [name, id, state !== "lost"])).toEqual([
+  expect((await wsh.list()).map(({ name, id, state }) => [name, id, state !== "crashed"])).toEqual([
     ["old", "@s1", true],
     ["dev", "@s2", true],
   ]);
@@ -145,12 +152,12 @@ test("all at once, over HTTP; and forgetting", async () => {
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
   const { body } = await http.get("/checkpoints");
-  expect((body as { lost: { name: string }[] }).lost.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect((body as { crashed: { name: string }[] }).crashed.map(({ name }) => name)).toEqual(["a", "b"]);
   const done = await http.post("/checkpoints/restore", { all: true });
   expect((done.body as { restored: { name: string }[] }).restored.map(({ name }) => name)).toEqual(["a", "b"]);
   await until("both to run", async () => (await wsh.list()).every(({ running }) => running));
   await kill(wsh);
-  expect((await wsh.run("restore")).stderr).toContain("2 sessions are lost: a, b");
+  expect((await wsh.run("restore")).stderr).toContain("2 sessions crashed: a, b");
   expect(await wsh.ok("forget", "a", "--yes")).toMatch(/^Deleted the checkpoints of session 'a' \(@s1\): \d+ KB\.\n$/);
   expect(fs.existsSync(folderOf(wsh, 1))).toBe(false);
   expect((await wsh.run("screen", "a")).code).toBe(1);
@@ -191,7 +198,7 @@ test("something is kept of a session from its start, though it is never at rest"
   await kill(wsh);
   expect((await wsh.list())[0]).toMatchObject({
     name: "dev",
-    state: "lost",
+    state: "crashed",
     tags: ["mine"],
     command: expect.stringContaining("while"),
   });
@@ -209,7 +216,7 @@ test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves
   await kill(wsh, "SIGTERM");
   expect(textOf(wsh, 2, 2)).toContain("just now");
   const [info] = await wsh.list();
-  expect(info).toMatchObject({ name: "b", state: "lost", lost: { why: "ended by SIGTERM" } });
+  expect(info).toMatchObject({ name: "b", state: "crashed", crashed: { why: "ended by SIGTERM" } });
 });
 
 test("what was just restored and is ended is gone, too", async () => {
@@ -222,14 +229,14 @@ test("what was just restored and is ended is gone, too", async () => {
   );
   expect(fs.existsSync(folderOf(wsh))).toBe(false);
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
-  expect(await wsh.ok("restore", "--all")).toBe("No lost sessions.\n");
+  expect(await wsh.ok("restore", "--all")).toBe("No crashed sessions.\n");
 });
 
 test("of one that was killed before anything was kept, it is not said that it runs", async () => {
   await using wsh = new Wsh({ env: { WSH_CHECKPOINT: "off" } });
   await wsh.session("dev");
   await kill(wsh);
-  expect((await wsh.run("restore", "dev")).stderr).toContain("no lost session 'dev'");
+  expect((await wsh.run("restore", "dev")).stderr).toContain("no crashed session 'dev'");
 });
 
 test("ended while its checkpoint is being written, it leaves nothing", async () => {

@@ -7,7 +7,7 @@ import { sessionSocket } from "../../../src/instance/paths.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
-import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, writtenToPrompt } from "./lost-sessions.ts";
+import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, writtenToPrompt } from "./crashed-sessions.ts";
 
 interface PaneOf {
   readonly id: string;
@@ -72,7 +72,7 @@ test("four panes: places, focus, ids, name, tags, and what each showed", async (
   const shown = new Map<string, string>();
   for (const pane of made) shown.set(pane, textOf(wsh, Number(pane.slice(1))));
   await kill(wsh);
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   const [lost] = await wsh.list();
   expect(lost).toMatchObject({ name: "dev", id: "@s1", tags: ["mine"] });
   // In the order of their places, and not of their ids; the one that had the focus is known.
@@ -142,7 +142,7 @@ test("four panes to the cell: characters, colours, attributes, links and cursor,
   expect(before.get(full)).toMatchObject({ alternate_active: true, cursor: { row: 1, col: 4 } });
   expect(before.get(hidden)).toMatchObject({ cursor: { visible: false } });
   await kill(wsh);
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   for (const pane of made) expect(await shown(pane), pane).toEqual(before.get(pane) ?? expect.unreachable());
   await wsh.ok("restore", "dev");
   for (const pane of made) {
@@ -163,8 +163,8 @@ test("SIGTERM to all of them, as when the machine ends; a pane that cannot be re
   const http = new Http({ unix: wsh.instance.httpSocket });
   const made = await four(wsh, http);
   await kill(wsh, "SIGTERM");
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
-  expect((await wsh.list())[0]?.lost?.why).toBe("ended by SIGTERM");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
+  expect((await wsh.list())[0]?.crashed?.why).toBe("ended by SIGTERM");
   const [, second = ""] = made;
   for (const name of fs.readdirSync(folderOf(wsh))) {
     if (name.startsWith(`p${second.slice(1)}.`)) fs.writeFileSync(`${folderOf(wsh)}/${name}`, "damaged");
@@ -199,7 +199,7 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   };
   await wsh.session("dev");
   await split();
-  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' is lost");
+  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' crashed");
   expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
   await wsh.shows("@1", /restored: above/);
   await kill(wsh);
@@ -252,7 +252,7 @@ test("several windows and a zoomed pane: told apart while it is lost, and there 
   const panes = before?.flatMap((window) => window.panes) ?? [];
   for (const pane of panes) await until(`${pane} to be written`, () => stored(wsh, Number(pane.slice(1))) !== null);
   await kill(wsh);
-  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   expect(await windowsOf()).toEqual(before);
   await wsh.ok("restore", "dev");
   await until("it to run", async () => (await wsh.list())[0]?.running === true);
@@ -274,7 +274,7 @@ test("while its processes are dying it is restored, attached to and forgotten al
   expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
   await released();
   released = await dying();
-  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' is lost");
+  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' crashed");
   await released();
   await wsh.ok("restore", "dev");
   released = await dying();
@@ -342,7 +342,7 @@ test("a restore that is killed between two panes leaves the session lost, and th
   // It was killed too late, or what it has started ends, which takes a while: until then there is nothing to restore.
   await until("the session to run", async () => {
     const [info] = await wsh.list();
-    return info?.running === true || (info?.state === "lost" && (await wsh.run("restore", "dev")).code === 0);
+    return info?.running === true || (info?.state === "crashed" && (await wsh.run("restore", "dev")).code === 0);
   });
   const [info] = await wsh.list();
   expect(info?.windows[0]?.panes.map(({ id }) => id)).toEqual(panes.map((pane) => `@${pane}`));

@@ -66,7 +66,7 @@ export class World implements AsyncDisposable {
   /** Waits until a session whose files were deleted has registered again, under its name. */
   foundAgain(known: Known): Promise<unknown> {
     return until(`session ${known.name} to be found again`, () =>
-      this.ask(known, async (client) => (await client.call("session.get", {})).state !== "lost").catch((thrown) => {
+      this.ask(known, async (client) => (await client.call("session.get", {})).state !== "crashed").catch((thrown) => {
         if (WshError.from(thrown).code === "session_not_found") return false;
         throw thrown;
       }),
@@ -129,7 +129,7 @@ export class World implements AsyncDisposable {
     let seen: string[] = [];
     await until("the list to be right", async () => {
       // A session whose process was killed is listed as lost, if it was written down by then.
-      const list = (await this.wsh.list()).filter(({ state }) => state !== "lost");
+      const list = (await this.wsh.list()).filter(({ state }) => state !== "crashed");
       seen = list.map(({ name, id, pid, tags, attached }) => `${name} ${id} ${pid} [${tags}] ${attached}`).sort();
       return seen.join("\n") === wanted.join("\n");
     }).catch((error) => {
@@ -199,7 +199,7 @@ export class World implements AsyncDisposable {
     await until("the server's list to be right", async () => {
       const list: { name: string; pid: number; state: string }[] = await (await this.wsh.fetch("/sessions")).json();
       seen = list
-        .filter(({ state }) => state !== "lost")
+        .filter(({ state }) => state !== "crashed")
         .map(({ name, pid }) => `${name} ${pid}`)
         .sort();
       return seen.join() === wanted.join();

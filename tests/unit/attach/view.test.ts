@@ -182,7 +182,7 @@ describe("how it ended", () => {
     [{ kind: "exited", code: null, signal: null }, "[session 'dev' exited: unknown]", 125],
     [{ kind: "killed" }, "[session 'dev' was killed]", 1],
     [{ kind: "stopped" }, "[session 'dev' was ended by wsh stop]", 1],
-    [{ kind: "crashed" }, "[session 'dev' is lost: its process ended unexpectedly]", 1],
+    [{ kind: "crashed" }, "[session 'dev' crashed: its process ended unexpectedly]", 1],
   ])("%j", (outcome, message, code) => {
     expect(describeOutcome(outcome, "dev")).toBe(message);
     expect(exitCodeOf(outcome)).toBe(code);

@@ -18,7 +18,7 @@ function listOf<T>(form: ListForm<T>, own: SessionInfo, far: readonly SessionInf
 const far = [
   sessionInfo(),
   sessionInfo({ idle_ms: 70, state: "waiting_for_input", title: "ünï 😀" }),
-  sessionInfo({ as_of: 7, running: false, state: "lost", lost: { saved_at: 1, why: "killed" } }),
+  sessionInfo({ as_of: 7, running: false, state: "crashed", crashed: { saved_at: 1, why: "killed" } }),
 ];
 
 test("JSON of a list is that of its sessions", () => {
