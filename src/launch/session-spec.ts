@@ -1,7 +1,13 @@
 /** The specification of a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
+import { HooksSchema } from "../protocol/hooks.ts";
 import { OnceSchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
+
+const CreateSpec = v.object({
+  ...v.omit(CreateSessionSchema, ["if_exists", "server"]).entries,
+  on: v.optional(HooksSchema),
+});
 
 /** A pane of a crashed session, under the ids that it had. */
 export const RestoredSchema = v.object({
@@ -25,7 +31,7 @@ export type RestoredSpec = v.InferOutput<typeof RestoredSchema>;
 
 /** One of several restored panes. */
 const PaneSpecSchema = v.object({
-  create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
+  create: CreateSpec,
   env: v.record(v.string(), v.string()),
   cwd: v.string(),
   nofile: v.nullable(v.number()),
@@ -35,7 +41,7 @@ const PaneSpecSchema = v.object({
 export const SessionSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
   socket: v.string(),
-  create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
+  create: CreateSpec,
   /** Name of a session without one: a number, or `default` while that is free. */
   naming: v.picklist(["number", "default"]),
   /** The caller's environment and directory, for the program. */

@@ -1,5 +1,6 @@
 /** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
+import { HooksSchema } from "../protocol/hooks.ts";
 import {
   CreatedSessionSchema,
   CreateSessionSchema,
@@ -59,7 +60,10 @@ export const sessionOperations = [
     scope: "server",
     access: "operate",
     summary: "Start a program in a new terminal",
-    input: CreateSessionSchema,
+    input: v.object({
+      ...CreateSessionSchema.entries,
+      on: v.optional(v.pipe(HooksSchema, v.description("what runs when something happens in it; gone with it"))),
+    }),
     output: CreatedSessionSchema,
     errors: [
       "invalid_session_name",

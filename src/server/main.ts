@@ -47,6 +47,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   }
   process.on("SIGHUP", () => reloadTls(listening, options));
   sayWhere(options, listening);
+  gateway.hooks.start();
   memory.worked();
   options.ready(published.info);
   const watch = keepSockets(instance, life, {
@@ -66,6 +67,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   watch[Symbol.dispose]();
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
+  await gateway.hooks.stop();
   proxies.stop();
   await membership.close();
   await gateway.machines.reload();

@@ -2,6 +2,7 @@
 
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
+import type { Hook } from "../protocol/hooks.ts";
 import type { ServerInfo } from "../registry/server-info.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AccessOptions } from "./auth/access.ts";
@@ -10,6 +11,12 @@ import type { TlsFiles } from "./http/tls-files.ts";
 
 /** Keys of the person at a terminal in a page, as their settings have them. */
 export type ViewKeys = Pick<Attach, "prefix" | "bindings" | "mode_keys">;
+
+export interface HookCall {
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly target?: string | undefined;
+}
 
 export interface GatewayOptions extends AccessOptions {
   /** Given on the command line; the choice kept from an earlier run wins over the default. */
@@ -23,6 +30,13 @@ export interface GatewayOptions extends AccessOptions {
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
   /** Where its credentials for a fleet are, if it has any. */
   readonly fleet: FleetFile;
+  /** What runs when something happens; absent: nothing but what sessions were created with. */
+  readonly hooks?: {
+    /** Those of the settings now. */
+    now(): readonly Hook[];
+    /** The operation in the line of a hook. @throws WshError invalid_request, unknown_method */
+    call(line: string): Promise<HookCall>;
+  };
   /** Called once, when the server answers. */
   readonly ready: (info: ServerInfo) => void;
 }

@@ -12,6 +12,7 @@ import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
 import type { Logger } from "../log/log.ts";
+import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
@@ -24,6 +25,7 @@ import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows
 import type { Settings } from "../settings/table.ts";
 import { parseTree } from "./checkpoints/tree.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
+import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
 import { recordSession } from "./events/session-events.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
@@ -41,12 +43,15 @@ export interface BuildOptions {
   readonly logger: Logger;
   /** A program printed. Runs per chunk. */
   readonly worked: () => void;
+  /** Those of the settings now. */
+  readonly hooks: () => readonly Hook[];
 }
 
 export interface BuiltSession {
   readonly sessionProcess: SessionProcess;
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
+  readonly hooks: HookWaker;
   /** Its present entries in the registry. */
   links(): KnownLinks;
 }
@@ -156,7 +161,8 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const recorder = new Recorder(session, journal);
+  const hooks = new HookWaker({ instance, logger, settings: options.hooks, own: spec.create.on ?? [] });
+  const recorder = new Recorder(session, journal, hooks);
   const keeping: PaneKeeperPort = {
     ...{
       session,
@@ -204,7 +210,7 @@ async function assemble(
   }
   // A lost session that is only shown is none that has come.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
-  return { sessionProcess, keeper, life: claim.life, links };
+  return { sessionProcess, keeper, life: claim.life, hooks, links };
 }
 
 /** The session's first windows, without panes that are not restored. */

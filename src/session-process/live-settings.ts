@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
+import type { Hook } from "../protocol/hooks.ts";
 import { changedLooks, type LoadedSettings, loadSettings, settingsFault } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
@@ -15,6 +16,8 @@ const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
 export class LiveSettings implements Disposable {
   /** Changed in place. */
   readonly values: Settings;
+  /** Of the settings now. */
+  hooks: readonly Hook[];
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
@@ -25,6 +28,7 @@ export class LiveSettings implements Disposable {
     private readonly refused: (fault: string) => void,
   ) {
     this.values = { ...loaded.values };
+    this.hooks = loaded.hooks.map(({ hook }) => hook);
     useTheme(changedLooks(loaded.theme));
     this.watcher = watchConfig(instance.configFile, () => {
       const fault = this.reload();
@@ -50,8 +54,9 @@ export class LiveSettings implements Disposable {
   /** Reads the file again. @returns its fault, which leaves the settings unchanged; null: they are effective */
   private reload(): string | null {
     try {
-      const { values, theme } = loadSettings(this.instance, { env: process.env });
+      const { values, theme, hooks } = loadSettings(this.instance, { env: process.env });
       Object.assign(this.values, values);
+      this.hooks = hooks.map(({ hook }) => hook);
       useTheme(changedLooks(theme));
     } catch (thrown) {
       return settingsFault(thrown);

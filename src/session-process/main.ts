@@ -89,6 +89,8 @@ export async function runSessionProcess(): Promise<void> {
     await attempt(() => keeper.untilAlone());
   }
   await attempt(() => keeper.dispose());
+  // A server that is to run the last hooks.
+  await attempt(() => Promise.race([begun.built.hooks.settled(), Bun.sleep(LAST_MS)]));
   await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
   await attempt(() => files.life.discard());
   await attempt(() => server.flush(FLUSH_MS));
@@ -125,7 +127,7 @@ async function begin(): Promise<{
   beforeEachRead(takeWaitingKeys);
   const memory = new GiveBack();
   memory.worked();
-  const options = { spec, instance, settings, server, logger, worked: () => memory.worked() };
+  const options = { spec, instance, settings, server, logger, worked: () => memory.worked(), hooks: () => live.hooks };
   // A server records its own calls.
   const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));
   const { sessionProcess } = built;

@@ -8,6 +8,8 @@ export interface ConfigText {
   lineOf(key: string): number;
   /** The line of a key in a table at the top level, 1-based; the table's when unknown. */
   lineIn(table: string, key: string): number;
+  /** The lines of the tables of an array, `[[on]]`, in order. */
+  linesOfTables(name: string): number[];
 }
 
 /** Parses TOML; `path` is for the message. @throws WshError invalid_setting with `file`, `line` and `column` */
@@ -18,6 +20,8 @@ export function parseConfig(text: string, path: string): ConfigText {
       values: parse(text),
       lineOf: (key) => keyLine(lines, key),
       lineIn: (table, key) => lineIn(lines, table, key),
+      linesOfTables: (name) =>
+        lines.flatMap((line, at) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [at + 1] : [])),
     };
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;

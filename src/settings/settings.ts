@@ -13,6 +13,7 @@ import type { LogLevel } from "../log/log.ts";
 import { WshError } from "../protocol/errors.ts";
 import { isThemeRole, type Look, lookExpected, parseLook, type ThemeRole, themeRoleNames } from "../protocol/theme.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
+import { type HookInFile, hooksIn, ON } from "./hooks.ts";
 import {
   isSettingName,
   type SettingFacts,
@@ -62,6 +63,8 @@ export interface LoadedSettings {
   readonly keys: readonly BoundInFile[];
   /** The looks that the table [theme] changes. */
   readonly theme: readonly ThemeEntry[];
+  /** What the tables [[on]] have run when something happens. */
+  readonly hooks: readonly HookInFile[];
   /** Parts without effect: the file, or allowed keys in it; one sentence each. */
   readonly warnings: readonly string[];
   /** A default replaces a wrong value of the file. */
@@ -110,6 +113,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     originOf: (name) => origins.get(name) ?? { from: "default" },
     keys: boundKeys(config, path),
     theme: themeEntries(config, path, orElse),
+    hooks: hooksIn(config, path, orElse),
     warnings: [...warnings, ...faults],
     isWrong: faults.length > 0,
   };
@@ -264,6 +268,7 @@ function checkKey(key: string, config: ConfigText | null, path: string): string[
   const line = config?.lineOf(key) ?? 1;
   if (isSettingName(key)) return [];
   if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
+  if (key === ON && Array.isArray(config?.values[key])) return [];
   if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
   const stray = strayIn(config?.values[key]);
   if (stray !== undefined) {

@@ -61,12 +61,19 @@ export function register(program: Command): void {
       );
     });
   config
+    .command("check")
+    .description("Check the settings file, with its keys and hooks, and change nothing.")
+    .action(async (_options, command: Command) => {
+      const { hooks } = await checked(instanceOf(command));
+      await say(`The settings are valid${hooks.length === 0 ? "" : `, with ${plural(hooks.length, "hook")}`}.\n`);
+    });
+  config
     .command("reload")
     .description("Have sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       // A mistake is said here, before anybody reads it.
-      await bindingsOf(await settingsOf(instance, {}, false));
+      await checked(instance);
       const sessions = await settingsInForce(instance, true);
       for (const { session, answer } of sessions) {
         if (answer?.fault === null) continue;
@@ -74,8 +81,21 @@ export function register(program: Command): void {
         complain(`session '${session}': ${answer?.fault ?? "it did not answer"}`);
       }
       const done = sessions.filter(({ answer }) => answer?.fault === null).length;
-      await say(`The settings are in force in ${done} ${done === 1 ? "session" : "sessions"}.\n`);
+      await say(`The settings are in force in ${plural(done, "session")}.\n`);
     });
+}
+
+function plural(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** @throws WshError invalid_setting */
+async function checked(instance: Instance): Promise<LoadedSettings> {
+  const settings = await settingsOf(instance, {}, false);
+  await bindingsOf(settings);
+  const { checkHookLines } = await import("../session/hook-lines.ts");
+  await checkHookLines(settings.hooks);
+  return settings;
 }
 
 /** What sessions that run have otherwise, one line each; empty where nothing differs. */

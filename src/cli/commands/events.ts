@@ -8,11 +8,18 @@ import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { hookMatches } from "../../protocol/hooks.ts";
 import { parsePlace } from "../../protocol/names.ts";
-import { isRecordedEventName, type RecordedEventName, recordedEventNames } from "../../protocol/recorded-events.ts";
+import {
+  isRecordedEventName,
+  type RecordedEvent,
+  type RecordedEventName,
+  recordedEventNames,
+} from "../../protocol/recorded-events.ts";
 import { visibleJson } from "../../protocol/visible.ts";
+import type { HookInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
-import { instanceOf } from "../instance.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print } from "../print.ts";
 
 /** One wait for events, in ms: shorter than what a proxy allows. */
@@ -29,6 +36,7 @@ interface EventsOptions {
   readonly follow: boolean;
   readonly count?: number;
   readonly allMachines?: boolean;
+  readonly try?: boolean;
 }
 
 export function register(program: Command): void {
@@ -45,10 +53,11 @@ export function register(program: Command): void {
     .option("--since <cursor>", "begin behind this event; start: with the oldest that is kept", "now")
     .option("--no-follow", "print what there is, and end")
     .option("--count <n>", "end after so many events", wholeNumber(1))
+    .option("--try", "print what [[on]] tables would run for each event, and run nothing")
     .option("--all-machines", "also those of other machines (wsh servers)")
     .action(async (names: readonly string[], options: EventsOptions, command: Command) => {
       const instance = instanceOf(command);
-      const printer = new Printer(options.count);
+      const printer = new Printer(options.count, options.try === true ? await hooksOf(instance) : null);
       const sources = await sourcesOf(instance, names, options);
       const follows = sources.map((source) => follow(source, options, printer));
       await Promise.race([Promise.all(follows), printer.done]);
@@ -125,7 +134,11 @@ class Printer {
   private readonly ended = Promise.withResolvers<void>();
   private left: number;
 
-  constructor(count: number | undefined) {
+  /** @param hooks only events that one of them wants are printed, with what it would run */
+  constructor(
+    count: number | undefined,
+    private readonly hooks: readonly HookInFile[] | null,
+  ) {
     this.left = count ?? Number.POSITIVE_INFINITY;
   }
 
@@ -134,8 +147,8 @@ class Printer {
   }
 
   /** @returns whether these were all that are wanted */
-  async print(events: readonly object[]): Promise<boolean> {
-    const now = events.slice(0, this.left);
+  async print(events: readonly RecordedEvent[]): Promise<boolean> {
+    const now = events.flatMap((event) => this.tried(event) ?? []).slice(0, this.left);
     this.left -= now.length;
     await print(now.map((event) => `${visibleJson(event, 0)}\n`).join(""));
     if (this.left > 0) return false;
@@ -143,10 +156,21 @@ class Printer {
     return true;
   }
 
+  private tried(event: RecordedEvent): object | null {
+    if (this.hooks === null) return event;
+    const wanted = this.hooks.filter(({ hook }) => hookMatches(hook, event));
+    if (wanted.length === 0) return null;
+    return { ...event, would: wanted.map(({ line, hook: { run, do: operation } }) => ({ line, run, do: operation })) };
+  }
+
   missed(machine: string | null): void {
     complain(`${machine === null ? "" : `machine '${machine}': `}events behind the cursor are no longer kept`);
     this.failed = true;
   }
+}
+
+async function hooksOf(instance: Instance): Promise<readonly HookInFile[]> {
+  return (await settingsOf(instance, {}, false)).hooks;
 }
 
 function typesOf(given: readonly string[]): RecordedEventName[] {

@@ -122,9 +122,12 @@ async function serve(
       import("../../settings/settings.ts"),
     ]);
   // What is bound, opened or limited when the server starts stays; a mistake changes nothing.
+  let { hooks } = settings;
   watchConfig(instance.configFile, () => {
     try {
-      Object.assign(values, loading.loadSettings(instance, { flags: given, env: process.env }).values);
+      const now = loading.loadSettings(instance, { flags: given, env: process.env });
+      Object.assign(values, now.values);
+      hooks = now.hooks;
     } catch (thrown) {
       warn(loading.settingsFault(thrown));
     }
@@ -150,6 +153,10 @@ async function serve(
     force: flags.force === true,
     rateLimit: values.rate_limit,
     settings: values,
+    hooks: {
+      now: () => hooks.map(({ hook }) => hook),
+      call: async (line) => (await import("../session/hook-lines.ts")).hookCall(line),
+    },
     viewKeys: (isTolerant) => viewKeys(instance, isTolerant),
     mcp: {
       maxWaitMs: values.mcp_max_wait_ms,

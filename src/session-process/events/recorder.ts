@@ -4,8 +4,9 @@
  * end is limited: how many were left out stands in the next one.
  */
 import type { EventJournal } from "../../events/journal.ts";
-import type { EventDetails, RecordedEventName } from "../../protocol/recorded-events.ts";
+import type { EventDetails, RecordedEvent, RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { Session } from "../../session/session.ts";
+import type { HookWaker } from "./hook-waker.ts";
 
 /** Events of one pane and kind at once, and a second, beyond which they are left out. */
 const BURST = 40;
@@ -32,6 +33,7 @@ export class Recorder {
   constructor(
     private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate">,
     private readonly journal: Pick<EventJournal, "append">,
+    private readonly hooks: Pick<HookWaker, "on" | "wake">,
   ) {}
 
   /** The session is made. */
@@ -50,11 +52,14 @@ export class Recorder {
     if (skipped === null) return;
     const { session } = this;
     const { event, ...fields } = session.isPrivate ? withoutWords(details) : details;
-    this.journal.append({
-      ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: session.tags },
+    const recorded: RecordedEvent = {
+      ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: [...session.tags] },
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
-    });
+    };
+    const on = this.hooks.on(recorded);
+    if (on === null) this.journal.append(recorded);
+    else this.hooks.wake(() => this.journal.append(on.length === 0 ? recorded : { ...recorded, on }));
   }
 
   /** @returns how many were left out before this one; null: it is left out, too */

@@ -1,0 +1,23 @@
+/** The lines of hooks (`do = "…"`): operations with parameters, as keys are bound to them. */
+import { parseCommandLine, TARGET_PARAMETER } from "../../keys/line.ts";
+import { type LineCall, lineCall } from "../../operations/line-input.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { HookInFile } from "../../settings/hooks.ts";
+
+/** @throws WshError invalid_request, unknown_method */
+export function hookCall(line: string): LineCall {
+  return lineCall(parseCommandLine(line), TARGET_PARAMETER);
+}
+
+/** @throws WshError invalid_setting for the first line that is none */
+export function checkHookLines(hooks: readonly HookInFile[]): void {
+  for (const { hook, path: file, line } of hooks) {
+    if (hook.do === undefined) continue;
+    try {
+      hookCall(hook.do);
+    } catch (thrown) {
+      const message = `${file}:${line}: [[on]] do: ${WshError.from(thrown).message}`;
+      throw new WshError("invalid_setting", message, { key: "on", file, line }, { cause: thrown });
+    }
+  }
+}

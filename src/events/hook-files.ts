@@ -1,0 +1,115 @@
+/**
+ * The files of hooks: how far the journal was read for them, and a job for each run that is due. A job is written before
+ * the cursor moves over its event, and begun only afterwards; whoever begins it renames its file, which succeeds once.
+ * So each runs once, whichever process is killed when.
+ *
+ * `CURSOR.N.event` is the standard input, `CURSOR.N.job` what is to run, `CURSOR.N.PID` the same once it has begun.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import type { Instance } from "../instance/paths.ts";
+import { placeDigest } from "../instance/place-digest.ts";
+import { HookSchema } from "../protocol/hooks.ts";
+import { RecordedEventSchema } from "../protocol/recorded-events.ts";
+import { endOf, eventsDir, formatCursor } from "./segments.ts";
+
+const JobSchema = v.object({ event: RecordedEventSchema, hook: HookSchema, key: v.string() });
+/** A run that is due; `key` is the same for all runs of a hook. */
+export type HookJob = v.InferOutput<typeof JobSchema>;
+
+export class HookFiles {
+  readonly directory: string;
+  private readonly cursorFile: string;
+
+  constructor(private readonly instance: Instance) {
+    const { stateDir, fileName, runtimeDir } = instance;
+    this.directory = join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.hooks`);
+    this.cursorFile = join(this.directory, "cursor");
+  }
+
+  /** How far hooks have been looked for; null: never. */
+  get cursor(): string | null {
+    try {
+      return fs.readFileSync(this.cursorFile, "utf8");
+    } catch {
+      return null;
+    }
+  }
+
+  set cursor(cursor: string) {
+    ensureOwnDir(this.directory);
+    replaceOwnFile(this.cursorFile, cursor);
+  }
+
+  /** Hooks are looked for from here on, unless they are already. */
+  beginHere(): void {
+    ensureOwnDir(this.directory);
+    try {
+      fs.writeFileSync(this.cursorFile, formatCursor(endOf(eventsDir(this.instance))), { mode: 0o600, flag: "wx" });
+    } catch {
+      // It is there.
+    }
+  }
+
+  /** Path of a job's files, without what follows its last dot. */
+  path(job: string): string {
+    return join(this.directory, job);
+  }
+
+  write(job: string, contents: HookJob): void {
+    ensureOwnDir(this.directory);
+    fs.writeFileSync(this.path(`${job}.event`), `${JSON.stringify(contents.event)}\n`, { mode: 0o600 });
+    replaceOwnFile(this.path(`${job}.job`), JSON.stringify(contents));
+  }
+
+  /** Null: it was begun, or is none. */
+  read(job: string): HookJob | null {
+    try {
+      return v.parse(JobSchema, JSON.parse(fs.readFileSync(this.path(`${job}.job`), "utf8")));
+    } catch {
+      return null;
+    }
+  }
+
+  /** @returns whether this process begins it: no other does */
+  take(job: string): boolean {
+    try {
+      fs.renameSync(this.path(`${job}.job`), this.path(`${job}.${process.pid}`));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  remove(job: string): void {
+    for (const { name, file } of this.files()) if (name === job) removeIfPossible(this.path(file));
+  }
+
+  /** Jobs that are due, and those that were begun, by which process and when in ms of Unix time. Oldest first. */
+  list(): { readonly due: string[]; readonly begun: { readonly job: string; readonly pid: number }[] } {
+    const due: string[] = [];
+    const begun: { job: string; pid: number }[] = [];
+    for (const { name, kind } of this.files()) {
+      if (kind === "job") due.push(name);
+      else if (/^\d+$/.test(kind)) begun.push({ job: name, pid: Number(kind) });
+    }
+    return { due, begun };
+  }
+
+  private files(): { readonly file: string; readonly name: string; readonly kind: string }[] {
+    let files: string[];
+    try {
+      files = fs.readdirSync(this.directory);
+    } catch {
+      return [];
+    }
+    return files
+      .flatMap((file) => {
+        const [, name = "", kind = ""] = /^(\d+-\d+\.\d+)\.(job|event|\d+)$/.exec(file) ?? [];
+        return name === "" ? [] : [{ file, name, kind }];
+      })
+      .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  }
+}

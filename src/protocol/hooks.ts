@@ -1,0 +1,103 @@
+/**
+ * Hooks: what runs when something happens (docs/events.md). They come from `[[on]]` tables of the settings, and from the
+ * caller that created a session. Pure.
+ */
+import * as v from "valibot";
+import { agentStates } from "./agent.ts";
+import { type RecordedEvent, recordedEventNames } from "./recorded-events.ts";
+import { SessionStateSchema } from "./session.ts";
+
+/** Most words of a program's line, and characters of each. */
+const MAX_WORDS = 100;
+const MAX_WORD = 8_192;
+/** Longest time that a hook's program may be given, in s. */
+const MAX_SECONDS = 3_600;
+
+const described = <T extends v.GenericSchema>(schema: T, words: string) => v.pipe(schema, v.description(words));
+const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const EventName = v.picklist(recordedEventNames);
+
+const HookFields = v.strictObject({
+  event: described(
+    v.union([
+      v.pipe(
+        EventName,
+        v.transform((name) => [name]),
+      ),
+      v.pipe(v.array(EventName), v.minLength(1)),
+    ]),
+    "the event, or several",
+  ),
+  session: v.optional(described(v.string(), "only sessions of this name; * stands for anything")),
+  tag: v.optional(described(v.string(), "only sessions with this tag")),
+  exit_code: v.optional(
+    described(v.union([v.number(), v.literal("failed")]), "only ends with this exit code; failed: any but 0"),
+  ),
+  min_seconds: v.optional(described(v.number(), "only commands that ran for so long")),
+  state: v.optional(described(SessionStateSchema, "state_changed: only into this state")),
+  agent_state: v.optional(described(v.picklist(agentStates), "agent_state: only into this state")),
+  run: v.optional(
+    described(
+      v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_WORD))), v.minLength(1), v.maxLength(MAX_WORDS)),
+      "program and arguments, without a shell: the event is JSON on its standard input, and in WSH_EVENT…",
+    ),
+  ),
+  do: v.optional(
+    described(
+      v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_WORD)),
+      "an operation with parameters, as keys are bound to; session= names another target than the event's pane",
+    ),
+  ),
+  at_once: v.optional(described(count(16), "most of its programs at once; later events wait"), 4),
+  a_minute: v.optional(described(count(600), "most runs within a minute; further events are left out"), 60),
+  timeout_seconds: v.optional(described(count(MAX_SECONDS), "time until its program is killed"), 60),
+});
+
+export const HookSchema = v.pipe(
+  HookFields,
+  v.check(({ run, do: line }) => (run === undefined) !== (line === undefined), "needs either run or do"),
+);
+export type Hook = v.InferOutput<typeof HookSchema>;
+
+/** Most hooks of one session. */
+export const HooksSchema = v.pipe(v.array(HookSchema), v.maxLength(32));
+
+export function hookMatches(hook: Hook, event: RecordedEvent): boolean {
+  if (!hook.event.includes(event.event)) return false;
+  const { session, tag, exit_code, min_seconds, state, agent_state } = hook;
+  return (
+    (session === undefined || globMatches(session, event.session)) &&
+    (tag === undefined || event.tags.includes(tag)) &&
+    (exit_code === undefined || exitMatches(exit_code, event)) &&
+    (min_seconds === undefined || (event.duration_ms ?? 0) >= min_seconds * 1000) &&
+    (state === undefined || event.state === state) &&
+    (agent_state === undefined || event.agent?.state === agent_state)
+  );
+}
+
+/** An end by a signal has failed; of an unknown one that is not said. */
+function exitMatches(wanted: number | "failed", { exit_code, signal }: RecordedEvent): boolean {
+  if (exit_code === undefined && signal === undefined) return false;
+  if (wanted !== "failed") return exit_code === wanted;
+  return exit_code == null ? signal != null : exit_code !== 0;
+}
+
+function globMatches(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "su").test(name);
+}
+
+/** Longest value of a variable, in characters: a whole event is on standard input. */
+const MAX_VARIABLE = 4_096;
+
+/** WSH_EVENT and its like: every plain field of the event. */
+export function hookVariables(event: RecordedEvent): Record<string, string> {
+  const fields = Object.entries({ ...event, tags: event.tags.join(","), agent: event.agent?.name });
+  return Object.fromEntries(
+    fields.flatMap(([name, value]) => {
+      if (value === undefined || value === null || typeof value === "object") return [];
+      const variable = name === "event" ? "WSH_EVENT" : `WSH_EVENT_${name.toUpperCase()}`;
+      return [[variable, String(value).replaceAll("\0", "").slice(0, MAX_VARIABLE)]];
+    }),
+  );
+}

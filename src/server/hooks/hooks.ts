@@ -1,0 +1,255 @@
+/**
+ * Runs hooks: reads the journal of events, and begins what the settings or a session's creator want for each. It is the
+ * server that does, since there is one of an instance, it serves no terminal, and its end harms no session; a session
+ * process whose event a hook wants starts it when there is none.
+ *
+ * Invariant: a run is due once an event that matches is behind the cursor on disk, and begins once (hook-files.ts).
+ * Limits: programs at once and runs a minute for each hook, programs at once for all, what waits, and the age of events.
+ */
+import type { HookFiles, HookJob } from "../../events/hook-files.ts";
+import { EventReader, type JournalEvent, watchEvents } from "../../events/reader.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { Logger } from "../../log/log.ts";
+import { platform } from "../../platform/platform.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Hook, hookMatches, hookVariables } from "../../protocol/hooks.ts";
+import { killGroup, runHookProgram, TAKEN } from "./program.ts";
+
+/** Events read at a time, and time in which further ones are read together, in ms. */
+const EVENTS = 500;
+const GATHER_MS = 10;
+/** Age beyond which an event's hooks do not run any more, in ms: there was no server, and nobody waits for it. */
+const MAX_AGE_MS = 600_000;
+/** Programs of all hooks at once, and jobs that wait. */
+const MAX_PROGRAMS = 16;
+const MAX_WAITING = 1_000;
+const MINUTE_MS = 60_000;
+/** Interval between looks at programs that an earlier server began, in ms. */
+const LOOK_MS = 1_000;
+/** Time of a `do` line, and of running programs when the server ends, in ms. */
+const OPERATION_MS = 30_000;
+const LAST_MS = 2_000;
+
+export interface HooksPort {
+  readonly instance: Instance;
+  readonly events: string;
+  readonly files: HookFiles;
+  readonly logger: Pick<Logger, "info" | "warn">;
+  /** Those of the settings now. */
+  hooks(): readonly Hook[];
+  /** Carries out the line of a `do`. @throws WshError of the operation */
+  operate(line: string, target: string, signal: AbortSignal): Promise<unknown>;
+  /** Nothing waits or runs any more. */
+  rested(): void;
+}
+
+interface Rate {
+  /** When the hook's last runs began, in ms. */
+  begun: number[];
+  running: number;
+  leftOut: number;
+}
+
+export class Hooks {
+  private readonly waiting: { readonly name: string; readonly job: HookJob }[] = [];
+  private readonly rates = new Map<string, Rate>();
+  private running = 0;
+  private watch: Disposable | null = null;
+  private timer: Timer | null = null;
+  private reader: EventReader | null = null;
+  private isOver = false;
+
+  constructor(private readonly port: HooksPort) {}
+
+  /** What waits or runs: the server does not end by itself meanwhile. */
+  get pending(): number {
+    return this.waiting.length + this.running + (this.timer === null ? 0 : 1);
+  }
+
+  start(): void {
+    const { files, events } = this.port;
+    const { due, begun } = files.list();
+    for (const { job, pid } of begun) this.adopt(job, pid);
+    for (const name of due) this.add(name);
+    this.reader = new EventReader(events, known(files.cursor));
+    this.watch = watchEvents(events, () => this.soon());
+    this.look();
+  }
+
+  /** Reads a last time; what is due and has not begun waits for the next server. */
+  async stop(): Promise<void> {
+    this.look();
+    this.isOver = true;
+    this.watch?.[Symbol.dispose]();
+    clearTimeout(this.timer ?? undefined);
+    const deadline = performance.now() + LAST_MS;
+    while (this.running > 0 && performance.now() < deadline) await Bun.sleep(GATHER_MS);
+  }
+
+  private soon(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.look();
+      this.rest();
+    }, GATHER_MS);
+  }
+
+  private look(): void {
+    if (this.isOver || this.reader === null) return;
+    const { reader } = this;
+    const before = reader.cursor;
+    const { events, more } = reader.read(EVENTS);
+    const found: string[] = [];
+    for (const { event, cursor } of events) {
+      for (const [at, hook] of this.hooksFor(event).entries()) {
+        const { on: _, ...plain } = event;
+        const name = `${cursor}.${at}`;
+        this.port.files.write(name, { event: plain, hook, key: JSON.stringify(hook) });
+        found.push(name);
+      }
+    }
+    if (reader.cursor !== before || this.port.files.cursor === null) this.port.files.cursor = reader.cursor;
+    for (const name of found) this.add(name);
+    if (more) this.soon();
+    // The journal has come into being since.
+    if (events.length > 0) this.watchAgain();
+    this.begin();
+  }
+
+  private watchAgain(): void {
+    this.watch?.[Symbol.dispose]();
+    this.watch = watchEvents(this.port.events, () => this.soon());
+  }
+
+  private hooksFor(event: JournalEvent): Hook[] {
+    if (Date.now() - event.at > MAX_AGE_MS) return [];
+    return [...this.port.hooks(), ...((event.on ?? []) as readonly Hook[])].filter((hook) => hookMatches(hook, event));
+  }
+
+  private add(name: string): void {
+    const { files, logger } = this.port;
+    // One that was written, and whose event is read again.
+    if (this.waiting.some((each) => each.name === name)) return;
+    const job = files.read(name);
+    if (job !== null && this.waiting.length < MAX_WAITING) {
+      this.waiting.push({ name, job });
+      return;
+    }
+    files.remove(name);
+    if (job !== null) logger.warn("a hook does not run: too many wait", { hook: job.key });
+  }
+
+  private begin(): void {
+    for (let at = 0; at < this.waiting.length && this.running < MAX_PROGRAMS; ) {
+      const next = this.waiting[at];
+      if (next === undefined) break;
+      const rate = this.rateOf(next.job.key);
+      if (rate.running >= next.job.hook.at_once) {
+        at++;
+        continue;
+      }
+      this.waiting.splice(at, 1);
+      if (rate.begun.length < next.job.hook.a_minute) void this.run(next.name, next.job, rate);
+      else this.leaveOut(next.name, next.job, rate);
+    }
+  }
+
+  private leaveOut(name: string, { key }: HookJob, rate: Rate): void {
+    this.port.files.remove(name);
+    if (rate.leftOut++ === 0)
+      this.port.logger.warn("a hook is left out: it ran too often within a minute", { hook: key });
+  }
+
+  private rateOf(key: string): Rate {
+    const rate = this.rates.get(key) ?? { begun: [], running: 0, leftOut: 0 };
+    this.rates.set(key, rate);
+    const since = performance.now() - MINUTE_MS;
+    rate.begun = rate.begun.filter((at) => at > since);
+    if (rate.begun.length === 0) rate.leftOut = 0;
+    return rate;
+  }
+
+  private async run(name: string, job: HookJob, rate: Rate): Promise<void> {
+    rate.begun.push(performance.now());
+    rate.running++;
+    this.running++;
+    try {
+      const other = await this.perform(name, job);
+      if (other === null) this.port.files.remove(name);
+      else this.adopt(name, other);
+    } finally {
+      rate.running--;
+      this.running--;
+      if (!this.isOver) this.begin();
+      this.rest();
+    }
+  }
+
+  /** @returns the process that runs it in our place, begun by an earlier server */
+  private async perform(name: string, { hook, event, key }: HookJob): Promise<number | null> {
+    const { files, logger, instance } = this.port;
+    const about = { hook: key, session: event.session };
+    if (hook.do !== undefined) {
+      if (!files.take(name)) return null;
+      const target = event.pane ?? event.session_id;
+      await this.port.operate(hook.do, target, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
+        logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
+      });
+      return null;
+    }
+    const end = await runHookProgram({
+      job: files.path(name),
+      argv: hook.run ?? [],
+      env: { ...environment(), WSH_SOCKET: instance.httpSocket, WSH_HOOK: name, ...hookVariables(event) },
+      cwd: event.cwd ?? null,
+      timeoutMs: hook.timeout_seconds * 1000,
+    });
+    const { exit_code, signal, output, timedOut, error } = end;
+    const taken = exit_code === TAKEN ? files.list().begun.find(({ job }) => job === name) : undefined;
+    if (taken !== undefined && taken.pid !== end.pid) return taken.pid;
+    const words = output === "" ? {} : { output };
+    if (exit_code === 0) logger.info("a hook ran", { ...about, ...words });
+    else if (timedOut) logger.warn("a hook was killed: its time was up", { ...about, ...words });
+    else logger.warn("a hook failed", { ...about, exit_code, signal, ...(error === undefined ? words : { error }) });
+    return null;
+  }
+
+  /** A program that an earlier server began: it is ended by this one when its time is up. */
+  private adopt(job: string, pid: number): void {
+    const isOurs = (): boolean => platform().listeners?.environment(pid)?.includes(`WSH_HOOK=${job}`) === true;
+    if (!isOurs()) {
+      this.port.files.remove(job);
+      return;
+    }
+    this.running++;
+    const deadline = performance.now() + MINUTE_MS;
+    const look = (): void => {
+      if (isOurs() && performance.now() < deadline) return;
+      clearInterval(timer);
+      if (isOurs()) killGroup(pid, "SIGKILL");
+      this.port.files.remove(job);
+      this.running--;
+      this.begin();
+      this.rest();
+    };
+    const timer = setInterval(look, LOOK_MS);
+    timer.unref();
+  }
+
+  private rest(): void {
+    if (this.pending === 0) this.port.rested();
+  }
+}
+
+/** A cursor that is none is that of nobody. */
+function known(cursor: string | null): string {
+  return cursor !== null && /^\d+-\d+$/.test(cursor) ? cursor : "now";
+}
+
+/** The server's environment, without what says in which pane or as whom it was started. */
+function environment(): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !/^WSH_(PANE|SESSION|TOKEN|SOCKET)/.test(entry[0]),
+  );
+  return Object.fromEntries(inherited);
+}

@@ -1,0 +1,66 @@
+/**
+ * Knows whether a hook wants an event, and sees to it that there is a server, which runs hooks: it starts one if none
+ * lives, and looks again a moment later, since one may die with the event unread. Nothing is awaited.
+ */
+import { HookFiles } from "../../events/hook-files.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { Logger } from "../../log/log.ts";
+import { type Hook, hookMatches } from "../../protocol/hooks.ts";
+import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+import { isServerAlive } from "../../registry/single-server.ts";
+
+/** Time from an event to the second look, in ms: longer than a server takes to read it. */
+const AGAIN_MS = 3_000;
+
+export interface HookWakerPort {
+  readonly instance: Instance;
+  readonly logger: Pick<Logger, "warn">;
+  /** Those of the settings now. */
+  settings(): readonly Hook[];
+  /** Those that the session was created with. */
+  readonly own: readonly Hook[];
+}
+
+export class HookWaker {
+  private starting: Promise<unknown> | null = null;
+  private timer: Timer | null = null;
+  private hasBegun = false;
+
+  constructor(private readonly port: HookWakerPort) {}
+
+  /** The session's own hooks that want an event; null: no hook at all does. */
+  on(event: RecordedEvent): readonly Hook[] | null {
+    const own = this.port.own.filter((hook) => hookMatches(hook, event));
+    return own.length > 0 || this.port.settings().some((hook) => hookMatches(hook, event)) ? own : null;
+  }
+
+  /** @param append writes an event that a hook wants */
+  wake(append: () => void): void {
+    if (!this.hasBegun) new HookFiles(this.port.instance).beginHere();
+    this.hasBegun = true;
+    append();
+    this.look();
+    if (this.timer !== null) return;
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.look();
+    }, AGAIN_MS);
+    this.timer.unref();
+  }
+
+  /** Resolves when no server is being started. */
+  async settled(): Promise<void> {
+    await this.starting;
+  }
+
+  private look(): void {
+    const { instance, logger } = this.port;
+    if (this.starting !== null || isServerAlive(instance)) return;
+    this.starting = import("../../launch/server.ts")
+      .then(({ startServer }) => startServer(instance))
+      .catch((error: unknown) => logger.warn("hooks do not run: no server could be started", { error }))
+      .finally(() => {
+        this.starting = null;
+      });
+  }
+}

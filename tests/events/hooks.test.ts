@@ -1,0 +1,146 @@
+/** What runs when something happens: once, whoever is killed, and harming nothing. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+let wsh: Wsh;
+const out = (name: string): string => join(wsh.dir, name);
+const lines = (name: string): string[] => {
+  const text = fs.existsSync(out(name)) ? fs.readFileSync(out(name), "utf8") : "";
+  return text.split("\n").filter((line) => line !== "");
+};
+
+const config = `
+[[on]]
+event = "command_finished"
+exit_code = "failed"
+session = "w*"
+run = ["/bin/sh", "-c", 'cat >>"$HOME/../failed"; echo "$WSH_EVENT_SESSION $WSH_EVENT_EXIT_CODE $WSH_EVENT" >>"$HOME/../variables"']
+
+[[on]]
+event = ["session_created", "session_renamed"]
+tag = "marked"
+do = "session.update add_tags=seen"
+
+[[on]]
+event = "command_finished"
+tag = "counted"
+a_minute = 600
+run = ["/bin/sh", "-c", 'printf "%s\\n" "$WSH_EVENT_COMMAND" >>"$HOME/../counted"']
+
+[[on]]
+event = "bell"
+timeout_seconds = 1
+run = ["/bin/sh", "-c", 'sleep 300 & echo $! >>"$HOME/../hung"; sleep 300']
+
+[[on]]
+event = "bell"
+timeout_seconds = 2
+run = ["/bin/sh", "-c", 'yes flood']
+
+[[on]]
+event = "bell"
+run = ["/no/such/program"]
+
+[[on]]
+event = "bell"
+run = ["/bin/sh", "-c", 'kill -9 $$']
+
+[[on]]
+event = "bell"
+a_minute = 3
+run = ["/bin/sh", "-c", 'echo rang >>"$HOME/../rang"']
+`;
+
+beforeAll(() => {
+  wsh = new Wsh({ config });
+});
+afterAll(async () => wsh[Symbol.asyncDispose]());
+
+test("the event is on standard input and in variables; a line is carried out; no server has to be started", async () => {
+  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 8 hooks.\n");
+  await wsh.session("work", "--tag", "marked");
+  await wsh.run("exec", "work", "--", "true");
+  await wsh.run("exec", "work", "--", "(exit 7)");
+  const event = await until("the hook", () => lines("failed")[0]);
+  expect(JSON.parse(event)).toMatchObject({ event: "command_finished", session: "work", exit_code: 7 });
+  await until("its variables", () => lines("variables").includes("work 7 command_finished"));
+  expect(lines("failed")).toHaveLength(1);
+  await until("the tag", async () => (await wsh.list()).find(({ name }) => name === "work")?.tags.includes("seen"));
+  const tried = await wsh.ok("events", "work", "--try", "--since", "start", "--no-follow");
+  expect(
+    tried
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).would[0]),
+  ).toEqual([
+    expect.objectContaining({ do: "session.update add_tags=seen" }),
+    expect.objectContaining({ line: 2, run: expect.arrayContaining(["/bin/sh"]) }),
+  ]);
+});
+
+test("one session's own hooks come with it and go with it", async () => {
+  const hook = { event: "session_exited", run: ["/bin/sh", "-c", 'cat >>"$HOME/../own"'] };
+  const created = await wsh.fetch("/sessions", {
+    method: "POST",
+    body: JSON.stringify({ name: "own", command: "true", on: [hook] }),
+    headers: { "Content-Type": "application/json" },
+  });
+  expect(created.status).toBe(201);
+  const event = await until("its hook", () => lines("own")[0]);
+  expect(JSON.parse(event)).toMatchObject({ session: "own", exit_code: 0 });
+  expect(event).not.toContain("run");
+  await wsh.ok("new", "own2", "--", "true");
+  const wrong = { name: "own3", on: [{ event: "bell" }] };
+  const refused = await wsh.fetch("/sessions", {
+    method: "POST",
+    body: JSON.stringify(wrong),
+    headers: { "Content-Type": "application/json" },
+  });
+  expect(await refused.json()).toMatchObject({
+    error: { code: "invalid_request", message: expect.stringContaining("run or do") },
+  });
+  expect(lines("own")).toHaveLength(1);
+});
+
+test("hooks that hang, fork, flood, die or are missing harm nothing; too many are left out", async () => {
+  await wsh.session("bells");
+  for (let at = 0; at < 5; at++) await wsh.ok("exec", "bells", "--", "printf '\\a'");
+  await until("hooks that hang", () => lines("hung").length > 0);
+  const began = performance.now();
+  expect(await wsh.ok("exec", "bells", "--", "echo still-here")).toContain("still-here");
+  expect(performance.now() - began).toBeLessThan(5_000);
+  await until("those that behave", () => lines("rang").length === 3);
+  await until("the end of those that hang", () => lines("hung").every((pid) => !fs.existsSync(`/proc/${pid}`)));
+  const log = await until("the log", () => {
+    const text = fs.readFileSync(wsh.instance.serverLog, "utf8");
+    return text.includes("its time was up") && text.includes("SIGKILL") && text.includes("127") ? text : null;
+  });
+  expect(log).toContain("too often within a minute");
+  expect(log.length).toBeLessThan(200_000);
+  expect(lines("rang")).toHaveLength(3);
+});
+
+test("each runs once, however often the server is killed", async () => {
+  await wsh.session("many", "--tag", "counted");
+  const count = 24;
+  for (let at = 0; at < count; at++) {
+    await wsh.ok("exec", "many", "--", `echo ${at}`);
+    if (at % 8 !== 4) continue;
+    const { pid } = (await (await wsh.fetch("/server/info", { keepalive: false })).json()) as { pid: number };
+    process.kill(pid, "SIGKILL");
+  }
+  await until("all hooks", () => lines("counted").length >= count);
+  expect(lines("counted").sort()).toEqual(Array.from({ length: count }, (_, at) => `echo ${at}`).sort());
+}, 60_000);
+
+test("a mistake is said with its line", async () => {
+  await using other = new Wsh({ config: 'log_level = "warn"\n\n[[on]]\nevent = "bel"\nrun = ["true"]\n' });
+  const { code, stderr } = await other.run("config", "check");
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("config.toml:3: [[on]] event");
+  fs.writeFileSync(other.instance.configFile, '[[on]]\nevent = "bell"\ndo = "no.such thing=1"\n');
+  expect((await other.run("config", "check")).stderr).toContain("config.toml:1: [[on]] do: no operation 'no.such'");
+});
