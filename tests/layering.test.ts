@@ -20,7 +20,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   compositor: ["protocol", "terminal"],
   instance: ["base", "protocol", "platform"],
   pty: ["protocol", "platform"],
-  tmux: ["protocol", "operations"],
   web: ["protocol", "keys"],
   wire: ["base", "protocol", "platform"],
   attach: ["protocol", "keys", "platform", "wire"],
@@ -36,6 +35,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   checkpoints: ["base", "protocol", "operations", "platform", "instance", "wire", "registry", "launch", "settings"],
   cluster: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
   history: ["protocol", "operations", "platform", "instance", "events", "launch"],
+  tmux: ["protocol", "operations", "shell", "instance", "wire", "registry", "launch"],
   mcp: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
   viewer: [
     "base",
@@ -104,6 +104,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "cluster",
     "history",
     "events",
+    "tmux",
     "viewer",
     "endpoint",
   ],

@@ -1,4 +1,4 @@
-/** Converts the words after `--` to shell text: a single word is shell text already, several are one argument each. */
+/** The words of a command line before and after `--`. */
 
 export interface Words {
   readonly before: readonly string[];
@@ -12,19 +12,4 @@ export function splitAtDashes(words: readonly string[], argv: readonly string[])
   if (dashes === -1) return { before: words, after: null };
   const count = argv.length - dashes - 1;
   return { before: words.slice(0, words.length - count), after: words.slice(words.length - count) };
-}
-
-export function shellText(words: readonly string[]): string {
-  const [only] = words;
-  return words.length === 1 && only !== undefined ? only : words.map(quote).join(" ");
-}
-
-/**
- * Quotes one argument for any shell: inside single quotes POSIX shells take a backslash literally and fish does not, so
- * backslashes and quotes are escaped outside of them, which all shells read alike. Only words that no shell expands
- * stay unquoted (zsh expands `=ls`, fish `%self`).
- */
-export function quote(word: string): string {
-  if (/^[A-Za-z0-9_@+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(word)) return word;
-  return `'${word.replace(/['\\]/g, (character) => `'\\${character}'`)}'`;
 }

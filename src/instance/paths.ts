@@ -111,6 +111,11 @@ export function sessionSocket(instance: Instance, id: number): string {
   return join(instance.sessionsDir, `${id}.sock`);
 }
 
+/** Path of the socket at which the session process with this id speaks tmux's protocol, where it does. */
+export function tmuxSocket(instance: Instance, id: number): string {
+  return join(instance.sessionsDir, `${id}.tmux`);
+}
+
 /** Contains the checkpoints of sessions (store/checkpoint/places.ts). */
 export function checkpointsDir(instance: Instance): string {
   return join(instance.stateDir, `${instance.fileName}.checkpoints`);

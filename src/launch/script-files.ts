@@ -14,6 +14,8 @@ export interface ScriptFile {
   /** Path below the directory, with `/`. */
   readonly name: string;
   readonly text: string;
+  /** It can be executed. */
+  readonly isProgram?: true;
 }
 
 /** Time without a new session after which a directory is removed, in ms. */
@@ -39,11 +41,12 @@ export function installScripts(instance: Instance, files: readonly ScriptFile[])
 
 /** Writes the missing files. */
 export function restoreScripts(directory: string, files: readonly ScriptFile[]): void {
-  for (const { name, text } of files) {
+  for (const { name, text, isProgram } of files) {
     const path = join(directory, name);
     if (fs.existsSync(path)) continue;
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     replaceOwnFile(path, text);
+    if (isProgram) fs.chmodSync(path, 0o700);
   }
 }
 

@@ -20,7 +20,16 @@ type Spec = v.InferInput<typeof SessionSpecSchema>;
 export interface SessionStarter
   extends Pick<
     Spec,
-    "starter" | "cwd" | "naming" | "followed" | "once" | "deadline" | "max_sessions" | "stdin_path" | "stdout_path"
+    | "starter"
+    | "by_agent"
+    | "cwd"
+    | "naming"
+    | "followed"
+    | "once"
+    | "deadline"
+    | "max_sessions"
+    | "stdin_path"
+    | "stdout_path"
   > {
   /** The caller's environment, for the child. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -57,6 +57,8 @@ export const SessionSpecSchema = v.object({
   stdout_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
+  /** An AI agent has asked for it, over MCP. */
+  by_agent: v.optional(v.boolean(), false),
   restored: v.optional(RestoredSchema),
   /** A crashed session with several panes: `restored` is its oldest one, and `create` is of the session. */
   split: v.optional(

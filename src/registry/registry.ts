@@ -16,7 +16,7 @@ import { errorCode } from "../base/errno.ts";
 import { EventJournal } from "../events/journal.ts";
 import { eventsDir } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
-import { checkRuntimeDir, type Instance, sessionSocket } from "../instance/paths.ts";
+import { checkRuntimeDir, type Instance, sessionSocket, tmuxSocket } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
@@ -289,6 +289,7 @@ function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snap
 export function removeProcess(instance: Instance, id: number): void {
   const socket = sessionSocket(instance, id);
   unlinkSocket(socket);
+  unlinkSocket(tmuxSocket(instance, id));
   removeLock(lockBeside(socket));
 }
 

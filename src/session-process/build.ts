@@ -34,6 +34,7 @@ import { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import { WindowView } from "./panes/window-view.ts";
 import { SessionProcess } from "./session-process.ts";
+import { TmuxSocket } from "./tmux-socket.ts";
 
 export interface BuildOptions {
   readonly spec: SessionSpec;
@@ -52,6 +53,7 @@ export interface BuiltSession {
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
   readonly hooks: HookWaker;
+  readonly tmux: TmuxSocket;
   /** Its present entries in the registry. */
   links(): KnownLinks;
 }
@@ -163,6 +165,8 @@ async function assemble(
   );
   const hooks = new HookWaker({ instance, logger, settings: options.hooks, own: spec.create.on ?? [] });
   const recorder = new Recorder(session, journal, hooks);
+  const made = { byAgent: spec.by_agent, id: claim.id, session: claim.session };
+  const tmux = new TmuxSocket({ instance, settings, logger, ...made });
   const keeping: PaneKeeperPort = {
     ...{
       session,
@@ -177,6 +181,7 @@ async function assemble(
     },
     env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
     nofile: spec.nofile,
+    tmux,
     isRestored: restored !== undefined,
     ...{ isRead, recorder },
     released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
@@ -210,7 +215,7 @@ async function assemble(
   }
   // A lost session that is only shown is none that has come.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
-  return { sessionProcess, keeper, life: claim.life, hooks, links };
+  return { sessionProcess, keeper, life: claim.life, hooks, tmux, links };
 }
 
 /** The session's first windows, without panes that are not restored. */

@@ -26,7 +26,7 @@ import { openPty } from "../pty/open.ts";
 import type { MadeRequest } from "../registry/made-requests.ts";
 import { type ClaimResult, claimCrashed, claimSession, type NameRule } from "../registry/register.ts";
 import type { Settings } from "../settings/table.ts";
-import { childEnvironment } from "../shell/environment.ts";
+import { childEnvironment, type SessionIdentity } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
@@ -53,7 +53,12 @@ export interface PaneHome {
 export interface PlannedPane {
   readonly replayed: Replay | null;
   /** Makes the pane, without its program. @param isPrivate asked whenever something of it would be kept */
-  make(as: { readonly id: number; readonly session: string; isPrivate(): boolean }): Promise<Pane>;
+  make(as: {
+    readonly id: number;
+    readonly session: string;
+    readonly tmux: SessionIdentity["tmux"];
+    isPrivate(): boolean;
+  }): Promise<Pane>;
   discard(): void;
 }
 
@@ -66,7 +71,11 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   const nonce = randomToken(NONCE_LENGTH);
   const [program = null, ...fromSource] = selfCommand([]);
   const executable = fromSource.length === 0 ? program : null;
-  const environmentFor = (session: string, pane: string): Record<string, string> =>
+  const environmentFor = (
+    session: string,
+    pane: string,
+    tmux: SessionIdentity["tmux"] = null,
+  ): Record<string, string> =>
     childEnvironment(request.env, {
       session,
       pane,
@@ -74,6 +83,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       socket: instance.httpSocket,
       version: VERSION,
       executable,
+      tmux,
       overrides: create.env ?? {},
     });
   const integration = wantsIntegration(settings.shell_integration, request.env);
@@ -91,9 +101,9 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   const { rows, cols } = create;
   return {
     replayed,
-    async make({ id, session, isPrivate }) {
+    async make({ id, session, tmux, isPrivate }) {
       if (create.stdin !== undefined) stdinFile = writeStdinFile(instance, create.stdin);
-      const env = { ...environmentFor(session, paneId(id)), ...plan.set };
+      const env = { ...environmentFor(session, paneId(id), tmux), ...plan.set };
       for (const name of plan.unset) delete env[name];
       return new Pane({
         id: paneId(id),

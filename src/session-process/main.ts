@@ -200,7 +200,7 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
 
 /** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */
 async function registerAgain(
-  { sessionProcess, links }: BuiltSession,
+  { sessionProcess, tmux, links }: BuiltSession,
   files: { life: LifeLock },
   server: SessionServer,
   logger: Logger,
@@ -213,6 +213,7 @@ async function registerAgain(
     const ended = session.exit !== null;
     const claim = await restoreSession(instance, { ...ids, ended }, files.life, (path) => void server.listen(path));
     files.life = claim.life;
+    tmux.listenAgain();
     session.renamedTo(claim.name);
     if (arrangement.isSplit) {
       const panes = [...locals.keys()].map((pane) => Number(pane.slice(1)));

@@ -26,6 +26,7 @@ import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import { LocalPane } from "./panes/local-pane.ts";
 import { ViewLink } from "./panes/view-link.ts";
+import type { TmuxSocket } from "./tmux-socket.ts";
 
 export interface PaneKeeperPort {
   readonly session: Session<Content>;
@@ -40,6 +41,7 @@ export interface PaneKeeperPort {
   readonly number: number;
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
+  readonly tmux: TmuxSocket;
   readonly isRestored: boolean;
   /** Only shows a crashed session: nothing is written or removed. */
   readonly isRead: boolean;
@@ -78,7 +80,7 @@ export class PaneKeeper {
     const { session, arrangement, settings, locals } = port;
     const { create, restored } = made.request;
     const pane = await planned.make({
-      ...{ id: made.id, session: session.name },
+      ...{ id: made.id, session: session.name, tmux: port.tmux.environment() },
       isPrivate: () => session.isPrivate,
     });
     const own = new Session(

@@ -72,6 +72,12 @@ export const settingsSchema = v.object({
   shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
     env: "WSH_SHELL_INTEGRATION",
   }),
+  tmux: choice(
+    ["agents", "on", "off"],
+    "agents",
+    "Which new sessions answer the programs in them as tmux does (TMUX, and a `tmux` at the end of PATH): those that AI agents make over MCP, all or none.",
+    { env: "WSH_TMUX" },
+  ),
   reset_modes: boolean(true, "Switch off terminal modes that a command left on when it ends."),
   scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
     unit: "lines",

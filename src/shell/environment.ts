@@ -14,6 +14,13 @@ export interface SessionIdentity {
   readonly version: string;
   /** Path of the executable `wsh`; null when run from source. */
   readonly executable: string | null;
+  /** What makes programs take it for tmux, where it answers as tmux does. */
+  readonly tmux: {
+    /** Path of its socket, the process that has it, and the session's number. */
+    readonly at: string;
+    /** Directory of a `tmux` for machines without one. */
+    readonly bin: string;
+  } | null;
   /** The `env` of the request. */
   readonly overrides: Readonly<Record<string, string>>;
 }
@@ -77,6 +84,12 @@ export function childEnvironment(
   env.WSH_PANE = identity.pane;
   env.WSH_SERVER_NAME = identity.instance;
   env.WSH_SOCKET = identity.socket;
+  if (identity.tmux !== null) {
+    env.TMUX = identity.tmux.at;
+    env.TMUX_PANE = identity.pane.replace("@", "%");
+    env.PATH = [env.PATH, identity.tmux.bin].filter((part) => part).join(":");
+    env.WSH_TMUX_BIN = identity.tmux.bin;
+  }
   if (identity.executable === null) delete env.WSH_BIN;
   else env.WSH_BIN = identity.executable;
   return env;

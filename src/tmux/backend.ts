@@ -1,10 +1,10 @@
-/**
- * What the commands of tmux need of wsh: its operations, its sessions, what this process may do. `wsh tmux` gives it;
- * nothing here knows a transport.
- */
+/** What the commands of tmux need: wsh's operations and sessions, and what their caller has. No transport is known here. */
 import type { OperationInput, OperationNameOf, OperationOutput } from "../operations/table.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { State } from "./state.ts";
+
+/** The version that callers are told: what is offered is measured against it. */
+export const TMUX_VERSION = "3.3a";
 
 type CalledOperation = OperationNameOf<"pane" | "session" | "layout">;
 
@@ -17,6 +17,28 @@ export interface NewSession {
   readonly cols: number;
 }
 
+/** A client in control mode, as its own commands change it. */
+export interface ControlClient {
+  readonly name: string;
+  /** `@s3`, the session that it shows; null before it is attached. */
+  readonly session: string | null;
+  /** `attached,control-mode,…` */
+  readonly flags: string;
+  show(session: string): Promise<void>;
+  leave(): void;
+  /** `-f`: names of flags, with `!` those that are taken away. */
+  setFlags(names: string): void;
+  setPane(pane: string, to: string): void;
+  /** Reports a format each time its value changes; null: no longer. */
+  subscribe(name: string, subscription: Subscription | null): void;
+}
+
+export interface Subscription {
+  /** `%7`, `@5`, `%*`, `@*`; anything else: the session. */
+  readonly about: string;
+  readonly format: string;
+}
+
 export interface Backend {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -26,6 +48,10 @@ export interface Backend {
   readonly hostname: string;
   readonly account: { readonly uid: number; readonly name: string };
   readonly pid: number;
+  /** The process that called. */
+  readonly caller: number;
+  /** The client in control mode that gave the command, if one did. */
+  readonly control: ControlClient | null;
   /** `@7`, the pane that this process runs in; null outside of the instance's sessions. */
   readonly pane: string | null;
   /** Whether this process has a terminal, which can attach. */
@@ -41,13 +67,13 @@ export interface Backend {
   readState(): State;
   /** Changes are made one after the other, whatever process makes them. */
   changeState<T>(change: (state: State) => T): Promise<T>;
-  /** Resolves when the state may have changed. */
+  /** Resolves when the state may have changed. @throws TmuxError when the caller is gone */
   stateChange(): Promise<void>;
 
   /** Runs `sh -c` to its end. */
   shell(command: string): Promise<{ readonly code: number; readonly output: string }>;
   /** The first line that a command prints. */
-  shellLine(command: string): string;
+  shellLine(command: string): Promise<string>;
   /** Starts `sh -c` in the background, beyond the end of this process. */
   spawn(command: string): void;
   /** What runs `wsh tmux` with this instance, as shell text. */
@@ -62,4 +88,5 @@ export interface Backend {
   readFile(path: string): Promise<Uint8Array>;
   writeFile(path: string, data: Uint8Array, append: boolean): Promise<void>;
   print(text: string): Promise<void>;
+  complain(message: string): Promise<void>;
 }

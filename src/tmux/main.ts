@@ -7,9 +7,6 @@ import { commandTable } from "./commands/table.ts";
 import { splitWords } from "./parse/commands.ts";
 import { Run } from "./run.ts";
 
-/** The version that callers are told: what is offered is measured against it. */
-export const TMUX_VERSION = "3.3a";
-
 export const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L socket-name]
             [-S socket-path] [-T features] [command [flags]]
 `;
@@ -20,6 +17,8 @@ export interface Front {
   readonly socket: string | null;
   readonly shell: string | null;
   readonly asks: "version" | null;
+  /** How often `-C` is given: 2 inside of a terminal that knows control mode. */
+  readonly control: number;
   readonly rest: readonly string[];
   /** What is wrong with them, in tmux's words. */
   readonly fault: string | null;
@@ -28,7 +27,7 @@ export interface Front {
 const SILENT = "2DluNv";
 
 export function readFront(args: readonly string[]): Front {
-  const front = { server: null, socket: null, shell: null, asks: null, fault: null } as {
+  const front = { server: null, socket: null, shell: null, asks: null, control: 0, fault: null } as {
     -readonly [K in keyof Omit<Front, "rest">]: Front[K];
   };
   let at = 0;
@@ -43,7 +42,7 @@ export function readFront(args: readonly string[]): Front {
       const flag = word[i] ?? "";
       if (SILENT.includes(flag)) continue;
       if (flag === "V") front.asks = "version";
-      else if (flag === "C") front.fault ??= "control mode is not supported";
+      else if (flag === "C") front.control++;
       else if ("cfLST".includes(flag)) {
         const rest = word.slice(i + 1);
         const value = rest === "" ? args[++at] : rest;

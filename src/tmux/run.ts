@@ -27,6 +27,12 @@ export interface Command extends Syntax {
   run(run: Run, args: Arguments): Promise<void>;
 }
 
+/** Is told of each command of a run, for a client that gets the answers in blocks. */
+export interface Guard {
+  begin(): void;
+  end(isGood: boolean): void;
+}
+
 export class Run {
   /** Status of the process when nothing fails. */
   status = 0;
@@ -38,6 +44,7 @@ export class Run {
     readonly backend: Backend,
     /** Every command, by name. */
     readonly table: readonly Command[],
+    private readonly guard: Guard | null = null,
   ) {}
 
   /** Runs commands in order. @returns false after one that failed */
@@ -46,24 +53,26 @@ export class Run {
       // As tmux reads a whole line before it does anything.
       for (const words of all) this.parsed(words);
     } catch (thrown) {
-      await this.complain(`${prefix}${messageOf(thrown)}`);
-      this.status = 1;
-      return false;
+      this.guard?.begin();
+      return this.failed(`${prefix}${this.guard === null ? "" : "parse error: "}${messageOf(thrown)}`);
     }
     for (const words of all) {
+      this.guard?.begin();
       try {
         await this.command(words);
       } catch (thrown) {
-        await this.complain(`${prefix}${messageOf(thrown)}`);
-        this.status = 1;
-        return false;
+        return this.failed(`${prefix}${messageOf(thrown)}`);
       }
+      this.guard?.end(true);
     }
     return true;
   }
 
-  async complain(message: string): Promise<void> {
-    process.stderr.write(`${message}\n`);
+  private async failed(message: string): Promise<false> {
+    await this.backend.complain(message);
+    this.guard?.end(false);
+    this.status = 1;
+    return false;
   }
 
   /** A command with its arguments; aliases are those of the option. @throws TmuxError */
@@ -133,10 +142,12 @@ export class Run {
   }
 
   private currentIn(model: Model): Place | null {
-    for (const pane of [this.made, this.backend.pane]) {
-      const found = pane === null ? undefined : model.findPane(pane);
-      if (found !== undefined) return found;
-    }
+    const made = this.made === null ? undefined : model.findPane(this.made);
+    if (made !== undefined) return made;
+    const shown = model.sessions.find(({ target }) => target === this.backend.control?.session);
+    if (shown !== undefined) return placeOf(shown);
+    const own = this.backend.pane === null ? undefined : model.findPane(this.backend.pane);
+    if (own !== undefined) return own;
     // As tmux: who is attached first, the newest otherwise.
     const [best] = model.sessions.toSorted(
       (a, b) =>
@@ -175,13 +186,24 @@ export class Run {
       template,
       all.map(({ around }) => around),
     );
-    return all.map(({ around, extra = {} }) =>
-      expand(this.scope(around, { model, state, facts, extra }), template, isTimed),
-    );
+    // What shell commands print is known by the next reading.
+    const printed = new Map<string, string | null>();
+    const shell = (command: string): string => {
+      if (!printed.has(command)) printed.set(command, null);
+      return printed.get(command) ?? "";
+    };
+    for (;;) {
+      const texts = all.map(({ around, extra = {} }) =>
+        expand(this.scope(around, { model, state, facts, extra, shell }), template, isTimed),
+      );
+      const missing = [...printed].flatMap(([command, line]) => (line === null ? [command] : []));
+      if (missing.length === 0) return texts;
+      await Promise.all(missing.map(async (command) => printed.set(command, await this.backend.shellLine(command))));
+    }
   }
 
   private async facts(model: Model, state: State, template: string, all: readonly Around[]): Promise<Facts> {
-    const places = all.length === 1 && !/#\{[SWP]:/.test(template) ? placesAround(all[0] ?? {}) : model.places;
+    const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
     const panes = new Map<string, PaneFacts>();
     if (needsScreens(template)) {
       await Promise.all(
@@ -220,7 +242,13 @@ export class Run {
 
   private scope(
     around: Around,
-    known: { readonly model: Model; readonly state: State; readonly facts: Facts; readonly extra: Extra },
+    known: {
+      readonly model: Model;
+      readonly state: State;
+      readonly facts: Facts;
+      readonly extra: Extra;
+      shell(command: string): string;
+    },
   ): Scope {
     const { model, state, facts, extra } = known;
     const { session, window, pane } = around;
@@ -256,7 +284,7 @@ export class Run {
             ? null
             : session.windows.some((each) => each.name === name),
       search: (test) => (facts.panes.get(pane?.target ?? "")?.lines.findIndex(test) ?? -1) + 1,
-      shell: (command) => this.backend.shellLine(command),
+      shell: known.shell,
     };
   }
 }

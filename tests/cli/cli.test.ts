@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { shellText, splitAtDashes } from "../../src/cli/shell-words.ts";
+import { splitAtDashes } from "../../src/cli/shell-words.ts";
+import { shellText } from "../../src/shell/words.ts";
 import { within } from "../support/attempts.ts";
 import { Gate } from "../support/gate.ts";
 import { stopProcess } from "../support/processes.ts";

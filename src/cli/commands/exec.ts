@@ -12,6 +12,7 @@ import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import { shellText } from "../../shell/words.ts";
 import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
@@ -28,7 +29,7 @@ import { type Begun, sayUnknown } from "../session/exec-unknown.ts";
 import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
-import { shellText, splitAtDashes } from "../shell-words.ts";
+import { splitAtDashes } from "../shell-words.ts";
 
 /** The second Ctrl+C ended the wait. */
 const INTERRUPTED = 130;

@@ -11,11 +11,11 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
+import { quote } from "../../shell/words.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
-import { quote } from "../shell-words.ts";
 
 /** NATS's own port; an HTTPS port that needs no privileges; the port between servers. */
 const PORT = 4222;

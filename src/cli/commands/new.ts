@@ -5,12 +5,13 @@ import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
 import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
+import { shellText } from "../../shell/words.ts";
 import { absolute, collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { startSession } from "../session/start.ts";
-import { shellText, splitAtDashes } from "../shell-words.ts";
+import { splitAtDashes } from "../shell-words.ts";
 import { parseSize } from "./resize.ts";
 
 /** What `--place` takes where no tag is wanted. */

@@ -1,8 +1,8 @@
 /** Options that the commands on panes share: what to start, where to put it, and amounts of cells. */
 import { type Command, Option } from "commander";
 import type { PaneProgram } from "../../protocol/layout.ts";
+import { shellText } from "../../shell/words.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
-import { shellText } from "../shell-words.ts";
 
 export interface ProgramOptions {
   readonly cwd?: string;

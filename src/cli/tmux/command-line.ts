@@ -4,7 +4,8 @@
  */
 import { resolve } from "node:path";
 import { type Instance, resolveInstance } from "../../instance/paths.ts";
-import { readFront, runTmux, TMUX_VERSION } from "../../tmux/main.ts";
+import { TMUX_VERSION } from "../../tmux/backend.ts";
+import { readFront, runTmux } from "../../tmux/main.ts";
 import { complain, print } from "../print.ts";
 
 /** Names of instances. */
@@ -12,7 +13,7 @@ const plain = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** @param before global options of wsh in front of `tmux` @returns the exit status */
 export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
-  const { server, socket, shell, asks, rest, fault } = readFront(args);
+  const { server, socket, shell, asks, control, rest, fault } = readFront(args);
   if (fault !== null) {
     process.stderr.write(`${fault}\n`);
     return 1;
@@ -32,8 +33,13 @@ export async function tmuxCommandLine(args: readonly string[], before: readonly 
     complain(thrown instanceof Error ? thrown.message : String(thrown));
     return 1;
   }
-  const { backendOf } = await import("./backend.ts");
-  return runTmux(backendOf(instance), rest);
+  if (control > 0) {
+    const { runControl } = await import("./control.ts");
+    return runControl(instance, rest, control > 1);
+  }
+  const { backendHere } = await import("./client.ts");
+  using backend = backendHere(instance);
+  return await runTmux(backend, rest);
 }
 
 type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;
@@ -41,6 +47,9 @@ type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;
 function flagsOf(server: string | null, socket: string | null, before: readonly string[]): Flags {
   if (socket !== null) {
     const path = resolve(socket);
+    // As TMUX has it: DIR/NAME/7.tmux is a socket of the instance of DIR/NAME.http.sock.
+    const [, own] = /^(.+)\/\d+\.tmux$/.exec(path) ?? [];
+    if (own !== undefined) return { socket: `${own}.http.sock` };
     return path.endsWith(".http.sock") ? { socket: path } : { serverName: standIn(path) };
   }
   if (server !== null) return { serverName: plain.test(server) ? server : standIn(server) };

@@ -37,6 +37,7 @@ export async function createSession(
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
     naming: "number",
+    by_agent: context.caller.kind === "mcp",
     max_sessions: state.limits.max_sessions,
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),

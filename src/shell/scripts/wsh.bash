@@ -399,6 +399,9 @@ __wsh_set_up() {
   if [[ ${WSH_BIN-} == */wsh ]] && ! builtin type -P wsh; then
     PATH=${PATH:+$PATH:}${WSH_BIN%/*}
   fi
+  if [[ -n ${WSH_TMUX_BIN-} ]] && ! builtin type -P tmux; then
+    PATH=${PATH:+$PATH:}$WSH_TMUX_BIN
+  fi
   __wsh[number]=${HISTCMD-0}
   __wsh_wrap
   __wsh_keys

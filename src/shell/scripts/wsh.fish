@@ -25,6 +25,9 @@ if status is-interactive; and not set -q __wsh_id
     if string match -q '*/wsh' -- "$WSH_BIN"; and not command -q wsh
         set -gx PATH $PATH (string replace -r '/[^/]*$' '' -- $WSH_BIN)
     end
+    if test -n "$WSH_TMUX_BIN"; and not command -q tmux
+        set -gx PATH $PATH $WSH_TMUX_BIN
+    end
 
     function __wsh_escape --description 'Text of OSC 633;E'
         set -l text (string replace -a '\\' '\\\\' -- $argv[1] | string replace -a ';' '\\x3b' | string collect)

@@ -294,6 +294,9 @@ __wsh_boot() {
     if [[ ${WSH_BIN-} == */wsh ]] && ! builtin whence -p wsh; then
       PATH=${PATH:+$PATH:}${WSH_BIN:h}
     fi
+    if [[ -n ${WSH_TMUX_BIN-} ]] && ! builtin whence -p tmux; then
+      PATH=${PATH:+$PATH:}$WSH_TMUX_BIN
+    fi
     __wsh_follow
     __wsh_prompt
     builtin unset -f __wsh_boot

@@ -56,15 +56,6 @@ export const listingCommands: readonly Command[] = [
       await list(run, args, args.has("s") ? `#{window_index}.#{pane_index}: ${PANE}` : `#{pane_index}: ${PANE}`, all);
     },
   ),
-  command("list-clients lsc", "F:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
-    const { model } = await run.load();
-    const sessions = args.has("t") ? [(await run.place(args, "session")).session] : model.sessions;
-    const template =
-      args.get("F") ?? "#{client_name}: #{session_name} [#{client_width}x#{client_height} #{client_termname}]";
-    for (const session of sessions)
-      for (let i = 0; i < session.info.attached; i++)
-        await run.print(await run.format(template, placeOf(session), clientOf(session.name, i, session.info)));
-  }),
   {
     ...command("list-commands lscm", "F:", [0, 1], "[-F format] [command]", async (run, args) => {
       const name = args.word(0);
@@ -86,13 +77,6 @@ export const listingCommands: readonly Command[] = [
     displayMessage,
   ),
 ];
-
-function clientOf(session: string, index: number, { rows, cols }: { readonly rows: number; readonly cols: number }) {
-  return {
-    ...{ client_name: `wsh-${session}-${index}`, client_session: session, client_termname: "xterm-256color" },
-    ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1" },
-  };
-}
 
 async function list(run: Run, args: Arguments, usual: string, places: readonly Around[]): Promise<void> {
   const filter = args.get("f");

@@ -57,12 +57,6 @@ export const sessionCommands: readonly Command[] = [
     await run.backend.call("session.update", { name: own }, place.session.target);
     await keepName(run, place.session.target, own, shown);
   }),
-  command("detach-client detach", "as:t:", [0, 0], "[-a] [-s target-session] [-t target-client]", async (run, args) => {
-    if (args.has("t")) throw new TmuxError(`can't find client: ${args.get("t")}`);
-    const { session } = await run.place(args, "session", "s");
-    if (session.info.attached === 0 && !args.has("s")) throw new TmuxError("no current client");
-    await run.backend.call("session.detach", {}, session.target);
-  }),
 ];
 
 /** tmux keeps `:` and `.` for targets. */

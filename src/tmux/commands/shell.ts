@@ -52,10 +52,12 @@ async function ifShell(run: Run, args: Arguments): Promise<void> {
 }
 
 async function runText(run: Run, text: string, place: Partial<Place>): Promise<void> {
-  for (const { words } of await parsed(run, text, place, async () => {})) if (!(await run.commands([words]))) return;
+  for (const { words } of await commandsIn(run, text, place, async () => {}))
+    if (!(await run.commands([words]))) return;
 }
 
-async function parsed(
+/** The commands that a text holds. @throws TmuxError `LINE: syntax error` */
+export async function commandsIn(
   run: Run,
   text: string,
   place: Partial<Place>,
@@ -123,7 +125,7 @@ async function sourceFile(run: Run, args: Arguments, path: string): Promise<bool
   }
   let all: Parsed[];
   try {
-    all = await parsed(run, text, (await run.targets()).current ?? {}, async (name, value, hidden) => {
+    all = await commandsIn(run, text, (await run.targets()).current ?? {}, async (name, value, hidden) => {
       await run.change((state) => {
         state.environment[name] = { value, hidden };
       });
@@ -182,7 +184,7 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
       known.woken = false;
       return null;
     }
-    known.waiting.push(process.pid);
+    known.waiting.push(backend.caller);
     return known.signals;
   });
   if (from === null) return;

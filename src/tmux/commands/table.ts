@@ -1,6 +1,7 @@
 /** Every command of tmux that is offered. */
 import type { Command } from "../run.ts";
 import { bufferCommands } from "./buffers.ts";
+import { clientCommands } from "./clients.ts";
 import { inputCommands } from "./input.ts";
 import { listingCommands } from "./listing.ts";
 import { paneCommands } from "./panes.ts";
@@ -12,7 +13,7 @@ import { windowCommands } from "./windows.ts";
 /** By name. */
 export const commandTable: readonly Command[] = [
   ...[sessionCommands, windowCommands, paneCommands, inputCommands, listingCommands],
-  ...[settingCommands, bufferCommands, shellCommands],
+  ...[settingCommands, bufferCommands, shellCommands, clientCommands],
 ]
   .flat()
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -105,7 +105,8 @@ const ofWindow: Values<InWindow> = {
   window_active_clients_list: () => "",
   window_stack_index: ({ session, window }) => (session.current === window ? 0 : window.info.last === true ? 1 : 2),
   window_layout: ({ window }, { layouts }) => layouts.get(window.target) ?? "",
-  window_visible_layout: ({ window }, { layouts }) => layouts.get(window.target) ?? "",
+  window_visible_layout: ({ window }, { layouts }) =>
+    window.info.zoomed === true ? zoomedLayout(window) : (layouts.get(window.target) ?? ""),
   window_cell_height: () => 0,
   window_cell_width: () => 0,
   window_format: () => false,
@@ -186,6 +187,14 @@ function known(name: string): boolean {
 
 function said(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
+}
+
+/** One pane over all of the window, as tmux writes layouts: a checksum, then the cell. */
+function zoomedLayout({ info, active }: Window): string {
+  const text = `${info.cols}x${info.rows},0,0,${active.id.slice(1)}`;
+  let sum = 0;
+  for (const letter of text) sum = (((sum >> 1) | ((sum & 1) << 15)) + letter.charCodeAt(0)) & 0xffff;
+  return `${sum.toString(16).padStart(4, "0")},${text}`;
 }
 
 /** `*` the current window, `-` the last one, `M` with the marked pane, `Z` zoomed. */

@@ -1,6 +1,6 @@
 /** Words after `--` reach a command as they were given, whichever shell reads them. */
 import { describe, expect } from "bun:test";
-import { shellText } from "../../../src/cli/shell-words.ts";
+import { shellText } from "../../../src/shell/words.ts";
 import { testWith } from "../../support/programs.ts";
 
 const words = [

@@ -176,6 +176,7 @@ describe("the environment of a session's program", () => {
     socket: "/s",
     version: "1.2.3",
     executable: null,
+    tmux: null,
     overrides: {},
   };
 

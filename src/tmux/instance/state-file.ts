@@ -6,7 +6,7 @@ import { withLock } from "../../instance/lock.ts";
 import { replaceOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { placeDigest } from "../../instance/place-digest.ts";
-import { emptyState, type State, StateSchema } from "../../tmux/state.ts";
+import { emptyState, type State, StateSchema } from "../state.ts";
 
 /** Longest time until a change is looked for although none was reported, in ms. */
 const LOOK_MS = 500;

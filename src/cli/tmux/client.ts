@@ -1,0 +1,32 @@
+/** This process as a caller of tmux's commands: its terminal and streams. */
+import tty from "node:tty";
+import type { Instance } from "../../instance/paths.ts";
+import { backendOf, type InstanceBackend } from "../../tmux/instance/backend.ts";
+import { print } from "../print.ts";
+import { paneAround } from "../session/around.ts";
+
+export function backendHere(instance: Instance): InstanceBackend {
+  return backendOf(instance, {
+    env: process.env,
+    cwd: process.cwd(),
+    caller: process.pid,
+    pane: paneOf(instance),
+    hasTerminal: tty.isatty(0) && tty.isatty(1),
+    socketPath: instance.httpSocket,
+    print,
+    complain: async (message) => void process.stderr.write(`${message}\n`),
+    input: () => Bun.stdin.bytes(),
+    async attach(args) {
+      const { fullProgram } = await import("../parser.ts");
+      const program = await fullProgram("attach");
+      await program.parseAsync([...args], { from: "user" });
+      return typeof process.exitCode === "number" ? process.exitCode : 0;
+    },
+  });
+}
+
+/** The pane around this process, where it is one of the instance. */
+function paneOf(instance: Instance): string | null {
+  const around = paneAround(process.env);
+  return around !== null && around.instance.httpSocket === instance.httpSocket ? around.pane : null;
+}

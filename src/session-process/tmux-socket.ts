@@ -1,0 +1,91 @@
+/**
+ * What programs find at `$TMUX`: a socket of this process that speaks tmux's protocol, for the whole instance, and a
+ * `tmux` at the end of PATH for machines without one. It is bound for the first program that is told of it, and stays as
+ * long as the process; the code behind it is loaded when somebody connects.
+ */
+import { type Instance, tmuxSocket } from "../instance/paths.ts";
+import { selfCommand } from "../launch/launch.ts";
+import { installScripts } from "../launch/script-files.ts";
+import type { Logger } from "../log/log.ts";
+import { unlinkSocket } from "../registry/registry.ts";
+import type { Settings } from "../settings/table.ts";
+import type { SessionIdentity } from "../shell/environment.ts";
+import { quote } from "../shell/words.ts";
+import { Wire, type WireEvents } from "../wire/socket.ts";
+
+/** Clients at once: far more than a team of agents has. */
+const MOST_CLIENTS = 256;
+
+export class TmuxSocket {
+  private isListening = false;
+  private clients = 0;
+
+  constructor(
+    private readonly of: {
+      readonly instance: Instance;
+      readonly settings: Settings;
+      readonly logger: Logger;
+      /** An AI agent has made the session, over MCP. */
+      readonly byAgent: boolean;
+      /** Of this process. */
+      readonly id: number;
+      /** Number of the session. */
+      readonly session: number;
+    },
+  ) {}
+
+  /** For a program that starts now; null where it is told of no tmux. */
+  environment(): SessionIdentity["tmux"] {
+    const { instance, settings, logger, byAgent, id, session } = this.of;
+    if (settings.tmux === "off" || (settings.tmux === "agents" && !byAgent)) return null;
+    try {
+      if (!this.isListening) this.listen();
+      const self = selfCommand(["tmux"]).map(quote).join(" ");
+      const text = `#!/bin/sh\nexec ${self} "$@"\n`;
+      const bin = installScripts(instance, [{ name: "tmux", text, isProgram: true }]);
+      return { at: `${tmuxSocket(instance, id)},${process.pid},${session}`, bin };
+    } catch (error) {
+      logger.warn("programs find no tmux: its socket or program cannot be made", { error });
+      return null;
+    }
+  }
+
+  /** Binds again, after the directory was deleted. */
+  listenAgain(): void {
+    if (this.isListening) this.listen();
+  }
+
+  private listen(): void {
+    const { instance, id } = this.of;
+    const path = tmuxSocket(instance, id);
+    // Of an earlier process with this id.
+    unlinkSocket(path);
+    Wire.listen(path, (wire) => this.accept(path, wire));
+    this.isListening = true;
+  }
+
+  private accept(path: string, wire: Wire): WireEvents {
+    const { instance } = this.of;
+    this.clients++;
+    let client: WireEvents | null = null;
+    const early: Uint8Array[] = [];
+    let isOver = false;
+    const load = async (): Promise<void> => {
+      const { serveClient } = await import("../tmux/protocol/serve.ts");
+      client = serveClient(instance, path, wire);
+      for (const bytes of early.splice(0)) client.data(bytes);
+      if (isOver) client.close();
+    };
+    if (this.clients > MOST_CLIENTS) wire.end();
+    else void load();
+    return {
+      data: (bytes) => (client === null ? void early.push(bytes.slice()) : client.data(bytes)),
+      drain: () => client?.drain(),
+      close: () => {
+        isOver = true;
+        this.clients--;
+        client?.close();
+      },
+    };
+  }
+}

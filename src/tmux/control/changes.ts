@@ -1,0 +1,57 @@
+/** What happened between two looks at the sessions, as control mode notifies of it, in tmux's order. Pure. */
+import type { Model, Session } from "../model.ts";
+
+/** A look at the sessions, for a client that shows one of them. */
+export interface Look {
+  readonly model: Model;
+  /** `@s3` */
+  readonly shown: string | null;
+  /** Of the windows of the session that is shown, by id. */
+  readonly layouts: ReadonlyMap<string, { readonly layout: string; readonly flags: string }>;
+}
+
+export function changes(before: Look, after: Look): string[] {
+  const old = new Map(before.model.sessions.map((each) => [each.id, each]));
+  const now = new Map(after.model.sessions.map((each) => [each.id, each]));
+  const isShown = ({ target }: Session): boolean => target === after.shown;
+  const named = (session: Session, what: string): string => `%${isShown(session) ? "" : "unlinked-"}window-${what}`;
+  const lines: string[] = [];
+  const added: string[] = [];
+  for (const session of now.values()) {
+    const earlier = old.get(session.id);
+    const known = new Map(earlier?.windows.map((each) => [each.id, each]));
+    if (earlier !== undefined && earlier.current.id !== session.current.id)
+      lines.push(`%session-window-changed ${session.id} ${session.current.id}`);
+    for (const window of session.windows) {
+      const was = known.get(window.id);
+      if (was === undefined) added.push(`${named(session, "add")} ${window.id}`);
+      else if (was.active.id !== window.active.id) lines.push(`%window-pane-changed ${window.id} ${window.active.id}`);
+    }
+    if (isShown(session)) lines.push(...laidOut(session, before, after));
+    for (const { id, name } of session.windows) {
+      const was = known.get(id);
+      if (was !== undefined && was.name !== name) lines.push(`${named(session, "renamed")} ${id} ${name}`);
+    }
+    if (earlier !== undefined && earlier.name !== session.name)
+      lines.push(`%session-renamed ${session.id} ${session.name}`);
+  }
+  lines.push(...added);
+  if (old.size !== now.size || [...old.keys()].some((id) => !now.has(id))) lines.push("%sessions-changed");
+  const windows = new Set([...now.values()].flatMap((session) => session.windows.map(({ id }) => id)));
+  for (const session of old.values())
+    for (const { id } of session.windows) if (!windows.has(id)) lines.push(`%unlinked-window-close ${id}`);
+  if (before.shown !== after.shown) {
+    const session = after.model.sessions.find(isShown);
+    if (session !== undefined) lines.push(`%session-changed ${session.id} ${session.name}`);
+  }
+  return lines;
+}
+
+/** Windows whose panes have other places, while the same session is shown. */
+function laidOut({ windows }: Session, before: Look, after: Look): string[] {
+  return windows.flatMap((window) => {
+    const [was, is] = [before.layouts.get(window.id), after.layouts.get(window.id)];
+    if (was === undefined || is === undefined || was.layout === is.layout) return [];
+    return [`%layout-change ${window.id} ${is.layout} ${is.flags}`];
+  });
+}

@@ -1,0 +1,40 @@
+/** What a client in control mode is, as `refresh-client -f` sets it and `#{client_flags}` says it. */
+
+const UNITS_MS = 1_000;
+/** Flags without effect here, which are kept and said. */
+const KEPT = ["ignore-size", "read-only", "active-pane"];
+
+export class ClientFlags {
+  /** Longest wait of a pane's output; null: it waits as long as it must. */
+  pauseAfterMs: number | null = null;
+  /** No output is sent. */
+  isSilent = false;
+  waitsForExit = false;
+  private readonly kept = new Set<string>();
+
+  set(names: string): void {
+    for (const name of names.split(",")) {
+      const isOn = !name.startsWith("!");
+      const flag = isOn ? name : name.slice(1);
+      const [, seconds] = /^pause-after(?:=(\d+))?$/.exec(flag) ?? [];
+      if (flag.startsWith("pause-after")) this.pauseAfterMs = isOn ? Number(seconds ?? 0) * UNITS_MS : null;
+      if (flag === "no-output") this.isSilent = isOn;
+      if (flag === "wait-exit") this.waitsForExit = isOn;
+      if (!KEPT.includes(flag)) continue;
+      if (isOn) this.kept.add(flag);
+      else this.kept.delete(flag);
+    }
+  }
+
+  get said(): string {
+    const kept = (flag: string): string => (this.kept.has(flag) ? flag : "");
+    return [
+      ...["attached", "focused", "control-mode", kept("ignore-size")],
+      ...[this.isSilent ? "no-output" : "", this.waitsForExit ? "wait-exit" : ""],
+      this.pauseAfterMs === null ? "" : `pause-after=${this.pauseAfterMs / UNITS_MS}`,
+      ...[kept("read-only"), kept("active-pane"), "UTF-8"],
+    ]
+      .filter((flag) => flag !== "")
+      .join(",");
+  }
+}

@@ -1,0 +1,312 @@
+/**
+ * A client in control mode (`-C`, `-CC`): lines of commands come in, an answer to each command goes out between `%begin`
+ * and `%end` or `%error`, and what happens in the sessions as notifications.
+ *
+ * Invariant: lines are carried out one after the other; nothing stands inside an answer that is not of its command, and
+ * what a line has changed is notified before the next line is read.
+ */
+import type { Backend, ControlClient, Subscription } from "../backend.ts";
+import { commandsIn } from "../commands/shell.ts";
+import { commandTable } from "../commands/table.ts";
+import type { InstanceBackend } from "../instance/backend.ts";
+import { Model, placeOf } from "../model.ts";
+import { splitWords } from "../parse/commands.ts";
+import { Run } from "../run.ts";
+import { emptyState } from "../state.ts";
+import { changes, type Look } from "./changes.ts";
+import { ClientFlags } from "./flags.ts";
+import { PaneOutputs } from "./output.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { SessionsWatch } from "./watch.ts";
+
+/** Longest line of a client, in characters. */
+const MOST_LINE = 1024 * 1024;
+/** Commands behind which nothing can have changed. */
+const LOOKING = /^(list-|show-|display-|has-|capture-|save-|refresh-|send-|wait-)/;
+
+export interface ControlPort {
+  /** `-CC`: the client is inside of a terminal that knows control mode. */
+  readonly isDouble: boolean;
+  write(text: string | Uint8Array): void;
+  /** Bytes that the client has not taken. */
+  readonly pending: number;
+  /** Whether the client waits for an empty line once it was told of the end. */
+  waitsForExit?(does: boolean): void;
+}
+
+export interface ControlEnd {
+  readonly status: number;
+  /** Why it ended, where it was not asked to. */
+  readonly message: string | null;
+}
+
+export class ControlMode implements ControlClient {
+  readonly name: string;
+  session: string | null = null;
+  private readonly backend: Backend;
+  private readonly settings = new ClientFlags();
+  private readonly outputs: PaneOutputs;
+  private readonly subscriptions: Subscriptions;
+  private readonly watch: SessionsWatch;
+  private readonly decoder = new TextDecoder();
+  private text = "";
+  private readonly lines: string[] = [];
+  private isAtEnd = false;
+  private isWorking = true;
+  /** The sessions may have changed while a line was carried out. */
+  private isStale = false;
+  /** The answer that is being written. */
+  private block: { readonly time: number; readonly number: number; readonly flag: number } | null = null;
+  private number = 0;
+  private flag = 0;
+  private held: string[] = [];
+  private seen: Look = { model: new Model([], emptyState()), shown: null, layouts: new Map() };
+  private looking: Promise<void> = Promise.resolve();
+  private readonly over = Promise.withResolvers<ControlEnd>();
+  private isOver = false;
+
+  constructor(
+    instance: InstanceBackend,
+    private readonly port: ControlPort,
+  ) {
+    this.name = `client-${instance.caller}`;
+    this.backend = {
+      ...instance,
+      control: this,
+      hasTerminal: true,
+      print: async (text) => this.port.write(text),
+      complain: async (message) => this.port.write(`${message}\n`),
+      attach: async ({ id }) => {
+        await this.show(id);
+        return 0;
+      },
+    };
+    const { sessionsOf } = instance;
+    const mode = this;
+    this.outputs = new PaneOutputs({
+      write: (bytes) => port.write(bytes),
+      line: (text) => this.port.write(`${text}\n`),
+      open: (pane, snapshot, events) => sessionsOf.stream("peer.raw", { snapshot, read_only: true }, pane, events),
+      get pending() {
+        return port.pending;
+      },
+      get isFree() {
+        return mode.block === null;
+      },
+    });
+    this.subscriptions = new Subscriptions(
+      (subscription) => this.formatAll(subscription),
+      (line) => this.notify(line),
+    );
+    this.watch = new SessionsWatch(sessionsOf, () => this.changed());
+  }
+
+  get flags(): string {
+    return this.settings.said;
+  }
+
+  /** Carries out the first command, then the client's lines, to the end. */
+  async run(words: readonly string[]): Promise<ControlEnd> {
+    if (this.port.isDouble) this.port.write("\x1bP1000p");
+    this.seen = await this.look();
+    const run = new Run(this.backend, commandTable, this.guard);
+    await run.commands(splitWords(words.length === 0 ? ["new-session"] : words));
+    if (this.session === null) this.end({ status: run.status, message: null });
+    this.flag = 1;
+    await this.refresh();
+    this.isWorking = false;
+    void this.work();
+    return this.over.promise;
+  }
+
+  receive(bytes: Uint8Array): void {
+    const lines = (this.text + this.decoder.decode(bytes, { stream: true })).split(
+      this.port.isDouble ? /\r\n|\r|\n/ : "\n",
+    );
+    this.text = lines.pop() ?? "";
+    this.lines.push(...lines);
+    if (this.text.length > MOST_LINE) this.end({ status: 1, message: "too long a line" });
+    void this.work();
+  }
+
+  /** The client has taken what was written. */
+  drained(): void {
+    this.outputs.pump();
+  }
+
+  /** No more lines come. */
+  close(): void {
+    this.isAtEnd = true;
+    void this.work();
+  }
+
+  async show(session: string): Promise<void> {
+    this.session = session;
+  }
+
+  leave(): void {
+    this.end({ status: 0, message: null });
+  }
+
+  setFlags(names: string): void {
+    this.settings.set(names);
+    this.outputs.pauseAfterMs = this.settings.pauseAfterMs;
+    this.outputs.isOff = this.settings.isSilent;
+    this.port.waitsForExit?.(this.settings.waitsForExit);
+  }
+
+  setPane(pane: string, to: string): void {
+    this.outputs.set(pane, to);
+  }
+
+  subscribe(name: string, subscription: Subscription | null): void {
+    this.subscriptions.set(name, subscription);
+  }
+
+  private readonly guard = {
+    begin: (): void => {
+      // A command that runs others has answered before they do.
+      this.guard.end(true);
+      this.block = { time: Math.floor(Date.now() / 1000), number: ++this.number, flag: this.flag };
+      this.port.write(`%begin ${this.block.time} ${this.block.number} ${this.block.flag}\n`);
+    },
+    end: (isGood: boolean): void => {
+      const { block } = this;
+      if (block === null) return;
+      this.port.write(`%${isGood ? "end" : "error"} ${block.time} ${block.number} ${block.flag}\n`);
+      this.block = null;
+      for (const line of this.held.splice(0)) this.notify(line);
+      this.outputs.pump();
+    },
+  };
+
+  private notify(line: string): void {
+    if (this.isOver) return;
+    if (this.block === null) this.port.write(`${line}\n`);
+    else this.held.push(line);
+  }
+
+  /** Carries out the lines that wait. */
+  private async work(): Promise<void> {
+    if (this.isWorking) return;
+    this.isWorking = true;
+    for (let line = this.lines.shift(); line !== undefined && !this.isOver; line = this.lines.shift()) {
+      // An empty line detaches.
+      if (line === "") this.leave();
+      else await this.line(line).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
+    }
+    this.isWorking = false;
+    if (this.isAtEnd) this.leave();
+    else if (this.isStale) void this.refresh();
+  }
+
+  private async line(text: string): Promise<void> {
+    await this.looking;
+    const run = new Run(this.backend, commandTable, this.guard);
+    let all: readonly (readonly string[])[];
+    try {
+      all = (await commandsIn(run, text, (await run.targets()).current ?? {}, async () => {})).map(
+        ({ words }) => words,
+      );
+    } catch (thrown) {
+      this.guard.begin();
+      this.port.write(`parse error: ${messageOf(thrown).replace(/^\d+: /, "")}\n`);
+      this.guard.end(false);
+      return;
+    }
+    await run.commands(all);
+    const isOnlyLooking = all.every(([name = ""]) => {
+      const command = commandTable.find((each) => each.name === name || each.alias === name);
+      return LOOKING.test(command?.name ?? name);
+    });
+    if (!isOnlyLooking || this.isStale) await this.refresh();
+  }
+
+  /** What a line does is looked at once it is done. */
+  private changed(): void {
+    if (this.isWorking) this.isStale = true;
+    else void this.refresh();
+  }
+
+  /** Looks at the sessions, and notifies of what has changed. */
+  private refresh(): Promise<void> {
+    const next = async (): Promise<void> => {
+      if (this.isOver) return;
+      this.isStale = false;
+      const now = await this.look();
+      if (this.isOver) return;
+      const before = new Set(this.seen.model.places.map(({ pane }) => pane.target));
+      for (const line of changes(this.seen, now)) this.notify(line);
+      this.seen = now;
+      this.watch.follow(now.model.sessions.map(({ target }) => target));
+      const shown = now.model.sessions.find(({ target }) => target === now.shown);
+      if (shown === undefined) return this.session === null ? undefined : this.leave();
+      const panes = shown.windows.flatMap((window) => window.panes);
+      this.outputs.follow(panes, (target) => before.has(target));
+    };
+    this.looking = this.looking.then(next).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
+    return this.looking;
+  }
+
+  private async look(): Promise<Look> {
+    const run = new Run(this.backend, commandTable);
+    const { model } = await run.load();
+    const session = model.sessions.find(({ target }) => target === this.session);
+    const windows = session?.windows ?? [];
+    const of = async (template: string): Promise<string[]> =>
+      session === undefined
+        ? []
+        : run.formats(
+            template,
+            windows.map((window) => ({ around: placeOf(session, window) })),
+          );
+    const [layouts, flags] = [await of("#{window_layout} #{window_visible_layout}"), await of("#{window_raw_flags}")];
+    return {
+      model,
+      shown: this.session,
+      layouts: new Map(windows.map(({ id }, i) => [id, { layout: layouts[i] ?? "", flags: flags[i] ?? "" }])),
+    };
+  }
+
+  /** A subscription's format for each place that it is about, with what names the place. */
+  private async formatAll({
+    about,
+    format,
+  }: Subscription): Promise<readonly { readonly at: string; readonly value: string }[]> {
+    const run = new Run(this.backend, commandTable);
+    const { model } = await run.load();
+    const session = model.sessions.find(({ target }) => target === this.session);
+    if (session === undefined) return [];
+    const isPanes = about.startsWith("%");
+    if (!isPanes && !about.startsWith("@"))
+      return [{ at: `${session.id} - - -`, value: await run.format(format, placeOf(session)) }];
+    const places = session.windows
+      .flatMap((window) =>
+        isPanes ? window.panes.map((pane) => placeOf(session, window, pane)) : [placeOf(session, window)],
+      )
+      .filter(({ window, pane }) => about.endsWith("*") || about === (isPanes ? pane.id : window.id));
+    const values = await run.formats(
+      format,
+      places.map((around) => ({ around })),
+    );
+    return places.map(({ window, pane }, i) => ({
+      at: `${session.id} ${window.id} ${window.index} ${isPanes ? pane.id : "-"}`,
+      value: values[i] ?? "",
+    }));
+  }
+
+  private end(end: ControlEnd): void {
+    if (this.isOver) return;
+    this.guard.end(end.status === 0);
+    this.outputs.pump();
+    this.isOver = true;
+    this.outputs.close();
+    this.subscriptions.close();
+    this.watch.close();
+    this.over.resolve(end);
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

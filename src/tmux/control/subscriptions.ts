@@ -1,0 +1,51 @@
+/** Formats that a client in control mode has subscribed to: a value that has changed is reported, at most once a second. */
+import type { Subscription } from "../backend.ts";
+
+/** Interval between two looks, in ms. */
+const LOOK_MS = 1_000;
+/** Most subscriptions of a client: further ones are not taken. */
+const MOST = 64;
+
+export class Subscriptions {
+  private readonly all = new Map<string, { readonly of: Subscription; readonly values: Map<string, string> }>();
+  private timer: Timer | null = null;
+
+  constructor(
+    private readonly valuesOf: (
+      subscription: Subscription,
+    ) => Promise<readonly { readonly at: string; readonly value: string }[]>,
+    private readonly report: (line: string) => void,
+  ) {}
+
+  /** @param of null: no longer */
+  set(name: string, of: Subscription | null): void {
+    this.all.delete(name);
+    if (of !== null && this.all.size < MOST) this.all.set(name, { of, values: new Map() });
+    this.wait();
+  }
+
+  close(): void {
+    this.all.clear();
+    this.wait();
+  }
+
+  private wait(): void {
+    if (this.all.size === 0) {
+      clearTimeout(this.timer ?? undefined);
+      this.timer = null;
+    } else this.timer ??= setTimeout(() => void this.look(), LOOK_MS);
+  }
+
+  private async look(): Promise<void> {
+    for (const [name, { of, values }] of this.all) {
+      // A session that ends meanwhile has no values.
+      for (const { at, value } of await this.valuesOf(of).catch(() => [])) {
+        if (values.get(at) === value || this.all.get(name)?.values !== values) continue;
+        values.set(at, value);
+        this.report(`%subscription-changed ${name} ${at} : ${value}`);
+      }
+    }
+    this.timer = null;
+    this.wait();
+  }
+}

@@ -1,0 +1,73 @@
+/** Tells that sessions may have changed: their processes report it, and the registry those that come and go. */
+import { messageJson, messageTypes } from "../../protocol/messages.ts";
+import type { Connection } from "../../wire/connection.ts";
+import type { Sessions } from "../instance/sessions.ts";
+
+/** Time from an event to the look at the sessions, in ms: one change makes several. */
+const SOON_MS = 10;
+/** The same for what only lists show, such as names by the running program. */
+const LATER_MS = 250;
+
+export class SessionsWatch {
+  private readonly watched = new Map<string, Connection | null>();
+  private readonly registry: Disposable;
+  private timer: Timer | null = null;
+  private dueAt = Number.POSITIVE_INFINITY;
+  private isOver = false;
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly changed: () => void,
+  ) {
+    this.registry = sessions.onRegistry(() => this.lookIn(SOON_MS));
+  }
+
+  /** Watches these sessions and no others. */
+  follow(targets: readonly string[]): void {
+    for (const [target, connection] of this.watched) {
+      if (targets.includes(target)) continue;
+      this.watched.delete(target);
+      connection?.close();
+    }
+    for (const target of targets) {
+      if (this.watched.has(target)) continue;
+      this.watched.set(target, null);
+      void this.open(target);
+    }
+  }
+
+  close(): void {
+    this.isOver = true;
+    this.registry[Symbol.dispose]();
+    this.follow([]);
+    clearTimeout(this.timer ?? undefined);
+  }
+
+  private async open(target: string): Promise<void> {
+    const events = {
+      message: (message: Parameters<typeof messageJson>[0]): void => {
+        if (message.type !== messageTypes.event) return;
+        const event = messageJson(message);
+        const isStale = typeof event === "object" && event !== null && "event" in event && event.event === "stale";
+        this.lookIn(isStale ? LATER_MS : SOON_MS);
+      },
+      close: (): void => {
+        this.watched.delete(target);
+        this.lookIn(SOON_MS);
+      },
+    };
+    const connection = await this.sessions.stream("peer.watch", {}, target, events).catch(() => null);
+    if (this.watched.has(target)) this.watched.set(target, connection);
+    else connection?.close();
+  }
+
+  private lookIn(ms: number): void {
+    if (this.isOver || performance.now() + ms >= this.dueAt) return;
+    this.dueAt = performance.now() + ms;
+    clearTimeout(this.timer ?? undefined);
+    this.timer = setTimeout(() => {
+      this.dueAt = Number.POSITIVE_INFINITY;
+      this.changed();
+    }, ms);
+  }
+}

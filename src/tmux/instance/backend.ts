@@ -1,0 +1,151 @@
+/** What the commands of tmux use of wsh: an instance's sessions by their processes, and what their caller has. */
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import { isAbsolute, resolve } from "node:path";
+import * as v from "valibot";
+import { hostname } from "../../instance/hostname.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { selfCommand } from "../../launch/launch.ts";
+import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
+import type { OperationOutput } from "../../operations/table.ts";
+import { SessionInfoSchema } from "../../protocol/session.ts";
+import { quote, shellText } from "../../shell/words.ts";
+import { type Backend, TMUX_VERSION } from "../backend.ts";
+import { TmuxError } from "../error.ts";
+import { Sessions } from "./sessions.ts";
+import { StateFile } from "./state-file.ts";
+
+/** Who calls, and how it is answered. */
+export interface ClientSide
+  extends Pick<Backend, "env" | "cwd" | "caller" | "pane" | "hasTerminal" | "socketPath" | "print" | "complain"> {
+  /** Its standard input, to the end. */
+  input(): Promise<Uint8Array>;
+  /** Shows a session at its terminal: `wsh ARGS`. @returns the exit status */
+  attach(args: readonly string[]): Promise<number>;
+  /** Rejects when it is gone; absent: it is this process. */
+  readonly gone?: Promise<never>;
+}
+
+export type InstanceBackend = Backend & { readonly sessionsOf: Sessions } & Disposable;
+
+export function backendOf(instance: Instance, client: ClientSide): InstanceBackend {
+  const state = new StateFile(instance);
+  const sessions = new Sessions(instance, client.caller);
+  const at = ["--socket", instance.httpSocket];
+  const self = (...args: readonly string[]): string =>
+    selfCommand([...args])
+      .map(quote)
+      .join(" ");
+  const { uid, username } = os.userInfo();
+  const { env, cwd, caller, pane, hasTerminal, socketPath, print, complain } = client;
+  const place = { env: definedIn(env), cwd };
+  return {
+    ...{ env, cwd, caller, pane, hasTerminal, socketPath, print, complain },
+    version: TMUX_VERSION,
+    hostname: hostname(""),
+    account: { uid, name: username },
+    pid: process.pid,
+    control: null,
+    sessionsOf: sessions,
+
+    sessions: () => sessions.list(),
+    async call(operation, input, target) {
+      return (await sessions.call(operation, input, target)) as OperationOutput<typeof operation>;
+    },
+    async create({ rows, cols, ...session }) {
+      const create = { ...session, rows, cols, shell: null, tags: [] };
+      // Where the session says where it starts, the caller's directory is not needed: it may have been deleted.
+      const started = create.cwd !== null && isAbsolute(create.cwd) ? create.cwd : cwd;
+      const starter = { starter: "cli", naming: "number", env, cwd: started } as const;
+      const { info } = v.parse(
+        ReportSchema,
+        await startSessionProcess(instance, sessionSpecOf(instance, create, starter), { env }),
+      );
+      return info;
+    },
+    async kill(target) {
+      await sessions.call("session.kill", {}, target);
+    },
+    attach: ({ id }, { readOnly }) => client.attach(["attach", ...at, ...(readOnly ? ["--read-only"] : []), id]),
+
+    readState: () => state.read(),
+    changeState: (change) => state.change(change),
+    stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
+
+    async shell(command) {
+      const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+      const output = await new Response(child.stdout).text();
+      return { code: await child.exited, output };
+    },
+    async shellLine(command) {
+      const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+      return (await new Response(child.stdout).text()).split("\n")[0] ?? "";
+    },
+    spawn: (command) => void background(command, place),
+    self: `${self(...at, "tmux")}`,
+    shellText,
+    isAlive(pid) {
+      try {
+        process.kill(pid, 0);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    end(pid) {
+      try {
+        // The whole group: what reads the pane, and the command.
+        process.kill(-pid, "SIGTERM");
+      } catch {
+        // It has ended.
+      }
+    },
+    pipe: (pane, command) =>
+      background(`${self("output", ...at, "--lines", "0", "--follow", pane)} | (${command})`, place),
+    sleep: (ms) => Bun.sleep(ms),
+    async readFile(path) {
+      if (path === "-") return client.input();
+      try {
+        return await fs.promises.readFile(resolve(cwd, path));
+      } catch (thrown) {
+        throw fileFault(path, thrown);
+      }
+    },
+    async writeFile(path, data, append) {
+      try {
+        await fs.promises.writeFile(resolve(cwd, path), data, { flag: append ? "a" : "w" });
+      } catch (thrown) {
+        throw fileFault(path, thrown);
+      }
+    },
+    [Symbol.dispose]: () => sessions[Symbol.dispose](),
+  };
+}
+
+const ReportSchema = v.object({ info: SessionInfoSchema });
+
+interface Surroundings {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+function definedIn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined));
+}
+
+/** Starts shell text that outlives this process. @returns its process, which leads a group */
+function background(command: string, place: Surroundings): number {
+  const child = spawn("sh", ["-c", command], { ...place, detached: true, stdio: "ignore" });
+  child.on("error", () => {});
+  child.unref();
+  return child.pid ?? 0;
+}
+
+function fileFault(path: string, thrown: unknown): TmuxError {
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const said: Readonly<Record<string, string>> = {
+    ...{ ENOENT: "No such file or directory", EACCES: "Permission denied", EISDIR: "Is a directory" },
+  };
+  return new TmuxError(`${path}: ${said[code] ?? code}`);
+}

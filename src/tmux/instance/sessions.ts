@@ -1,0 +1,126 @@
+/**
+ * The sessions of an instance for one caller: who they are, and calls to their processes. A connection is kept to each
+ * process that is asked, until disposed.
+ */
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { findSession, listSessions } from "../../registry/registry.ts";
+import { watchRegistry } from "../../registry/registry-watch.ts";
+import { askServer } from "../../registry/server-client.ts";
+import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+
+/** Longest wait for a session process to greet, in ms: a healthy one takes one. */
+const HELLO_MS = 900;
+/** Longest wait for the server's list, in ms. */
+const LIST_MS = 1_500;
+/** Sessions above which a running server is asked, which knows them without waking their processes. */
+const FEW = 8;
+/** Processes that a call may be sent on to: a session's, then that of a view. */
+const MOST_HOPS = 3;
+
+const MovedSchema = v.object({ socket: v.string(), pane: v.string() });
+
+export class Sessions implements Disposable {
+  private readonly connections = new Map<string, ReturnType<typeof Connection.open>>();
+  private readonly context;
+
+  constructor(
+    private readonly instance: Instance,
+    /** Process id of the caller. */
+    pid: number,
+  ) {
+    const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
+    this.context = { caller, access: "admin" } as const;
+  }
+
+  /** Running sessions; one whose process does not answer is left out. */
+  async list(): Promise<readonly SessionInfo[]> {
+    const entries = listSessions(this.instance);
+    const known = entries.length > FEW ? await this.listed() : null;
+    const all = known ?? (await Promise.all(entries.map(({ socket }) => this.info(socket))));
+    return all.flatMap((info) => (info?.running === true && info.state !== "crashed" ? [info] : []));
+  }
+
+  /** @throws WshError of the operation, session_not_found, host_unavailable */
+  async call(operation: string, input: unknown, target: string): Promise<unknown> {
+    return this.whereItIs(target, async (socket, about) => {
+      const { connection } = await this.connect(socket);
+      return connection.request(operation, input, { ...this.context, target: about });
+    });
+  }
+
+  /** Begins a stream on a connection of its own. @throws WshError as call */
+  async stream(operation: string, input: unknown, target: string, events: ConnectionEvents): Promise<Connection> {
+    return this.whereItIs(target, async (socket, about) => {
+      const { connection } = await Connection.open(socket, "cli", events, HELLO_MS);
+      try {
+        await connection.request(operation, input, { ...this.context, target: about });
+        return connection;
+      } catch (thrown) {
+        connection.listen({});
+        connection.close();
+        throw thrown;
+      }
+    });
+  }
+
+  /** Calls back when sessions may have come or gone. */
+  onRegistry(changed: () => void): Disposable {
+    return watchRegistry(this.instance, changed);
+  }
+
+  [Symbol.dispose](): void {
+    for (const opened of this.connections.values())
+      opened.then(
+        ({ connection }) => connection.close(),
+        () => {},
+      );
+    this.connections.clear();
+  }
+
+  /** Asks the process of a target; where the pane is a view, the one that has it. */
+  private async whereItIs<T>(target: string, ask: (socket: string, target: string) => Promise<T>): Promise<T> {
+    let at = { socket: findSession(this.instance, parseTarget(target)).socket, pane: target };
+    for (let hop = 1; ; hop++) {
+      try {
+        return await ask(at.socket, at.pane);
+      } catch (thrown) {
+        const error = WshError.from(thrown);
+        const moved = error.code === "moved" ? v.safeParse(MovedSchema, error.details) : null;
+        if (moved?.success !== true || hop === MOST_HOPS) throw error;
+        at = moved.output;
+      }
+    }
+  }
+
+  private connect(socket: string): ReturnType<typeof Connection.open> {
+    const known = this.connections.get(socket);
+    if (known !== undefined) return known;
+    const forget = (): void => void this.connections.delete(socket);
+    const opened = Connection.open(socket, "cli", { close: forget }, HELLO_MS);
+    opened.catch(forget);
+    this.connections.set(socket, opened);
+    return opened;
+  }
+
+  private async info(socket: string): Promise<SessionInfo | null> {
+    const isNew = !this.connections.has(socket);
+    try {
+      const { connection, hello } = await this.connect(socket);
+      if (isNew) return hello.info ?? null;
+      return v.parse(SessionInfoSchema, await connection.request("session.get", {}, this.context));
+    } catch {
+      return null;
+    }
+  }
+
+  private async listed(): Promise<readonly SessionInfo[] | null> {
+    const all = askServer(this.instance, "GET", "/sessions?all=true&server=local", { patienceMs: LIST_MS });
+    const answer = await all.catch(() => null);
+    const infos = v.safeParse(v.array(SessionInfoSchema), answer);
+    return infos.success ? infos.output : null;
+  }
+}

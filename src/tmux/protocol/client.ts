@@ -1,0 +1,290 @@
+/**
+ * One client of tmux's protocol: it says who it is, then what to run; what commands print goes back in frames, and its
+ * end with the exit status. A terminal is not drawn on: the client becomes `wsh attach`. Its descriptors are not taken,
+ * since it reads and writes its own standard streams for us.
+ *
+ * Invariant: nothing is sent behind `exit`, which comes once everything printed was sent.
+ */
+import { readlinkSync } from "node:fs";
+import { selfCommand } from "../../launch/launch.ts";
+import { quote } from "../../shell/words.ts";
+import type { ControlMode } from "../control/mode.ts";
+import { TmuxError } from "../error.ts";
+import type { ClientSide, InstanceBackend } from "../instance/backend.ts";
+import { runTmux } from "../main.ts";
+import { encodeFrame, type Frame, FrameDecoder, FrameError, MAX_DATA_BYTES } from "./frames.ts";
+import { clientFlags, messages, numberAt, packed, textOf, wordsOf } from "./messages.ts";
+
+/** Most bytes that a client says before its command: its environment is most of them. */
+const MOST_IDENTITY_BYTES = 4 * 1024 * 1024;
+/** Most bytes of a standard input that a command reads. */
+const MOST_INPUT_BYTES = 64 * 1024 * 1024;
+const [STDIN, STDOUT, STDERR] = [0, 1, 2];
+/** Number of the stream that reads standard input: 1 and 2 are the outputs. */
+const INPUT_STREAM = 3;
+
+export interface ClientPort {
+  write(bytes: Uint8Array): void;
+  /** Bytes that the client has not taken. */
+  readonly pending: number;
+  end(): void;
+}
+
+/** A standard output of the client: what is written before it has opened the stream waits. */
+interface Output {
+  isOpen: boolean;
+  hasFailed: boolean;
+  readonly waiting: Uint8Array[];
+}
+
+export class ProtocolClient {
+  private readonly decoder = new FrameDecoder();
+  private readonly env: Record<string, string> = {};
+  private identityBytes = 0;
+  private flags = 0;
+  private longFlags: Uint8Array = new Uint8Array(8);
+  private cwd = "/";
+  private tty = "";
+  private pid = 0;
+  private readonly outputs = new Map<number, Output>();
+  private flushed: (() => void) | null = null;
+  private reading: { parts: Uint8Array[]; bytes: number; done: PromiseWithResolvers<Uint8Array> } | null = null;
+  private control: ControlMode | null = null;
+  private hasRun = false;
+  private isOver = false;
+  private isAttached = false;
+  private readonly gone = Promise.withResolvers<never>();
+
+  /** @param backendFor what the client's commands use */
+  constructor(
+    private readonly port: ClientPort,
+    private readonly backendFor: (client: Omit<ClientSide, "socketPath">) => InstanceBackend,
+  ) {
+    this.gone.promise.catch(() => {});
+  }
+
+  receive(bytes: Uint8Array): void {
+    try {
+      for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
+    } catch (thrown) {
+      if (!(thrown instanceof FrameError)) throw thrown;
+      if (thrown.isOtherVersion) this.send(messages.version);
+      this.port.end();
+      this.closed();
+    }
+  }
+
+  drained(): void {
+    this.control?.drained();
+  }
+
+  /** The connection has ended. */
+  closed(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const error = new TmuxError("the client is gone");
+    this.reading?.done.reject(error);
+    this.gone.reject(error);
+    this.control?.close();
+    this.flushed?.();
+  }
+
+  private dispatch({ type, data }: Frame): void {
+    if (this.isOver) return;
+    if (type < messages.command) {
+      this.identify(type, data);
+      return;
+    }
+    switch (type) {
+      case messages.command:
+        if (!this.hasRun) void this.run(wordsOf(data));
+        this.hasRun = true;
+        return;
+      case messages.shell:
+        this.send(messages.shell, packed([], `${this.env.SHELL ?? "/bin/sh"}\0`));
+        return;
+      case messages.exiting:
+        this.send(messages.exited);
+        return;
+      case messages.writeReady:
+        this.opened(numberAt(data, 0), numberAt(data, 1));
+        return;
+      case messages.read:
+        this.read(data.subarray(4));
+        return;
+      case messages.readDone:
+        if (this.control !== null) this.control.close();
+        this.reading?.done.resolve(Buffer.concat(this.reading.parts));
+        return;
+    }
+  }
+
+  /** @throws FrameError when it says too much */
+  private identify(type: number, data: Uint8Array): void {
+    this.identityBytes += data.length;
+    if (this.identityBytes > MOST_IDENTITY_BYTES) throw new FrameError("too much of an environment", false);
+    switch (type) {
+      case messages.identifyFlags:
+        this.flags = numberAt(data, 0);
+        return;
+      case messages.identifyLongFlags:
+        if (data.length === 8) this.longFlags = data;
+        return;
+      case messages.identifyTty:
+        this.tty = textOf(data);
+        return;
+      case messages.identifyCwd:
+        this.cwd = textOf(data);
+        return;
+      case messages.identifyPid:
+        this.pid = numberAt(data, 0);
+        return;
+      case messages.identifyEnviron: {
+        const [name = "", value] = textOf(data).split(/=(.*)/s);
+        if (value !== undefined) this.env[name] = value;
+        return;
+      }
+    }
+  }
+
+  private async run(words: readonly string[] | null): Promise<void> {
+    const isControl = (this.flags & clientFlags.control) !== 0;
+    using backend = this.backendFor({
+      env: this.env,
+      cwd: this.cwd,
+      caller: this.pid,
+      pane: paneIn(this.env),
+      hasTerminal: isControl || this.hasTerminal,
+      print: async (text) => this.print(STDOUT, text),
+      complain: async (message) => this.print(STDERR, `${message}\n`),
+      input: () => this.input(),
+      attach: async (args) => this.becomeAttached(args),
+      gone: this.gone.promise,
+    });
+    let status = 1;
+    try {
+      if (words === null) throw new TmuxError("command too long");
+      if (isControl) {
+        await this.runControl(backend, words);
+        return;
+      }
+      status = await runTmux(backend, words);
+    } catch (thrown) {
+      this.print(STDERR, `${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    }
+    await this.exit(status);
+  }
+
+  private async runControl(backend: InstanceBackend, words: readonly string[]): Promise<void> {
+    const { ControlMode } = await import("../control/mode.ts");
+    if (this.isOver) return;
+    const { port } = this;
+    this.control = new ControlMode(backend, {
+      isDouble: (this.flags & clientFlags.controlControl) !== 0,
+      waitsForExit: (does) => this.setWaitExit(does),
+      write: (text) => this.print(STDOUT, text),
+      get pending() {
+        return port.pending;
+      },
+    });
+    this.send(messages.readOpen, packed([INPUT_STREAM, STDIN], "-\0"));
+    const { status, message } = await this.control.run(words);
+    await this.exit(status, message);
+  }
+
+  private setWaitExit(does: boolean): void {
+    const data = this.longFlags.slice();
+    const view = new DataView(data.buffer);
+    const flags = view.getBigUint64(0, true);
+    view.setBigUint64(0, does ? flags | clientFlags.waitExit : flags & ~clientFlags.waitExit, true);
+    this.send(messages.flags, data);
+  }
+
+  /** Everything printed goes first. */
+  private async exit(status: number, message: string | null = null): Promise<void> {
+    if (this.isAttached || this.isOver) return;
+    const isWaiting = [...this.outputs.values()].some(({ isOpen, hasFailed }) => !isOpen && !hasFailed);
+    if (isWaiting) await new Promise<void>((resolve) => (this.flushed = resolve));
+    if (this.isOver) return;
+    this.send(messages.exit, packed([status], message === null ? "" : `${message}\0`));
+  }
+
+  private print(descriptor: number, text: string | Uint8Array): void {
+    if (text.length === 0 || this.isOver) return;
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    let output = this.outputs.get(descriptor);
+    if (output === undefined) {
+      output = { isOpen: false, hasFailed: false, waiting: [] };
+      this.outputs.set(descriptor, output);
+      this.send(messages.writeOpen, packed([descriptor, descriptor, 0], "-\0"));
+    }
+    if (output.isOpen) this.sendOutput(descriptor, bytes);
+    else if (!output.hasFailed) output.waiting.push(bytes);
+  }
+
+  private opened(stream: number, error: number): void {
+    const output = this.outputs.get(stream);
+    if (output === undefined) return;
+    output.isOpen = error === 0;
+    output.hasFailed = error !== 0;
+    for (const bytes of output.waiting.splice(0)) if (output.isOpen) this.sendOutput(stream, bytes);
+    const isWaiting = [...this.outputs.values()].some(({ isOpen, hasFailed }) => !isOpen && !hasFailed);
+    if (!isWaiting) this.flushed?.();
+  }
+
+  private sendOutput(stream: number, bytes: Uint8Array): void {
+    const most = MAX_DATA_BYTES - 4;
+    for (let at = 0; at < bytes.length; at += most)
+      this.send(messages.write, packed([stream], bytes.subarray(at, at + most)));
+  }
+
+  private input(): Promise<Uint8Array> {
+    if (this.reading !== null) return Promise.resolve(new Uint8Array());
+    this.reading = { parts: [], bytes: 0, done: Promise.withResolvers<Uint8Array>() };
+    this.send(messages.readOpen, packed([INPUT_STREAM, STDIN], "-\0"));
+    return this.reading.done.promise;
+  }
+
+  private read(bytes: Uint8Array): void {
+    if (this.control !== null) {
+      this.control.receive(bytes);
+      return;
+    }
+    const { reading } = this;
+    if (reading === null) return;
+    reading.bytes += bytes.length;
+    if (reading.bytes > MOST_INPUT_BYTES) reading.done.reject(new TmuxError("-: File too large"));
+    else reading.parts.push(bytes);
+  }
+
+  private becomeAttached(args: readonly string[]): number {
+    this.isAttached = true;
+    const command = selfCommand([...args])
+      .map(quote)
+      .join(" ");
+    // The shell that tmux is told is set as SHELL.
+    const shell = this.env.SHELL === undefined ? "" : `SHELL=${quote(this.env.SHELL)} `;
+    this.send(messages.ready);
+    this.send(messages.exec, packed([], `${shell}exec ${command}\0/bin/sh\0`));
+    return 0;
+  }
+
+  /** Whether its standard input is a terminal, and its output, where the system shows that. */
+  private get hasTerminal(): boolean {
+    if (this.tty === "") return false;
+    try {
+      return readlinkSync(`/proc/${this.pid}/fd/${STDOUT}`) === this.tty;
+    } catch {
+      return true;
+    }
+  }
+
+  private send(type: number, data?: Uint8Array): void {
+    if (!this.isOver) this.port.write(encodeFrame(type, data));
+  }
+}
+
+/** The pane in which a process runs, according to its environment. */
+function paneIn({ TMUX_PANE: pane = "" }: Readonly<Record<string, string | undefined>>): string | null {
+  return /^%\d+$/.test(pane) ? pane.replace("%", "@") : null;
+}

@@ -1,0 +1,27 @@
+/** Serves the clients of an instance's socket for tmux. */
+import type { Instance } from "../../instance/paths.ts";
+import { Outbox } from "../../wire/outbox.ts";
+import type { Wire, WireEvents } from "../../wire/socket.ts";
+import { backendOf } from "../instance/backend.ts";
+import { ProtocolClient } from "./client.ts";
+
+/** @param socketPath what formats call the socket's path */
+export function serveClient(instance: Instance, socketPath: string, wire: Wire): WireEvents {
+  const outbox = new Outbox((bytes) => wire.write(bytes));
+  const port = {
+    write: (bytes: Uint8Array) => outbox.write(bytes),
+    get pending() {
+      return outbox.pending;
+    },
+    end: () => wire.end(),
+  };
+  const client = new ProtocolClient(port, (side) => backendOf(instance, { ...side, socketPath }));
+  return {
+    data: (bytes) => client.receive(bytes),
+    drain() {
+      outbox.drain();
+      client.drained();
+    },
+    close: () => client.closed(),
+  };
+}

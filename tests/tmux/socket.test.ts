@@ -1,0 +1,145 @@
+/** The socket at $TMUX: the binary `tmux` commands wsh, attaches to it, and speaks control mode with it. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const recorded = await Bun.file(join(import.meta.dir, "conversation.txt")).text();
+
+interface Step {
+  readonly line: string;
+  readonly answer: readonly string[];
+}
+
+/** A conversation with tmux 3.3a: what was said, and what came back. */
+const steps: readonly Step[] = recorded.split(/^> /m).flatMap((part) => {
+  const [line = "", ...answer] = part.trimEnd().split("\n");
+  return line === "" ? [] : [{ line, answer }];
+});
+
+/** Makes ids, times and checksums alike: they are counted as they come. */
+class Alike {
+  private readonly known = new Map<string, string>();
+
+  of(line: string): string {
+    const [, guard, number, flag] = /^%(begin|end|error) \d+ (\d+) (\d)$/.exec(line) ?? [];
+    if (guard !== undefined) return `%${guard} ${this.name("n", `${number}`)} ${flag}`;
+    return line
+      .replace(/\b[0-9a-f]{4},(\d+x\d+,)/g, "$1")
+      .replace(/(\d+x\d+,\d+,\d+),(\d+)/g, (_, cell, pane) => `${cell},%${pane}`)
+      .replace(/([$@%])(\d+)\b/g, (_, kind, id) => this.name(kind, id));
+  }
+
+  private name(kind: string, id: string): string {
+    const count = [...this.known.keys()].filter((each) => each.startsWith(kind)).length;
+    const name = this.known.get(kind + id) ?? `${kind}${"abcdefghijklmnopqrstuvwxyz"[count] ?? count}`;
+    this.known.set(kind + id, name);
+    return name;
+  }
+}
+
+/** Answers in their order, notifications in any. */
+function ordered(lines: readonly string[]): readonly string[] {
+  const isNotice = (line: string): boolean => /^%(?!begin|end|error|exit)/.test(line);
+  return [...lines.filter((line) => !isNotice(line)), ...lines.filter(isNotice).sort()];
+}
+
+async function converse(child: Bun.Subprocess<"pipe", "pipe", "pipe">): Promise<string> {
+  let text = "";
+  void (async () => {
+    for await (const bytes of child.stdout) text += Buffer.from(bytes).toString("latin1");
+  })();
+  const [theirs, ours] = [new Alike(), new Alike()];
+  let from = 0;
+  for (const [i, { line, answer }] of steps.entries()) {
+    if (i > 0) {
+      child.stdin.write(`${line}\n`);
+      await child.stdin.flush();
+    }
+    const expected = ordered(answer.map((each) => theirs.of(each)));
+    // Windows without a name of their own follow their programs, at their own time.
+    const said = (): string[] =>
+      text
+        .slice(from)
+        .replace(/^\x1bP1000p/, "")
+        .split("\n")
+        .slice(0, -1)
+        .filter((each) => !/^%(unlinked-)?window-renamed \S+ (bash|cat)$/.test(each));
+    await until(`the answer to ${line}`, () => said().length >= expected.length).catch(() => {});
+    const lines = said();
+    from = text.length;
+    expect({ line, answer: ordered(lines.map((each) => ours.of(each))) }).toEqual({ line, answer: expected });
+  }
+  await child.exited;
+  await child.stdin.end();
+  return text;
+}
+
+const env = { WSH_TMUX: "on" };
+
+/** TMUX as the programs of a session have it. */
+async function tmuxOf(wsh: Wsh, session: string): Promise<Record<string, string>> {
+  const said = await wsh.ok("exec", session, "--", "env");
+  return Object.fromEntries(
+    [...said.matchAll(/^(TMUX(?:_PANE)?|WSH_TMUX_BIN)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  );
+}
+
+test("a recorded conversation in control mode, by `wsh tmux -CC`", async () => {
+  await using wsh = new Wsh();
+  const child = wsh.spawn(["tmux", "-CC", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]);
+  const text = await converse(child);
+  expect(text).toStartWith("\x1bP1000p%begin ");
+  expect(text).toEndWith("%exit\n\x1b\\");
+});
+
+testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures, control mode", async () => {
+  await using wsh = new Wsh({ env });
+  await wsh.session("dev");
+  const around = await tmuxOf(wsh, "dev");
+  const tmux = (words: readonly string[], input = "") => {
+    const child = Bun.spawn(["tmux", ...words], {
+      env: { ...wsh.env, ...around },
+      cwd: wsh.dir,
+      ...{ stdin: "pipe", stdout: "pipe", stderr: "pipe" },
+    } as const);
+    return { child, input };
+  };
+  const ran = async (words: readonly string[], given = "") => {
+    const { child, input } = tmux(words, given);
+    child.stdin.write(input);
+    await child.stdin.end();
+    const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { code: await child.exited, stdout, stderr };
+  };
+  expect(await ran(["display-message", "-p", "#{session_name} #{pane_id}"])).toEqual({
+    ...{ code: 0, stdout: `dev ${around.TMUX_PANE}\n`, stderr: "" },
+  });
+  const lines = Array.from({ length: 10_000 }, (_, i) => `line ${i}\n`).join("");
+  expect((await ran(["load-buffer", "-b", "big", "-"], lines)).code).toBe(0);
+  expect((await ran(["show-buffer", "-b", "big"])).stdout).toBe(lines);
+  expect(await ran(["nonsense"])).toEqual({ code: 1, stdout: "", stderr: "unknown command: nonsense\n" });
+  expect((await ran(["run-shell", "exit 3"])).code).toBe(3);
+  expect(await ran(["attach-session"])).toEqual({
+    ...{ code: 1, stdout: "", stderr: "open terminal failed: not a terminal\n" },
+  });
+  await using terminal = EmulatorTerminal.run(wsh, ["attach", "-t", "dev"], { wsh: ["tmux"], env: around });
+  await terminal.sees(/^\$/m);
+  terminal.type("echo typed $((6 * 7))\r");
+  await wsh.shows("dev", "typed 42");
+  terminal.type("\x1cd");
+  expect(await terminal.exited).toBe(0);
+  // The program for machines without a tmux, and the socket's path.
+  for (const words of [
+    [join(around.WSH_TMUX_BIN ?? "", "tmux")],
+    wsh.command("tmux", "-S", (around.TMUX ?? "").replace(/,.*/, "")),
+  ]) {
+    const { stdout } = Bun.spawnSync([...words, "display-message", "-p", "-t", "dev", "#S"], {
+      env: { ...wsh.env, ...around },
+    });
+    expect(stdout.toString()).toBe("dev\n");
+  }
+  await converse(tmux(["-C", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]).child);
+});
