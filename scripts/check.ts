@@ -21,13 +21,17 @@ let passed = 0;
 let failed = 0;
 let skipped = 0;
 
-function step(name: string, command: string[]): boolean {
+async function step(name: string, command: string[]): Promise<boolean> {
   const started = performance.now();
-  const result = Bun.spawnSync(command, { cwd: root, env, stdout: "inherit", stderr: "inherit", stdin: "ignore" });
-  say(name, started, result.success);
-  if (result.success) passed++;
+  const child = Bun.spawn(command, { cwd: root, env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
+  // Beside others: what it prints comes in one piece.
+  const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const isWell = (await child.exited) === 0;
+  process.stdout.write(out + error);
+  say(name, started, isWell);
+  if (isWell) passed++;
   else failed++;
-  return result.success;
+  return isWell;
 }
 
 function say(name: string, started: number, isWell: boolean): void {
@@ -64,10 +68,12 @@ async function runSome(name: string, files: readonly string[], workers: number):
  * Every file in a process of its own; those that measure, after the others and alone. Files with a failure are run once
  * more to tell what is unsteady from what is broken; either is a defect, so the first run's failures count whatever the
  * second one says.
+ * @param beside what has to end before anything is measured
  */
-async function tests(): Promise<void> {
+async function tests(beside: Promise<unknown>): Promise<void> {
   const { together, alone } = await testFiles();
   const runs = await runSome("tests", together, FILES_PER_PROCESSOR * os.availableParallelism());
+  await beside;
   runs.push(...(await runSome("tests that measure", alone, 1)));
   for (const { result } of runs) {
     passed += result.passed;
@@ -102,10 +108,14 @@ async function testFiles(): Promise<{ readonly together: string[]; readonly alon
   return { together: names(false), alone: names(true) };
 }
 
-step("system packages", [join(root, "scripts/system-packages")]);
-step("types", [process.execPath, "run", "typecheck"]);
-step("lint and format", [process.execPath, "x", "biome", "check", "."]);
-if (step("build", [process.execPath, "run", "build.ts"])) await tests();
+await step("system packages", [join(root, "scripts/system-packages")]);
+const built = step("build", [process.execPath, "run", "build.ts"]);
+const examined = Promise.all([
+  step("types", [process.execPath, "run", "typecheck"]),
+  step("lint and format", [process.execPath, "x", "biome", "check", "."]),
+]);
+if (await built) await tests(examined);
+await examined;
 console.log(`Everything took ${seconds(performance.now())}.`);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exit(failed === 0 ? 0 : 1);

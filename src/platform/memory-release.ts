@@ -5,10 +5,8 @@
  * since code in use must stay warm (the next flood would take a tenth longer (m)). No timer runs in an idle process.
  */
 
-/** Pause that counts as the end of the work, in ms: longer than a person thinks between two commands of a series. */
-const QUIET_MS = 3_000;
-/** Pause after which some 5 MB of code are discarded too, in ms. */
-const LEFT_MS = 60_000;
+import { intervals } from "./intervals.ts";
+
 /** Growth that is worth a collection, in bytes: it takes 10 to 20 ms of a processor, so an `ls` must not cause one. */
 const WORTH_BYTES = 4 * 1024 * 1024;
 /** Collections needed after work: code unused since one is discarded by the next (a server after 2,000 calls: 32, 27, 19 MB). */
@@ -31,8 +29,8 @@ export class GiveBack {
   constructor(
     private readonly collect: (all: boolean) => void = giveBack,
     private readonly resident: () => number = process.memoryUsage.rss,
-    private readonly quietMs = QUIET_MS,
-    private readonly leftMs = LEFT_MS,
+    private readonly quietMs = intervals.memoryQuiet,
+    private readonly leftMs = intervals.memoryLeft,
   ) {}
 
   /** Runs once per request and per chunk of output. */

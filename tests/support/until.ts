@@ -4,7 +4,7 @@
 export const PATIENCE_MS = Number(process.env.WSH_PATIENCE ?? 20_000);
 /** Pauses between two looks, in ms: each longer than the last by half, so that a long wait costs others little. */
 const FIRST_PAUSE_MS = 5;
-const LAST_PAUSE_MS = 60;
+const LAST_PAUSE_MS = 120;
 
 /** Waits until `probe` answers something else than undefined, null or false, and returns that. */
 export async function until<T>(

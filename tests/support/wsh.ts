@@ -7,8 +7,10 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+import type { Intervals } from "../../src/platform/intervals.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { prepareFish } from "./fish-home.ts";
+import type { ScreenLook } from "./looks.ts";
 import { until } from "./until.ts";
 import { program } from "./wsh-program.ts";
 
@@ -16,6 +18,8 @@ export interface WshOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Text of config.toml. */
   readonly config?: string;
+  /** Shorter intervals than the product's, which a test need not wait out. */
+  readonly intervals?: Partial<Intervals>;
   /** Instance name; `t` unless told. */
   readonly name?: string;
 }
@@ -33,7 +37,7 @@ export class Wsh implements AsyncDisposable {
   readonly instance: Instance;
   readonly #started: Bun.Subprocess[] = [];
 
-  constructor({ env = {}, config, name = "t" }: WshOptions = {}) {
+  constructor({ env = {}, config, intervals, name = "t" }: WshOptions = {}) {
     const home = join(this.dir, "home");
     fs.mkdirSync(join(home, ".config/wsh"), { recursive: true });
     // A short prompt that tells when a shell is ready, and no history file.
@@ -51,6 +55,7 @@ export class Wsh implements AsyncDisposable {
       WSH_SERVER_NAME: name,
       // Tests of the status line set it; for all others the program has every row.
       WSH_STATUS: "off",
+      ...(intervals === undefined ? {} : { WSH_TEST_INTERVALS: JSON.stringify(intervals) }),
       ...env,
     };
     fs.mkdirSync(join(this.dir, "run"), { mode: 0o700 });
@@ -115,20 +120,26 @@ export class Wsh implements AsyncDisposable {
 
   /** What a session shows, as text. Asked without a command where a process has it: tests look often. */
   async screen(name: string): Promise<string> {
-    const { readScreen } = await import("./looks.ts");
-    return (await readScreen(this.instance, name)) ?? this.ok("screen", name);
+    using look = await this.#look(name);
+    return (await look.read()) ?? this.ok("screen", name);
   }
 
   /** Waits until a session shows what is wanted; returns the screen. */
-  shows(name: string, wanted: string | RegExp): Promise<string> {
+  async shows(name: string, wanted: string | RegExp): Promise<string> {
     let screen = "";
+    using look = await this.#look(name);
     const found = until(`session ${name} to show ${wanted}`, async () => {
-      screen = await this.screen(name);
+      screen = (await look.read()) ?? (await this.ok("screen", name));
       return (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen)) ? screen : null;
     });
-    return found.catch((error) => {
+    return await found.catch((error) => {
       throw new Error(`${error.message}; it shows:\n${screen.trimEnd()}`);
     });
+  }
+
+  async #look(name: string): Promise<ScreenLook> {
+    const { ScreenLook } = await import("./looks.ts");
+    return new ScreenLook(this.instance, name);
   }
 
   /** Starts a server in the foreground of this test and waits until it answers. */

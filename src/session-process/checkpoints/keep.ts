@@ -15,6 +15,7 @@ import type { Foreground } from "../../checkpoints/files/record.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { refused } from "../../instance/refused.ts";
 import type { Logger } from "../../log/log.ts";
+import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
@@ -24,16 +25,10 @@ import type { Settings } from "../../settings/table.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 
-/** From the last output to writing, in ms. */
-const REST_MS = 1_000;
 /** From the start of a session to the first writing, at rest or not, in ms: one of a short command is over by then. */
 const FIRST_MS = 250;
-/** Longest that something stays unwritten while the pane prints on, in ms. */
-const LONGEST_MS = 30_000;
-/** A pane that rests again and again, as a clock does, is written at most so many times in LONGEST_MS. */
+/** A pane that rests again and again, as a clock does, is written at most so many times in the longest interval. */
 const BURST = 5;
-/** A line that came back counts as resumed once it has run this long, in ms, or has ended well. */
-const RESUMED_MS = 10_000;
 
 export interface CheckpointsPort {
   readonly session: Session;
@@ -114,7 +109,7 @@ export class Checkpoints implements Disposable {
     this.lastAt = performance.now();
     if (this.timer !== null || this.isOver) return;
     this.firstAt = this.lastAt;
-    this.arm(this.isNew ? FIRST_MS : REST_MS);
+    this.arm(this.isNew ? FIRST_MS : intervals.checkpointRest);
   }
 
   /** Writes now. @throws what keeps it from being written */
@@ -205,14 +200,17 @@ export class Checkpoints implements Disposable {
       this.enqueue();
       return;
     }
-    const left = Math.min(REST_MS - (now - this.lastAt), LONGEST_MS - (now - this.firstAt));
+    const left = Math.min(
+      intervals.checkpointRest - (now - this.lastAt),
+      intervals.checkpointLongest - (now - this.firstAt),
+    );
     if (left > 0) {
       this.arm(left);
       return;
     }
     const burst = this.writtenAt.at(-BURST) ?? Number.NEGATIVE_INFINITY;
-    const early = LONGEST_MS - (now - burst);
-    if (early > 0 && now - this.firstAt < LONGEST_MS) {
+    const early = intervals.checkpointLongest - (now - burst);
+    if (early > 0 && now - this.firstAt < intervals.checkpointLongest) {
       this.arm(early);
       return;
     }
@@ -329,7 +327,7 @@ export class Checkpoints implements Disposable {
       },
       finished: (record) => {
         const took = record.duration_ms ?? 0;
-        if (isNew(record) && (record.exit_code === 0 || took >= RESUMED_MS)) forget();
+        if (isNew(record) && (record.exit_code === 0 || took >= intervals.resumed)) forget();
       },
     });
     this.listeners.push(() => listener[Symbol.dispose]());

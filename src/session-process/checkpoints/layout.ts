@@ -14,6 +14,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import type { Logger } from "../../log/log.ts";
 import { bootId } from "../../platform/boot.ts";
+import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
@@ -23,15 +24,11 @@ import type { Settings } from "../../settings/table.ts";
 import type { Arrangement } from "../panes/arrangement.ts";
 import { type Stored, treeOf } from "./tree.ts";
 
-/** From the first unwritten change to writing, in ms. */
-const REST_MS = 1_000;
-/** The same where a pane has come, gone or moved: what makes several in a row is one change. */
+/** From the first unwritten change to writing, in ms, where a pane has come, gone or moved: what makes several in a row is one change. */
 const AT_ONCE_MS = 50;
 /** So many writings at once in this time, in ms; more wait as other changes do. */
 const BURST = 5;
 const BURST_MS = 10_000;
-/** Least time from one writing to the next for what is drawn, in ms: a clock in a panel changes every second. */
-const DRAWN_MS = 6_000;
 
 type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
 
@@ -75,7 +72,7 @@ export class LayoutCheckpoint {
     session.events.on("drawn", () => {
       const areKept = hasKept(session.elements.state());
       if (areKept || wereKept) {
-        this.notBefore = Math.max(this.notBefore, this.writtenAt + DRAWN_MS);
+        this.notBefore = Math.max(this.notBefore, this.writtenAt + intervals.checkpointDrawn);
         this.touch();
       }
       wereKept = areKept;
@@ -140,7 +137,7 @@ export class LayoutCheckpoint {
     this.touch(AT_ONCE_MS);
   }
 
-  private touch(rest = REST_MS): void {
+  private touch(rest = intervals.checkpointRest): void {
     if (this.isOver || this.timer !== null) return;
     const now = performance.now();
     const ms = Math.max(rest, this.notBefore - now);

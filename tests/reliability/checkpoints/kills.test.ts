@@ -1,7 +1,7 @@
 /**
  * Every process killed at random points of a random walk: what was so for 31 s is so again after a restore, whatever was
  * done at that moment. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how long it goes on; a round takes 40 s, since
- * a pane that prints without a pause is written every 30.
+ * a pane that prints without a pause is written every 30, or less with the short intervals of `check`.
  */
 import { expect, test } from "bun:test";
 import { Http } from "../../support/http.ts";
@@ -9,12 +9,16 @@ import { seededRandom } from "../../support/terminals/outer-screen.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 
-const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 400 : 1));
+const full = process.env.WSH_TEST_FULL === "1" || process.env.WSH_WALK_SECONDS !== undefined;
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (full ? 400 : 1));
+/** A pane that prints on is written after so long, in ms, and at rest. */
+const LONGEST_MS = full ? 30_000 : 2_000;
+const REST_MS = full ? 1_000 : 200;
 const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
 /** What is promised, and what a machine that is busy with other tests may take longer, in ms. */
-const OLD_MS = 31_000 + 4_000;
+const OLD_MS = LONGEST_MS + REST_MS + 4_000;
 /** Longest round until the kill, in ms, and the longest pause between two kills. */
-const ROUND_MS = 38_000;
+const ROUND_MS = OLD_MS + 2_000;
 const APART_MS = 30;
 /** Panes beyond which the walk only closes some. */
 const MANY = 5;
@@ -42,7 +46,7 @@ class Known {
     if (this.versions.at(-1)?.state !== state) this.versions.push({ at: Date.now(), state });
   }
 
-  /** The states that may come back: that of 31 s ago, and all since. */
+  /** The states that may come back: that of so long ago, and all since. */
   possible(now: number): string[] {
     const old = this.versions.findLastIndex(({ at }) => at <= now - OLD_MS);
     return this.versions.slice(Math.max(0, old)).map(({ state }) => state);
@@ -58,7 +62,10 @@ interface Placed {
 }
 
 class Walk implements AsyncDisposable {
-  readonly wsh = new Wsh({ config: 'checkpoint = "history"\n' });
+  readonly wsh = new Wsh({
+    config: 'checkpoint = "history"\n',
+    intervals: { checkpointLongest: LONGEST_MS, checkpointRest: REST_MS },
+  });
   readonly http = new Http({ unix: this.wsh.instance.httpSocket });
   readonly log: string[] = [];
   readonly known = new Known();

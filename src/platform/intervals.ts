@@ -1,0 +1,34 @@
+/**
+ * Intervals of wsh that a test would otherwise wait out, in ms. An instance of a test is given shorter ones, so that it
+ * shows in a second what takes half a minute: they come in one internal variable, which is no setting, and are inherited
+ * by every process of that instance.
+ */
+
+const product = {
+  /** From the last output of a pane, or the first change of a layout, to the writing of its checkpoint. */
+  checkpointRest: 1_000,
+  /** Longest that something stays unwritten while a pane prints on. */
+  checkpointLongest: 30_000,
+  /** Least time from one writing of a layout to the next for what is drawn: a clock in a panel changes every second. */
+  checkpointDrawn: 6_000,
+  /** A line that came back counts as resumed once it has run this long, or has ended well. */
+  resumed: 10_000,
+  /** Pause that counts as the end of the work: longer than a person thinks between two commands of a series. */
+  memoryQuiet: 3_000,
+  /** Pause after which some 5 MB of compiled code are discarded, too. */
+  memoryLeft: 60_000,
+};
+
+export type Intervals = Readonly<typeof product>;
+
+export const intervals: Intervals = { ...product, ...given(process.env.WSH_TEST_INTERVALS) };
+
+/** Those that are known, and shorter: nothing of wsh gets slower by a variable. */
+function given(text: string | undefined): Partial<Intervals> {
+  if (text === undefined) return {};
+  const found: unknown = JSON.parse(text);
+  if (typeof found !== "object" || found === null) return {};
+  const isShorter = ([name, ms]: [string, unknown]): boolean =>
+    typeof ms === "number" && ms > 0 && ms < (Object.entries(product).find(([known]) => known === name)?.[1] ?? 0);
+  return Object.fromEntries(Object.entries(found).filter(isShorter));
+}
