@@ -11,6 +11,7 @@ import {
   StepResultSchema,
 } from "../protocol/commands.ts";
 import {
+  AnyOfSchema,
   DEFAULT_IDLE_MS,
   DEFAULT_WAIT_MS,
   decisionFields,
@@ -25,7 +26,7 @@ import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { operation } from "./define.ts";
 import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
-import { FormatField } from "./terminal.ts";
+import { FormatField, TailField } from "./terminal.ts";
 
 const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the pane"));
 const RawField = v.optional(
@@ -87,10 +88,23 @@ export const commandOperations = [
       keys: v.optional(v.pipe(v.array(v.string()), v.description("named keys pressed after the input"))),
       submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards")), false),
       timeout_ms: v.optional(
-        v.pipe(WaitMsSchema, v.description("quiet time that counts as the end, without better evidence")),
-        DEFAULT_IDLE_MS,
+        v.pipe(
+          WaitMsSchema,
+          v.description(
+            `silence that counts as the end, also of a program that works (default: ${DEFAULT_IDLE_MS}, of one that does not)`,
+          ),
+        ),
       ),
       max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
+      until: v.optional(
+        v.pipe(
+          AnyOfSchema,
+          v.description(
+            "after the last input: answer when the first of these holds, or the command ends; after max_wait_ms it " +
+              "still runs, which is no error",
+          ),
+        ),
+      ),
       output_limit: v.optional(
         v.pipe(OutputLimitSchema, v.description("bytes of output, at most 1048576; past it head and tail are kept")),
         DEFAULT_OUTPUT_LIMIT,
@@ -111,10 +125,12 @@ export const commandOperations = [
         ["output", "screen"],
       ),
       format: FormatField,
+      tail: TailField,
       ...creationFields,
     }),
     output: v.object({
       created: v.optional(v.boolean()),
+      ...untilFields,
       screen: v.optional(ScreenSchema),
       generation: v.number(),
       decided_by: v.string(),

@@ -13,10 +13,15 @@ export const FormatField = v.optional(
   "styled",
 );
 
+export const TailField = v.optional(
+  v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N non-blank rows of the screen")),
+);
+
 export const IdleInputSchema = v.object({
   timeout_ms: v.pipe(WaitMsSchema, v.description("silence that counts as idle")),
   max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
   format: FormatField,
+  tail: TailField,
   last_generation: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.description("wait for activity after this generation first")),
   ),
@@ -53,6 +58,7 @@ const SentSchema = v.object({
   /** The cursor before the input was typed: all output after it, including the echo, results from the input. */
   since: v.optional(v.number()),
   output_cursor: v.number(),
+  warnings: v.optional(v.array(v.string())),
 });
 
 export const terminalOperations = [
@@ -77,7 +83,7 @@ export const terminalOperations = [
     summary: "The visible screen",
     input: v.object({
       format: FormatField,
-      tail: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N non-blank rows"))),
+      tail: TailField,
     }),
     output: v.object({
       ...ScreenSchema.entries,

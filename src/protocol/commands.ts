@@ -267,6 +267,17 @@ export const RunResultSchema = v.object({
   duration_ms: v.optional(v.nullable(v.number())),
   cwd: v.optional(v.nullable(v.string())),
   command_id: v.optional(v.number()),
+  /** All commands that ended in the call, oldest first, if there are several. */
+  commands: v.optional(
+    v.array(
+      v.object({
+        command_id: v.number(),
+        command: v.nullable(v.string()),
+        exit_code: v.nullable(v.number()),
+        signal: v.optional(v.string()),
+      }),
+    ),
+  ),
   warnings: v.optional(v.array(v.string())),
 });
 export type RunResult = v.InferOutput<typeof RunResultSchema>;

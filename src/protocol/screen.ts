@@ -32,6 +32,9 @@ export type Line = v.InferOutput<typeof LineSchema>;
 
 export const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
 
+/** The selected or focused part of a full-screen program's screen, which plain text does not show. */
+const SelectedField = v.optional(v.object({ text: v.string(), row: v.number(), col: v.number() }));
+
 export const ScreenSchema = v.object({
   epoch: v.number(),
   first_line_index: v.number(),
@@ -41,6 +44,7 @@ export const ScreenSchema = v.object({
   cols: v.number(),
   rows: v.number(),
   alternate_active: v.boolean(),
+  selected: SelectedField,
 });
 export type Screen = v.InferOutput<typeof ScreenSchema>;
 

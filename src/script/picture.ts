@@ -1,8 +1,8 @@
 /** A screen as HTML and SVG for traces, and as text with its styles for snapshots. Pure. */
 
 import type { Screen, SpanStyle } from "../client/terminal/language.ts";
-import { cells } from "../client/terminal/screen.ts";
 import type { Color } from "../protocol/screen.ts";
+import { cells } from "../protocol/selected.ts";
 
 /** The first sixteen colours of xterm's palette. */
 const base = [

@@ -90,7 +90,7 @@ describe.if(isLinux)("inside the session", () => {
     expect(opened.decided_by).toBe("prompt");
     expect(await api.status()).toMatchObject({ relay: true, state: "prompt", decided_from: "kernel" });
     expect(await http.post("/sessions/nested/exec", { command: "true" })).toMatchObject({ status: 409 });
-    const typed = await api.run("sleep 0.5; echo in''ner\n", { timeout_ms: 100 });
+    const typed = await api.run("sleep 0.5; echo in''ner\n");
     expect(typed).toMatchObject({ decided_by: "prompt", output: expect.stringContaining("inner") });
     expect(await api.run("exit 4\n")).toMatchObject({ decided_by: "command_finished", exit_code: 4 });
     expect(await api.exec("echo outer")).toMatchObject({ output: "outer" });

@@ -27,8 +27,34 @@ afterAll(async () => {
 
 describe.if(isLinux)("run returns", () => {
   test("when the command has ended, however quiet it was", async () => {
-    const result = await api.run("sleep 1; echo done\n", { timeout_ms: 200 });
+    const result = await api.run("sleep 2.1; echo done\n");
     expect(result).toMatchObject({ decided_by: "command_finished", output: "done", exit_code: 0 });
+  });
+
+  test("after the silence that was asked for, though the program works; text for it is said to wait", async () => {
+    const began = await api.run("sh -c 'while :; do :; done'\n", { timeout_ms: 300 });
+    expect(began).toMatchObject({ decided_by: "idle", state: "running", command_id: expect.any(Number) });
+    expect(await api.run("typed\n", { timeout_ms: 300 })).toMatchObject({
+      warnings: [expect.stringContaining("does not read its input now")],
+    });
+    expect(await api.run("", { keys: ["Ctrl+C"] })).toMatchObject({ exit_code: 130 });
+  });
+
+  test("when a condition holds after the last input; still running is no error", async () => {
+    const ready = await api.run("echo r''eady; sleep 30\n", { until: [{ type: "text", text: "ready" }] });
+    expect(ready).toMatchObject({ decided_by: "text", match: "ready", output: "ready", state: "running" });
+    const running = await api.run("", { until: [{ type: "text", text: "never" }], max_wait_ms: 200 });
+    expect(running).toMatchObject({ decided_by: "timeout", state: "running", command_id: ready.command_id });
+    await api.run("", { keys: ["Ctrl+C"] });
+  });
+
+  test("with all commands that ended in it", async () => {
+    const { commands } = await api.run("true\nfalse\n(exit 5)\n");
+    expect(commands).toMatchObject([
+      { command: "true", exit_code: 0 },
+      { command: "false", exit_code: 1 },
+      { command: "(exit 5)", exit_code: 5 },
+    ]);
   });
 
   test("when the program waits for a line, and again when it waits for the next", async () => {
@@ -51,7 +77,7 @@ describe.if(isLinux)("run returns", () => {
   test.skipIf(isMissing("python3"))("when a REPL is ready again", async () => {
     const begun = await api.run("python3 -q\n");
     expect(begun).toMatchObject({ decided_by: "waiting_for_input", prompt: ">>> " });
-    const slow = await api.run("import time; time.sleep(0.8); 6*7\n", { timeout_ms: 200 });
+    const slow = await api.run("import time; time.sleep(0.8); 6*7\n");
     expect(slow).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringMatching(/^42$/m) });
     expect(await api.run("exit()\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
@@ -74,7 +100,7 @@ describe.if(isLinux)("run returns", () => {
   });
 
   test("with an error that says what it saw, when the time is over", async () => {
-    const late = await http.post("/sessions/dev/run", { input: "sleep 30\n", timeout_ms: 50, max_wait_ms: 300 });
+    const late = await http.post("/sessions/dev/run", { input: "sleep 30\n", max_wait_ms: 300 });
     expect(late).toMatchObject({
       status: 408,
       body: {

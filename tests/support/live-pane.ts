@@ -53,7 +53,7 @@ export class LivePane implements AsyncDisposable {
   run(input: string, options: { timeoutMs?: number; maxWaitMs?: number } = {}) {
     return this.commands.run({
       input: { text: encoder.encode(input), enter: null },
-      timeoutMs: options.timeoutMs ?? 2_000,
+      timeoutMs: options.timeoutMs,
       maxWaitMs: options.maxWaitMs ?? 15_000,
       outputLimit: 32_768,
     });

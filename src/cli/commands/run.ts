@@ -2,17 +2,20 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { codeOf } from "../../attach/outcome.ts";
+import type { ConditionInput } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { seconds } from "../arguments.ts";
+import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
-import { UNKNOWN } from "../session/exec-answers.ts";
+import { TIMED_OUT, UNKNOWN } from "../session/exec-answers.ts";
 
 interface RunOptions {
   readonly keys?: readonly string[];
   readonly enter: boolean;
   readonly idle?: number;
+  readonly until?: readonly ConditionInput[];
   readonly timeout?: number;
   readonly exitCode?: boolean;
   readonly json?: boolean;
@@ -21,6 +24,7 @@ interface RunOptions {
 const EndSchema = v.object({
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
+  decided_by: v.optional(v.string()),
 });
 
 /** The result so far in a timeout's error. */
@@ -40,8 +44,9 @@ export function register(program: Command): void {
     .option("--keys <key...>", "press keys after the text, without Enter")
     .option("--no-enter", "type the text alone")
     .option("--idle <seconds>", "quiet time that counts as the end, without better evidence", seconds)
+    .option("--until <condition>", "wait until text=ready, port=3000, …, or the command's end", collectCondition)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
-    .option("--exit-code", "exit with the code of the shell command that ended; 125: none, or unknown")
+    .option("--exit-code", `exit with the command's code; ${TIMED_OUT}: time-out; ${UNKNOWN}: none, or unknown`)
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, words: string[], options: RunOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
@@ -51,6 +56,7 @@ export function register(program: Command): void {
         format: "plain",
         ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
         ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),
+        ...(options.until === undefined ? {} : { until: [...options.until] }),
         ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
       });
       let late: WshError | null = null;
@@ -63,9 +69,9 @@ export function register(program: Command): void {
       for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) await printJson(result);
       else await printRendered(textOf(result));
-      // Output printed so far, then the error.
-      if (late !== null) throw late;
       if (options.exitCode === true) process.exitCode = codeOfRun(result);
+      // Output printed so far, then the error.
+      if (late !== null && options.exitCode !== true) throw late;
     });
 }
 
@@ -75,6 +81,7 @@ function textOf({ output = "", prompt = "" }: v.InferInput<typeof SoFarSchema>):
 }
 
 function codeOfRun(result: object): number {
-  const { exit_code = null, signal = null } = v.parse(EndSchema, result);
+  const { exit_code = null, signal = null, decided_by } = v.parse(EndSchema, result);
+  if (decided_by === "timeout") return TIMED_OUT;
   return exit_code === null && signal === null ? UNKNOWN : codeOf(exit_code, signal);
 }

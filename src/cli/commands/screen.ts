@@ -1,5 +1,6 @@
 /** `wsh screen`: prints a session's screen, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
+import type { Screen } from "../../protocol/screen.ts";
 import { visibleRendered } from "../../protocol/visible.ts";
 import { spansToAnsi } from "../ansi.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -10,6 +11,7 @@ import { SessionClient } from "../session/client.ts";
 interface ScreenOptions {
   readonly format: "plain" | "styled" | "ansi";
   readonly tail?: number;
+  readonly cursor?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,8 +25,9 @@ export function register(program: Command): void {
         .default("plain"),
     )
     .option("--tail <n>", "only the last N non-blank rows", wholeNumber(1))
+    .option("--cursor", "say below it where the cursor is and what is selected")
     .option("--json", "print all details of the screen as JSON")
-    .action(async (name: string, { format, tail, json }: ScreenOptions, command: Command) => {
+    .action(async (name: string, { format, tail, cursor, json }: ScreenOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const screen = await session.call("screen.get", {
         format: format === "plain" ? "plain" : "styled",
@@ -34,6 +37,12 @@ export function register(program: Command): void {
       const lines = screen.lines.map((line) =>
         typeof line === "string" ? visibleRendered(line.trimEnd()) : spansToAnsi(line),
       );
-      return print(`${lines.join("\n")}\n`);
+      const marks = cursor === true ? [`[${marksOf(screen)}]`] : [];
+      return print(`${[...lines, ...marks].join("\n")}\n`);
     });
+}
+
+function marksOf({ cursor, selected }: Pick<Screen, "cursor" | "selected">): string {
+  const place = `cursor ${cursor.visible ? "at" : "hidden, at"} row ${cursor.row + 1}, column ${cursor.col + 1}`;
+  return selected === undefined ? place : `${place}; selected: ${visibleRendered(selected.text)}`;
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { printJson } from "../print.ts";
+import { complain, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 interface SendOptions {
@@ -41,6 +41,7 @@ export function register(program: Command): void {
         submit,
         paste: options.paste === true,
       });
+      for (const warning of sent.warnings ?? []) complain(warning);
       if (options.json === true) await printJson(sent);
     });
 }

@@ -150,7 +150,7 @@ export const wait = tool({
     '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}, {"type":"port","port"}, ' +
     '{"type":"agent","state"}. ' +
     "text, regex, bell and command_finished count only after since. " +
-    "decided_by says which; timeout is ordinary.",
+    "A timeout is ordinary.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

@@ -74,7 +74,7 @@ export const overlay = tool({
   name: "wsh_overlay",
   title: "Draw an overlay",
   description:
-    "A box above the terminal of attached people: a notice or a dialog. Without id it is made (x, y, width, height).",
+    "A box over attached people's terminals: a notice or dialog. Without id it is made (x, y, width, height).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
@@ -114,7 +114,7 @@ export const overlay = tool({
   },
 });
 
-export const removeOverlay = removal("overlay", "Remove an overlay, or all of them.");
+export const removeOverlay = removal("overlay", "Remove an overlay, or all.");
 
 export const panel = tool({
   name: "wsh_panel",
@@ -165,7 +165,7 @@ async function roomLeft(ask: Ask, session: string, id: string) {
   return { visible, rows: pane?.rows ?? info.rows, cols: pane?.cols ?? info.cols };
 }
 
-export const removePanel = removal("panel", "Remove a panel, or all of them; the program gets the rows back.");
+export const removePanel = removal("panel", "Remove a panel, or all.");
 
 export const inputMode = tool({
   name: "wsh_input_mode",

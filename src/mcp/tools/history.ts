@@ -8,9 +8,7 @@ const { query, session, cwd, failed, since, limit, before, output, all_machines 
 export const history = tool({
   name: "wsh_history",
   title: "Find commands that ran",
-  description:
-    "Commands that people and agents ran in any session, also ended ones, newest first: how something is built, started or " +
-    "fixed here.",
+  description: "Commands that ran in any session, also ended ones, newest first: how something is built or fixed here.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

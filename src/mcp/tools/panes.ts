@@ -93,7 +93,7 @@ export const createPane = tool({
 export const closePane = tool({
   name: "wsh_close_pane",
   title: "Close a pane",
-  description: "Kill a pane's program and close the pane; the last pane ends the session.",
+  description: "End a pane and its program; the last one ends the session.",
   core: false,
   access: "operate",
   annotations: ends,

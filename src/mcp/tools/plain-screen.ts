@@ -32,21 +32,37 @@ export function shownScreen(screen: OperationOutput<"screen.get">, format: "plai
     alternate_active,
     output_cursor,
     generation,
+    ...selectionOf(screen),
     screen: rowsOf(screen),
   };
 }
 
 export type RunPart = "output" | "screen";
 
-/** The result of a run; without `include` the output of a line program, the screen of a full-screen one. */
+function selectionOf({ selected }: Pick<Screen, "selected">) {
+  return selected === undefined ? {} : { selected: selected.text };
+}
+
+/** The cursor and the selected part, which a screen's text does not show. */
+function markedScreen(screen: Screen): object {
+  const { row, col, visible } = screen.cursor;
+  const cursor = visible ? { row, col } : { visible };
+  return { cursor, ...selectionOf(screen), screen: rowsOf(screen) };
+}
+
+/**
+ * The result of a run; without `include` the output of a line program, the screen of a full-screen one and what was
+ * printed before.
+ */
 export function shownRun(
   result: OperationOutput<"run">,
   include: readonly RunPart[] | undefined,
   format: "plain" | "styled",
 ) {
   const { screen, output, omitted_lines = 0, since: _since, signal, warnings = [], ...decided } = result;
-  const parts = new Set<RunPart>(include ?? [screen?.alternate_active === true ? "screen" : "output"]);
-  const hasOutput = parts.has("output") && output !== undefined;
+  const isFull = screen?.alternate_active === true;
+  const parts = new Set<RunPart>(include ?? (isFull ? ["screen", "output"] : ["output"]));
+  const hasOutput = parts.has("output") && output !== undefined && (output !== "" || include !== undefined || !isFull);
   const cut = hasOutput && omitted_lines > 0;
   const noted = cut ? [...warnings, whereTheRestIs(omitted_lines, result)] : warnings;
   return {
@@ -55,7 +71,7 @@ export function shownRun(
     ...(cut ? { omitted_lines } : {}),
     ...(noted.length > 0 ? { warnings: noted } : {}),
     ...(hasOutput ? { output } : {}),
-    ...(parts.has("screen") && screen !== undefined ? { screen: format === "plain" ? rowsOf(screen) : screen } : {}),
+    ...(parts.has("screen") && screen !== undefined ? (format === "plain" ? markedScreen(screen) : { screen }) : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Tools on whole sessions: creating, listing, ending and changing them. */
 import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
@@ -79,7 +80,10 @@ export const listSessions = tool({
 
 const actions = {
   kill: async (session: string, ask: Ask) => {
+    // One that has ended is not killed, and its end stays what it was.
+    const { state, exit_code, signal } = await ask("session.get", {}, session);
     const { ended } = await ask("session.kill", {}, session);
+    if (state === "exited") return { status: "had_ended", session, exit_code, signal };
     return { status: "killed", session, ended };
   },
   detach: async (session: string, ask: Ask) => {
@@ -107,7 +111,7 @@ export const manageSession = tool({
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
-    session: TargetField,
+    session: v.union([TargetField, v.array(TargetField)]),
     action: v.pipe(
       v.picklist(["kill", "rename", "detach", "add_tags", "remove_tags", "resize", "signal", "restart", "clear"]),
       v.description("what to do"),
@@ -119,9 +123,20 @@ export const manageSession = tool({
     force: v.optional(v.pipe(v.boolean(), v.description("for resize")), false),
     signal: v.optional(v.pipe(v.string(), v.description("INT, TERM, HUP, KILL …"))),
   }),
-  described: { rows: { type: "integer" }, cols: { type: "integer" } },
-  output: v.object({ success: v.boolean(), status: v.string(), session: v.string() }),
-  run: async ({ session, action, new_name, tags, rows, cols, force, signal }, ask) => {
+  described: {
+    session: { type: ["string", "array"], items: { type: "string" }, description: "kill: or several" },
+    rows: { type: "integer" },
+    cols: { type: "integer" },
+  },
+  output: v.object({
+    success: v.boolean(),
+    status: v.optional(v.string()),
+    session: v.optional(v.string()),
+    sessions: v.optional(v.array(v.looseObject({}))),
+  }),
+  run: async ({ session: given, action, new_name, tags, rows, cols, force, signal }, ask) => {
+    if (typeof given !== "string") return killAll(given, action, ask);
+    const session = given;
     switch (action) {
       case "rename": {
         const { name } = await ask("session.update", { name: needed(new_name, action, "new_name") }, session);
@@ -148,6 +163,20 @@ export const manageSession = tool({
     }
   },
 });
+
+/** Each is told apart: one that is not there keeps none of the others alive. */
+async function killAll(names: readonly string[], action: string, ask: Ask): Promise<object> {
+  if (action !== "kill") throw new WshError("invalid_request", `'${action}' takes one session`);
+  const sessions = await Promise.all(
+    names.map((session) =>
+      actions.kill(session, ask).catch((thrown: unknown) => {
+        const { code, message } = WshError.from(thrown);
+        return { status: "failed", session, code, message };
+      }),
+    ),
+  );
+  return { success: sessions.every(({ status }) => status !== "failed"), sessions };
+}
 
 function someTags(tags: string[] | undefined, action: string): string[] {
   return needed(tags !== undefined && tags.length > 0 ? tags : undefined, action, "tags");

@@ -10,7 +10,7 @@ import { done, TargetField, tool } from "./tool.ts";
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
 const screen = inputSchema("screen.get").entries;
-const { output_limit, include, format: _styled, ...run } = inputSchema("run").entries;
+const { output_limit, include, format: _styled, tail, ...run } = inputSchema("run").entries;
 const { format: _format, ...scrollback } = inputSchema("scrollback.get").entries;
 const { screen: _screen, since: _since, ...ran } = outputSchema("run").entries;
 
@@ -59,7 +59,7 @@ export const getScreen = tool({
   parameters: v.object({ session: TargetField, format: PlainField, rows: screen.tail }),
   described: {
     format: { enum: ["plain", "styled"], type: "string", default: "plain" },
-    rows: { type: "integer", description: "only the last N non-blank ones" },
+    rows: { type: "integer" },
   },
   output: v.object({ state: v.string(), title: v.string(), output_cursor: v.number(), screen: v.optional(v.string()) }),
   run: async ({ session, format, rows }, ask) =>
@@ -154,12 +154,12 @@ export const runCommand = tool({
   name: "wsh_run_command",
   title: "Type and see what happens",
   description:
-    "Type into whatever runs (prompt, question, menu, REPL, editor), wait for the effect's end, return what came after the input: " +
+    "Type into whatever runs (prompt, question, menu, REPL, editor), wait for the effect's end, return what came after: " +
     "output of a line program with its next prompt, or the screen of a full-screen one. " +
     "No newline is added: set submit. A whole dialog is one call: each step is typed when its expect has newly come: a text (echo does " +
     'not count), a condition as of wsh_wait, "fullscreen": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
     '{"expect":"Choose","keys":["Down","Enter"]}]. The first that does not come ends it. What branches: wsh_script. ' +
-    "exit_code is of the last shell command that ended. For shell commands wsh_exec is exact and smaller.",
+    "commands: all that ended. For shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -168,6 +168,7 @@ export const runCommand = tool({
     ...run,
     output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
     include: v.optional(v.pipe(include.wrapped, v.description("parts to return (default: whichever fits)"))),
+    rows: tail,
     format: PlainField,
   }),
   described: {
@@ -182,6 +183,11 @@ export const runCommand = tool({
     submit: { type: "boolean", description: "then Enter" },
     timeout_ms: { type: "integer", default: DEFAULT_IDLE_MS, description: "silence that counts as the end" },
     max_wait_ms: { type: "integer", default: 30_000 },
+    until: {
+      type: "array",
+      items: { anyOf: [{ type: "string" }, { type: "object" }] },
+      description: "then, as of wsh_exec; still running is ordinary",
+    },
     since: { type: "integer", description: "output_cursor: show output from there" },
     create: { type: "boolean" },
     cwd: { type: "string" },
@@ -192,12 +198,13 @@ export const runCommand = tool({
       items: { enum: ["output", "screen"], type: "string" },
       description: "default: whichever fits",
     },
+    rows: { type: "integer", description: "of the screen, the last non-blank ones" },
   },
   output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,
-  run: async ({ session, include, format, ...rest }, ask) => {
+  run: async ({ session, include, format, rows: tail, ...rest }, ask) => {
     try {
-      return shownRun(await ask("run", { ...rest, format }, session), include, format);
+      return shownRun(await ask("run", { ...rest, format, tail }, session), include, format);
     } catch (error) {
       throw shownTimeout(error, include, format);
     }

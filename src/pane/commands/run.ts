@@ -2,8 +2,8 @@
  * Types input into any program, and returns when the activity that it started has ended (docs/protocol.md, Commands).
  *
  * An end is, in this order: a shell command finished; the program waits for input again after reading the input; or
- * silence, and then only if nothing is known to be working: a quiet `sleep` is awaited until the deadline. All of it
- * counts from the moment the input was taken, so the answer never shows the screen from before.
+ * silence, and then only if nothing is known to be working, unless the caller has said how long it has to last: without
+ * that a quiet `sleep` is awaited until the deadline. All of it counts from the moment the input was taken, so the answer never shows the screen from before.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -11,10 +11,11 @@ import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
-import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { DEFAULT_IDLE_MS, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
+import { isText, unreadBy } from "../state/reading.ts";
 import { joined, type TypedInput } from "../submits.ts";
 import type { CutOutput } from "../text/cut-output.ts";
 import { requireOwnCursor } from "../text/own-cursor.ts";
@@ -32,8 +33,11 @@ const COMMAND_MS = 500;
 
 export interface RunRequest extends Omit<OutputRequest, "input"> {
   readonly input: TypedInput;
-  /** Silence that ends it, in ms; 0 returns at the first activity. */
-  readonly timeoutMs: number;
+  /**
+   * Silence that ends it, also while the program works, in ms; 0 returns at the first activity. Absent: the usual
+   * silence, of a program that is not known to work.
+   */
+  readonly timeoutMs?: number | undefined;
   readonly maxWaitMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Called before the first byte is typed: throws when it is too late. */
@@ -128,7 +132,7 @@ export class Runs {
   }
 
   /** A prompt that is about to be shown, or a command that was entered, belongs to the input before. */
-  private async promptShown(signal: AbortSignal | undefined): Promise<void> {
+  async promptShown(signal: AbortSignal | undefined): Promise<void> {
     const { log, clock } = this.port;
     const isComing = log.phase === "prompt" && log.verified && this.port.isLineEntered();
     if (!isComing && log.phase !== "ended" && log.phase !== "drawing") return;
@@ -161,12 +165,14 @@ class Run implements Disposable {
   private sentAt = Number.POSITIVE_INFINITY;
   /** Since when the foreground program has been at rest without waiting for input. */
   private idle: { readonly program: number | null; readonly since: number } | null = null;
+  private readonly silenceMs: number;
 
   constructor(
     private readonly port: RunPort,
     private readonly request: Omit<RunRequest, "input"> & OutputRequest,
   ) {
     const { text, clock, log } = port;
+    this.silenceMs = request.timeoutMs ?? DEFAULT_IDLE_MS;
     this.output = new RunOutput(port, request);
     this.fromOffset = text.offset;
     this.atPrompt = log.phase === "prompt" && log.verified;
@@ -195,15 +201,14 @@ class Run implements Disposable {
   }
 
   chunk(): void {
-    if (this.request.timeoutMs === 0) this.finish(this.endedAt === null ? "idle" : "command_finished", null);
+    if (this.silenceMs === 0) this.finish(this.endedAt === null ? "idle" : "command_finished", null);
   }
 
   async outcome(): Promise<RunOutcome> {
-    const { timeoutMs } = this.request;
     const { observer, clock, text } = this.port;
     this.sentAt = clock.now();
     this.watch = observer.watch((state) => this.stateSeen(state));
-    this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, timeoutMs)));
+    this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, this.silenceMs)));
     const { decidedBy, state } = await this.done.promise;
     if (decidedBy === "cancelled")
       throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
@@ -212,6 +217,8 @@ class Run implements Disposable {
         ? ["the input has no newline, so nothing ran: set submit to press Enter"]
         : [];
     const now = state ?? observer.observe();
+    const unread = !this.atPrompt && this.started.length === 0 && isText(this.request.input) ? unreadBy(now) : null;
+    if (unread !== null) warnings.push(unread);
     const isOwn = this.started.length === Math.max(1, this.lines);
     const { lostRows } = this.output;
     if (!isOwn && lostRows > 0) warnings.push(`${lostRows} rows left a scroll region and are not in the output`);
@@ -264,8 +271,9 @@ class Run implements Disposable {
       this.finish(this.command !== null && state.state === "prompt" ? "command_finished" : decidedBy, state);
       return;
     }
-    const { timeoutMs } = this.request;
-    if (timeoutMs === 0 || observer.quietMs() < timeoutMs || state.doing === "working") this.idle = null;
+    const { silenceMs } = this;
+    const isAwaited = this.request.timeoutMs === undefined && state.doing === "working";
+    if (silenceMs === 0 || observer.quietMs() < silenceMs || isAwaited) this.idle = null;
     else this.confirmIdle(state);
   }
 
@@ -297,9 +305,8 @@ class Run implements Disposable {
     }
     const quiet = observer.quietMs();
     // 0 means the first activity, which `chunk` reports; until then only the deadline ends it.
-    if (this.request.timeoutMs === 0) this.alarm.set(this.deadline);
-    else if (quiet < this.request.timeoutMs)
-      this.alarm.set(Math.min(this.deadline, now + this.request.timeoutMs - quiet));
+    if (this.silenceMs === 0) this.alarm.set(this.deadline);
+    else if (quiet < this.silenceMs) this.alarm.set(Math.min(this.deadline, now + this.silenceMs - quiet));
     else {
       // Longer silence is the watch's to judge: it checks again now and then.
       this.stateSeen(observer.observe());

@@ -34,6 +34,8 @@ interface Expected {
   readonly until: number;
 }
 
+/** Ctrl+C, Ctrl+Z, Ctrl+\: the terminal discards what was typed before, and no prompt shows the key again. */
+const DISCARDS = /[\x03\x1a\x1c]([^\x03\x1a\x1c]*)$/;
 const WORD = /[\p{L}\p{N}_]/u;
 
 /** One line of typed input as a terminal shows it. */
@@ -101,9 +103,13 @@ export class EchoTracker {
   typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
     this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
     if (!this.shows) return;
-    const lines = echoLines(this.decoder.decode(bytes));
+    const input = this.decoder.decode(bytes);
+    const lines = echoLines(input);
     this.shows = lines.length > 0;
-    if (running) this.ahead = [...this.ahead, ...lines].slice(-MAX_LINES);
+    if (running) {
+      const kept = DISCARDS.exec(input)?.[1];
+      this.ahead = (kept === undefined ? [...this.ahead, ...lines] : echoLines(kept)).slice(-MAX_LINES);
+    }
     this.await(lines, this.text.position());
   }
 

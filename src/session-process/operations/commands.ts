@@ -27,11 +27,15 @@ import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
+import { shownScreen } from "./shown-screen.ts";
 import { stepOutput } from "./step-output.ts";
 import { decodeFor } from "./typing.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
+/** Commands that one answer lists, the newest, and characters of each. */
+const MAX_COMMANDS = 100;
+const COMMAND_LENGTH = 200;
 /** Longest time for a program to end after it was interrupted or killed at its deadline, in ms. */
 const STOP_MS = 2_000;
 
@@ -138,23 +142,25 @@ async function run(
 ): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
   requireOwnPlace(pane, session, input);
-  const { outcome, unmet } =
-    input.steps === undefined
-      ? { outcome: await runOnce(pane, input, signal, deadline), unmet: null }
+  const { outcome, until, unmet } =
+    input.steps === undefined && input.until === undefined
+      ? { outcome: await runOnce(pane, input, signal, deadline), until: null, unmet: null }
       : await runDialog(pane, input, signal, () => requireInTime(deadline));
   const { command, output, prompt } = outcome;
   const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since)];
   const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
+    ...(until === null ? {} : decisionOf(until)),
     state: outcome.state.state,
     decided_by: outcome.decidedBy,
     ...(command === null ? {} : endOf(command, outcome.since, pane.commands.cwd())),
+    ...severalCommands(pane, outcome.since),
     generation: pane.activity.generation,
     since: outcome.since,
     output_cursor: outcome.outputCursor,
     ...(prompt === null ? {} : { prompt }),
     ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
-    ...(included.has("screen") ? { screen: terminal.screen(input.format) } : {}),
+    ...(included.has("screen") ? { screen: shownScreen(terminal, input.format, input.tail) } : {}),
     ...(warnings.length === 0 ? {} : { warnings }),
   }));
   if (unmet !== null) {
@@ -162,12 +168,28 @@ async function run(
     const said = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
     throw new WshError("expect_not_met", said, { step, ...result });
   }
-  if (outcome.decidedBy !== "timeout") return result;
   const running = pane.commands.log.runningCommand;
+  const isRunning = running === null || command !== null ? {} : { command_id: running.id };
+  if (until !== null || outcome.decidedBy === "idle") return { ...isRunning, ...result };
+  if (outcome.decidedBy !== "timeout") return result;
   throw new WshError("idle_timeout", `the typed command did not end within ${input.max_wait_ms} ms`, {
-    ...(running === null ? {} : { command_id: running.id }),
+    ...isRunning,
     ...result,
   });
+}
+
+/** The commands that ended after a cursor, if there are several. */
+function severalCommands(pane: Pane, since: number): Pick<OperationOutput<"run">, "commands"> {
+  const ended = pane.commands.log.list().filter(({ output_end }) => output_end !== null && output_end > since);
+  if (ended.length < 2) return {};
+  return {
+    commands: ended.slice(-MAX_COMMANDS).map(({ id, command, exit_code, signal }) => ({
+      command_id: id,
+      command: command === null ? null : command.slice(0, COMMAND_LENGTH),
+      exit_code,
+      ...(signal === null ? {} : { signal }),
+    })),
+  };
 }
 
 function runOnce(

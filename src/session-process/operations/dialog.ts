@@ -8,6 +8,7 @@ import type { ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { joined, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
+import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -18,6 +19,8 @@ type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
 /** How a dialog ended: the last step's run, or the step that was not met. */
 export interface DialogEnd {
   readonly outcome: Outcome;
+  /** How the wait for `until` ended; null without one. */
+  readonly until: WaitOutcome | null;
   readonly unmet: { readonly step: number; readonly why: string } | null;
 }
 
@@ -44,6 +47,7 @@ export async function runDialog(
   const steps = await checked(pane, input);
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
+  await commands.promptShown(signal);
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
@@ -59,6 +63,14 @@ export async function runDialog(
       signal,
     });
   const nothing = { text: new Uint8Array(), enter: null };
+  const ended = async (since: number | undefined): Promise<DialogEnd> => {
+    const anyOf = [...(input.until ?? []).map(condition), ...ENDS];
+    const until = await commands.wait({ anyOf, since: since ?? from, maxWaitMs: left(), signal });
+    if (until.decidedBy === "cancelled") throw cancelled();
+    const outcome = await run(nothing, 0);
+    const { decidedBy, command = null } = until;
+    return { outcome: { ...outcome, decidedBy, command: command ?? outcome.command }, until, unmet: null };
+  };
   let counted = input.since;
   for (const [at, { given, expected, find }] of steps.entries()) {
     if (expected !== null) {
@@ -67,7 +79,7 @@ export async function runDialog(
       if (!met) {
         const outcome = await run(nothing, 0);
         const why = pane.exit !== null ? "the program has ended" : left() > 0 ? "the command has ended" : "in time";
-        return { outcome, unmet: { step: at, why } };
+        return { outcome, until: null, unmet: { step: at, why } };
       }
     }
     const next = steps[at + 1];
@@ -75,9 +87,15 @@ export async function runDialog(
     const isTyped = joined(bytes).length > 0;
     if (isTyped) begin();
     if (next === undefined) {
-      if (isTyped || expected === null) return { outcome: await run(bytes, left()), unmet: null };
+      if (input.until !== undefined) {
+        const since = isTyped ? await terminal.atRest(() => pane.giveCursor()) : counted;
+        pane.requireRunning();
+        await typeInto(pane, bytes);
+        return ended(since);
+      }
+      if (isTyped || expected === null) return { outcome: await run(bytes, left()), until: null, unmet: null };
       // The expected condition holds, and nothing was typed whose end could be awaited.
-      return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, unmet: null };
+      return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, until: null, unmet: null };
     }
     counted = pane.outputCursor;
     if (next.expected !== null) {
@@ -88,9 +106,14 @@ export async function runDialog(
       continue;
     }
     const outcome = await run(bytes, left());
-    if (outcome.decidedBy === "timeout") return { outcome, unmet: { step: at + 1, why: "in time" } };
+    if (outcome.decidedBy === "timeout") return { outcome, until: null, unmet: { step: at + 1, why: "in time" } };
   }
-  throw new WshError("internal_error", "a dialog without steps");
+  // Nothing was typed.
+  return ended(input.since);
+}
+
+function cancelled(): WshError {
+  return new WshError("cancelled", "the caller stopped waiting; the program keeps running");
 }
 
 /** Every step, checked: keys, conditions and patterns. @throws WshError invalid_request, unknown_key, payload_too_large */
@@ -135,6 +158,9 @@ function standing({ terminal }: Pane): readonly string[] {
 /** Conditions that the end of the typed command brings about instead of making them impossible. */
 const FOLLOW_AN_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
 
+/** After these nothing else comes of what was typed. */
+const ENDS: readonly Condition[] = [{ type: "command_finished" }, { type: "exited" }];
+
 /** Whether the condition comes before the time is over, the program ends, or the command that was typed has ended. */
 async function awaited(
   pane: Pane,
@@ -143,10 +169,9 @@ async function awaited(
   maxWaitMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const ends: Condition[] = FOLLOW_AN_END.has(expected.type) ? [] : [{ type: "command_finished" }, { type: "exited" }];
+  const ends = FOLLOW_AN_END.has(expected.type) ? [] : ENDS;
   const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
-  if (found.decidedBy === "cancelled")
-    throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
+  if (found.decidedBy === "cancelled") throw cancelled();
   if (found.decidedBy === expected.type) return true;
   // A program's last output arrives with its end.
   const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });

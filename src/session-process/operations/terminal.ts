@@ -2,10 +2,12 @@
  * Operations on a terminal's contents and input: screen, history, input, clear. Answers are made between two chunks, so
  * that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for everything else.
  */
+import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
+import { shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
@@ -33,22 +35,20 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
     const since = await pane.terminal.atRest(() => pane.giveCursor());
+    const unread = isText(bytes) ? unreadBy(pane.commands.state()) : null;
     await typeInto(pane, typed);
-    return { bytes: bytes.length, since, output_cursor: pane.giveCursor() };
+    const warnings = unread === null ? {} : { warnings: [unread] };
+    return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
   },
   "screen.get": (pane, { format, tail }) =>
-    pane.terminal.atRest(() => {
-      const screen = pane.terminal.screen(format);
-      return {
-        ...screen,
-        lines: tail === undefined ? screen.lines : lastLines(screen.lines, tail),
-        last_activity_ms: pane.activity.idleMs(),
-        title: pane.terminal.title,
-        state: pane.state(),
-        output_cursor: pane.giveCursor(),
-        generation: pane.activity.generation,
-      };
-    }),
+    pane.terminal.atRest(() => ({
+      ...shownScreen(pane.terminal, format, tail),
+      last_activity_ms: pane.activity.idleMs(),
+      title: pane.terminal.title,
+      state: pane.state(),
+      output_cursor: pane.giveCursor(),
+      generation: pane.activity.generation,
+    })),
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
     inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
       terminal.atRest(() => {
@@ -60,12 +60,6 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
       }),
     ),
 };
-
-/** The newest `count` rows, ending with the last one that is not blank. */
-function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
-  const end = lines.findLastIndex((line) => line.length > 0) + 1;
-  return lines.slice(Math.max(0, end - count), end);
-}
 
 /**
  * Returns the lines that contain a text as a sequence of its own, in which offset and limit count. Soft-wrapped rows

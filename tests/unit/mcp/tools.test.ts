@@ -44,7 +44,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_scrollback: 'format="plain" grep? limit=100 offset=0 session',
     wsh_await_quiesce: "fresh? last_generation? max_wait_ms=30000 session timeout_ms=2000",
     wsh_run_command:
-      'create? cwd? env? format="plain" include? input="" keys? max_wait_ms=30000 output_limit=2048 session since? steps? submit? timeout_ms=2000',
+      'create? cwd? env? format="plain" include? input="" keys? max_wait_ms=30000 output_limit=2048 rows? session since? steps? submit? timeout_ms=2000 until?',
     wsh_overlay:
       "background? focusable? height? id? list? persist? screen_mode? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",

@@ -1,0 +1,27 @@
+/** The screen of a pane as operations return it. */
+import type { Format, Screen } from "../../protocol/screen.ts";
+import { selectedPart } from "../../protocol/selected.ts";
+import type { TerminalModel } from "../../terminal/model.ts";
+
+/** Characters of a selected part: more is a bar, and says no more. */
+const SELECTED_LENGTH = 120;
+
+/**
+ * Plain text does not show what a program has selected, so it is said beside it.
+ * @param tail only the newest rows, ending with the last one that is not blank
+ */
+export function shownScreen(terminal: TerminalModel, format: Format, tail?: number): Screen {
+  const screen = terminal.screen(format);
+  const lines = tail === undefined ? screen.lines : lastLines(screen.lines, tail);
+  if (format === "styled" || !screen.alternate_active) return { ...screen, lines };
+  const rows = terminal.screen("styled").lines.map((line) => (typeof line === "string" ? [{ text: line }] : line));
+  const found = selectedPart(rows, screen.cursor);
+  if (found === null) return { ...screen, lines };
+  const { text, row, col } = found;
+  return { ...screen, lines, selected: { text: text.slice(0, SELECTED_LENGTH), row, col } };
+}
+
+function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
+  const end = lines.findLastIndex((line) => line.length > 0) + 1;
+  return lines.slice(Math.max(0, end - count), end);
+}
