@@ -378,10 +378,7 @@ export class Commands {
     return this.runs.run(request);
   }
 
-  /** Resolves when a prompt that is about to be shown is there: input typed before it would be echoed twice. */
-  promptShown(signal: AbortSignal): Promise<void> {
-    return this.runs.promptShown(signal);
-  }
+  readonly promptShown = (signal: AbortSignal): Promise<void> => this.runs.promptShown(signal);
 
   /** The shell that runs commands now, or the session's program; null when it is on another machine. */
   private get shellPid(): number | null {

@@ -1,0 +1,101 @@
+/** `run`: what came of an input, or of a dialog, and of the wait at its end. */
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
+import { unsavedSince } from "../../pane/text/own-cursor.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { requireInTime } from "../../protocol/requests.ts";
+import { decisionOf } from "./decision.ts";
+import { runDialog } from "./dialog.ts";
+import { requireOwnPlace } from "./own-place.ts";
+import { shownScreen } from "./shown-screen.ts";
+import { decodeFor } from "./typing.ts";
+
+/** Commands that one answer lists, the newest, and characters of each. */
+const MAX_COMMANDS = 100;
+const COMMAND_LENGTH = 200;
+
+export async function run(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  { signal, session, deadline }: HandlerContext,
+): Promise<OperationOutput<"run">> {
+  const { terminal } = pane;
+  requireOwnPlace(pane, session, input);
+  const { outcome, until, unmet } =
+    input.steps === undefined && input.until === undefined
+      ? { outcome: await runOnce(pane, input, signal, deadline), until: null, unmet: null }
+      : await runDialog(pane, input, signal, () => requireInTime(deadline));
+  const { command, output, prompt } = outcome;
+  const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since)];
+  const included = new Set(input.include);
+  const result = await terminal.atRest(() => ({
+    ...(until === null ? {} : decisionOf(until)),
+    state: outcome.state.state,
+    decided_by: outcome.decidedBy,
+    ...(command === null ? {} : endOf(command, outcome.since, pane.commands.cwd())),
+    ...severalCommands(pane, outcome.since),
+    generation: pane.activity.generation,
+    since: outcome.since,
+    output_cursor: outcome.outputCursor,
+    ...(prompt === null ? {} : { prompt }),
+    ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
+    ...(included.has("screen") ? { screen: shownScreen(terminal, input.format, input.tail) } : {}),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  }));
+  if (unmet !== null) {
+    const { step, why } = unmet;
+    const said = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
+    throw new WshError("expect_not_met", said, { step, ...result });
+  }
+  const running = pane.commands.log.runningCommand;
+  const isRunning = running === null || command !== null ? {} : { command_id: running.id };
+  if (until !== null || outcome.decidedBy === "idle") return { ...isRunning, ...result };
+  if (outcome.decidedBy !== "timeout") return result;
+  throw new WshError("idle_timeout", `the typed command did not end within ${input.max_wait_ms} ms`, {
+    ...isRunning,
+    ...result,
+  });
+}
+
+/** The commands that ended after a cursor, if there are several. */
+function severalCommands(pane: Pane, since: number): Pick<OperationOutput<"run">, "commands"> {
+  const ended = pane.commands.log.list().filter(({ output_end }) => output_end !== null && output_end > since);
+  if (ended.length < 2) return {};
+  return {
+    commands: ended.slice(-MAX_COMMANDS).map(({ id, command, exit_code, signal }) => ({
+      command_id: id,
+      command: command === null ? null : command.slice(0, COMMAND_LENGTH),
+      exit_code,
+      ...(signal === null ? {} : { signal }),
+    })),
+  };
+}
+
+function runOnce(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  signal: AbortSignal,
+  deadline: number | undefined,
+): ReturnType<Pane["commands"]["run"]> {
+  return pane.commands.run({
+    input: decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false }),
+    timeoutMs: input.timeout_ms,
+    maxWaitMs: input.max_wait_ms,
+    outputLimit: input.output_limit,
+    since: input.since,
+    signal,
+    inTime: () => requireInTime(deadline),
+  });
+}
+
+/**
+ * The shell's present directory: the caller knows the one where a command started. The duration is included only if the
+ * command began after `since`: for an earlier one it would be the age of the program that was quit.
+ */
+function endOf(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
+  const { exit_code, signal, duration_ms, id, output_start } = command;
+  const took = output_start < since ? {} : { duration_ms };
+  return { exit_code, signal, ...took, cwd: cwd ?? command.cwd, command_id: id };
+}
