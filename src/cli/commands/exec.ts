@@ -10,6 +10,7 @@ import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { execFault } from "../../protocol/exec-rules.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { shellText } from "../../shell/words.ts";
@@ -92,21 +93,9 @@ export function register(program: Command): void {
         }
         (await import("../session/asked-there.ts")).resumeRequest(options.resume);
       }
+      checkOptions(options, options.show === true ? {} : { session: name ?? undefined });
       if (options.show === true) return execShown(instance, name, text, options);
-      if (options.keep !== undefined) throw new UsageError("--keep needs --show");
-      if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
-      if (name === null && options.typed !== undefined) throw new UsageError("--typed needs the NAME of a session");
-      if (name === null && options.integrate !== undefined)
-        throw new UsageError("--integrate needs the NAME of a session");
-      if (options.typed !== undefined && options.integrate !== undefined) {
-        throw new UsageError("--typed and --integrate cannot be used together");
-      }
-      if (options.typed !== undefined && (options.background === true || options.until !== undefined)) {
-        throw new UsageError("--typed cannot be used with --background or --until");
-      }
-      if (name === null && options.create === true) throw new UsageError("--create needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
-      if (options.stdin === true) throw new UsageError("--stdin cannot be used with NAME");
       if (options.create !== true && (options.cwd !== undefined || options.env !== undefined)) {
         throw new UsageError("with NAME, --cwd and --env need --create");
       }
@@ -143,6 +132,15 @@ async function execResumed(instance: Instance, words: readonly string[], options
 async function unknownEnd(begun: Begun, options: ExecOptions, thrown: unknown): Promise<void> {
   await sayUnknown(begun, options, thrown);
   process.exitCode = UNKNOWN;
+}
+
+/** @throws UsageError */
+function checkOptions(options: ExecOptions, name: { readonly session?: string | undefined } = {}): void {
+  const { clearLine: clear_line, ...given } = options;
+  const fault = execFault({ ...given, ...name, clear_line }, (option) =>
+    option === "session" ? "the NAME of a session" : `--${option.replace("_", "-")}`,
+  );
+  if (fault !== null) throw new UsageError(fault.message);
 }
 
 /** @throws UsageError */
@@ -257,34 +255,27 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   const steps = after ?? before;
   if (steps.length < 2) throw new UsageError("--pipeline needs at least two commands, each as one word");
   if (after !== null && before.length > 0) throw new UsageError("--pipeline cannot be used with NAME");
-  for (const name of ["background", "until", "show", "create", "typed", "integrate", "clearLine"] as const) {
-    if (options[name] !== undefined) throw new UsageError(`--pipeline cannot be used with --${name}`);
-  }
-  const { PipelineFiles } = await import("../../server/operations/exec/pipeline.ts");
-  using files = new PipelineFiles(instance, steps.length);
-  const results: PipelineStep[] = [];
-  for (const [index, step] of steps.entries()) {
-    const cursor = results.at(-1)?.output_cursor ?? 0;
-    if (process.exitCode) {
-      results.push(skippedStep({}, cursor));
-      continue;
-    }
-    const { stdin_path: stdinPath, stdout_path: stdoutPath } = files.of(index);
-    const stdin = index === 0 && options.stdin === true;
-    // What the next one reads is not printed, unless the step fails.
-    const isPassedOn = index < steps.length - 1;
-    const shown = isPassedOn && options.json !== true ? ({ isFiltered: true, output: "on_failure" } as const) : {};
-    // Until it is told: how a step ends whose session is ended under it is unknown.
-    let result: PipelineStep = { ...skippedStep({}, cursor), state: "lost" };
-    const report = (told: PipelineStep): void => {
-      result = told;
-    };
-    await execFresh(instance, step, { ...options, ...shown, stdin, stdinPath, stdoutPath, report });
-    const fault = files.fault(index);
-    if (fault !== null) complain(fault);
-    results.push(fault === null ? result : { ...result, warnings: [fault] });
-    if (process.exitCode && isPassedOn) complain(`'${step}' failed; the following steps were not run`);
-  }
+  checkOptions(options);
+  const { inPipeline } = await import("../../launch/pipeline.ts");
+  const results = await inPipeline<string, PipelineStep>(instance, steps, {
+    run: async (step, index, { stdin_path: stdinPath, stdout_path: stdoutPath } = {}) => {
+      const stdin = index === 0 && options.stdin === true;
+      // What the next one reads is not printed, unless the step fails.
+      const isPassedOn = index < steps.length - 1;
+      const shown = isPassedOn && options.json !== true ? ({ isFiltered: true, output: "on_failure" } as const) : {};
+      // Without a report: how a step ends whose session is ended under it is unknown.
+      let result: PipelineStep = { ...skippedStep({}, 0), state: "lost" };
+      const report = (reported: PipelineStep): void => {
+        result = reported;
+      };
+      await execFresh(instance, step, { ...options, ...shown, stdin, stdinPath, stdoutPath, report });
+      if (process.exitCode && isPassedOn) complain(`'${step}' failed; the following steps were not run`);
+      return result;
+    },
+    skipped: (_, { output_cursor }) => skippedStep({}, output_cursor),
+    stops: () => Boolean(process.exitCode),
+    cut: complain,
+  });
   if (options.json === true) await printJson({ steps: results });
 }
 
@@ -295,9 +286,6 @@ async function execShown(
   command: string,
   options: ExecOptions,
 ): Promise<void> {
-  for (const other of ["create", "typed", "integrate", "clearLine", "stdin"] as const) {
-    if (options[other] !== undefined) throw new UsageError(`--show cannot be used with --${other}`);
-  }
   const beside = name ?? paneAround(process.env)?.pane;
   if (beside === undefined) throw new UsageError("not inside a session: name the session to run beside");
   const { keep = "none", cwd, env } = options;

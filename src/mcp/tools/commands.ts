@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { StepResultSchema } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { requireCombinable } from "../../protocol/exec-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, TargetField, tool } from "./tool.ts";
 
@@ -118,22 +119,15 @@ export const exec = tool({
   ) => {
     const usual = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
     const limit = asked ?? (rest.until === undefined ? usual : undefined);
+    const modes = { parallel: mode === "parallel", pipeline: mode === "pipeline", keep: keep !== "none" };
+    requireCombinable({ session, clear_line, create, typed, integrate, stdin, show, beside, ...modes });
     if (session === undefined) {
-      const [needing] = Object.entries({ clear_line, create, typed, integrate }).find(([, value]) => value) ?? [];
-      if (needing !== undefined) throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
       const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, show, beside, keep, asking_ms: ASKING_MS };
       if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields), cwd);
       const isFiltered = [rest, ...(rest.steps ?? [])].some(({ grep, head, tail }) => grep ?? head ?? tail);
       const end = isFiltered || asked !== undefined ? {} : { tail: PARALLEL_TAIL };
       const result = await ask("exec.fresh", { ...fields, ...end, output: rest.output ?? "on_failure" });
       return shownParallel(result, rest.steps, cwd);
-    }
-    const fresh = { stdin, mode: mode === "sequence" ? undefined : mode, show: show || undefined, beside };
-    const [misplaced] = Object.entries(fresh).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-    if (misplaced !== undefined) {
-      throw new WshError("invalid_request", `'${misplaced}' cannot be used together with 'session'`, {
-        hint: "Leave session out, or say it in the command itself (< file, &).",
-      });
     }
     const atPrompt = { clear_line, create, cwd, env, typed, integrate, asking_ms: ASKING_MS };
     return shownExec(await ask("exec", { ...rest, ...atPrompt, output_limit: limit }, session));

@@ -9,6 +9,7 @@
 
 import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { requireCombinable } from "../../protocol/exec-rules.ts";
 import type { InputHold } from "../input-gate.ts";
 import { drained } from "../output/drained.ts";
 import type { TextPosition } from "../text/text.ts";
@@ -60,18 +61,8 @@ export class Exec {
    *   invalid_request, cancelled
    */
   async run(request: ExecRequest): Promise<ExecOutcome> {
-    if (request.background && request.steps.length > 1) {
-      throw new WshError("invalid_request", "'background' needs a single command; join commands with ';' or '&&'");
-    }
-    if (request.typed !== undefined && request.background) {
-      throw new WshError(
-        "invalid_request",
-        "'typed' cannot be used with 'background': a typed command has no id to wait for",
-      );
-    }
-    if (request.typed !== undefined && request.integrate !== undefined) {
-      throw new WshError("invalid_request", "'typed' and 'integrate' cannot be used together");
-    }
+    const { background, typed, integrate } = request;
+    requireCombinable({ session: true, steps: request.steps.length > 1, background, typed, integrate });
     if (this.busy !== null) {
       throw new WshError("not_at_prompt", `another exec is running '${this.busy}' in this session`, {
         running: this.busy,

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import * as v from "valibot";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
+import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
@@ -14,7 +15,6 @@ import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.t
 import { madeFor } from "../../registry/made-requests.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { CONTEXT } from "../sessions/session-proxy.ts";
-import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
 /** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and the session process's errors */

@@ -8,6 +8,7 @@ import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoin
 import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
+import type { StepFiles } from "../../launch/pipeline.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
@@ -18,7 +19,6 @@ import { hasTag } from "./any-session.ts";
 import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec/fresh.ts";
-import type { StepFiles } from "./exec/pipeline.ts";
 import { deleteHistory, searchHistory } from "./history.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";

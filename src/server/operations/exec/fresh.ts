@@ -2,15 +2,17 @@
  * exec without a session: each command gets its own session, so its status is the process's and no shell prompt has to
  * be parsed. The sessions stay readable for a while (tag `exec`).
  */
+
+import { inPipeline, inSequence, type StepFiles } from "../../../launch/pipeline.ts";
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
 import { MAX_PARALLEL, NO_PAGERS, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
+import { requireCombinable } from "../../../protocol/exec-rules.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { askedForStep, requireNotBegun } from "./once.ts";
-import { PipelineFiles, type StepFiles } from "./pipeline.ts";
 import { awaitStep, type Input, type Result } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";
 
@@ -31,10 +33,13 @@ export async function execFresh(
   context: CallContext,
 ): Promise<Output> {
   const steps = atMostParallel(stepsOf(input), input.mode);
-  requireShowable(input, steps);
-  if (input.until !== undefined && steps.length > 1) {
-    throw new WshError("invalid_request", "'until' needs a single command; join commands with ';' or '&&'");
-  }
+  const { mode, until, show, beside } = input;
+  const isMany = steps.length > 1;
+  requireCombinable({
+    ...{ until, show, beside, steps: isMany, sequence: isMany && mode === "sequence", pipeline: mode === "pipeline" },
+    background: mode !== "parallel" && input.background,
+    keep: input.keep !== "none",
+  });
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
   const leftMs = (): number => Math.max(0, deadline - performance.now());
@@ -78,32 +83,16 @@ export async function execFresh(
   async function runAll(): Promise<Result[]> {
     if (place !== null) return runShown(proxies, input, steps, place, leftMs, context);
     if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
-    if (input.mode === "sequence") return inSequence(steps, input, (step, index) => runStep(step, index));
+    const sequence = { run: runStep, skipped, stops: (result: Result) => stops(result, input) };
+    if (input.mode === "sequence") return inSequence(steps, sequence);
     await requireNotBegun(proxies.instance, context);
-    using files = new PipelineFiles(proxies.instance, steps.length);
-    return await inSequence(steps, input, async (step, index) => {
-      const result = await runStep(step, index, files.of(index));
-      const fault = files.fault(index);
-      return fault === null ? result : { ...result, warnings: [...(result.warnings ?? []), fault] };
-    });
+    return inPipeline(proxies.instance, steps, sequence);
   }
 }
 
 function warn(results: Result[], warning: string): void {
   const [first] = results;
   if (first !== undefined) results[0] = { ...first, warnings: [...(first.warnings ?? []), warning] };
-}
-
-/** @throws WshError invalid_request for parameters that need `show` */
-function requireShowable(input: Input, steps: readonly Step[]): void {
-  const given = input.beside === undefined ? (input.keep === "none" ? null : "keep") : "beside";
-  if (given !== null && !input.show) {
-    throw new WshError("invalid_request", `'${given}' needs 'show'`);
-  }
-  if (!input.show || input.mode === "parallel" || (steps.length === 1 && input.mode === "sequence")) return;
-  throw new WshError("invalid_request", `'show' cannot be used with mode '${input.mode}'`, {
-    hint: "Set mode to parallel, or omit show.",
-  });
 }
 
 /** @throws WshError invalid_request when too many would run at once */
@@ -120,25 +109,9 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
 /** The command may have run. */
 const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
-async function inSequence(
-  steps: readonly Step[],
-  input: Input,
-  run: (step: Step, index: number) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let stopped = false;
-  for (const [index, step] of steps.entries()) {
-    const before = results.at(-1);
-    if (stopped && before !== undefined) {
-      results.push(skipped(step, before));
-      continue;
-    }
-    const result = await run(step, index);
-    results.push(result);
-    const failed = result.state !== "finished" || result.exit_code !== 0;
-    stopped = failed && (input.stop_on_error || result.state === "running");
-  }
-  return results;
+function stops({ state, exit_code }: Result, { stop_on_error }: Input): boolean {
+  const hasFailed = state !== "finished" || exit_code !== 0;
+  return hasFailed && (stop_on_error || state === "running");
 }
 
 function skipped(step: Step, before: Result): Result {
