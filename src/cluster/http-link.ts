@@ -3,15 +3,15 @@
  * a change, the link makes sure that the connection answers: it did within FRESH_MS, or is asked.
  */
 import * as v from "valibot";
-import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
+import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import { isRefusal, WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
-import { ASKING_HEADER, DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { ASKING_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
-import { AnswerSchema, errorThere, readAnswer } from "./answer.ts";
-import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
+import { AnswerSchema, errorThere } from "./answer.ts";
+import { WayLost } from "./ask-again.ts";
 import { openEvents } from "./event-stream.ts";
 import {
   CLOCK_MS,
@@ -20,11 +20,10 @@ import {
   type LinkEvents,
   type LinkState,
   type LinkStep,
-  sentCaller,
   UNDECIDED,
 } from "./link.ts";
+import { type CarriedCall, type Carrying, callOver } from "./link-call.ts";
 import { openStream } from "./stream.ts";
-import { isWait, untilDecided } from "./wait-again.ts";
 import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
 import { wayTrouble } from "./way-trouble.ts";
 
@@ -40,7 +39,7 @@ const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: what an operation returns at most, many times over. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-export class HttpLink implements Link {
+export class HttpLink implements Link, Carrying {
   private readonly id = crypto.randomUUID();
   private known: LinkHello | null = null;
   private answered: { readonly at: number; readonly tick: number } | null = null;
@@ -72,54 +71,12 @@ export class HttpLink implements Link {
     return this.connecting;
   }
 
-  async call<N extends OperationName>(
+  call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    { session, caller, access: held, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
+    options: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
-    const bodyOf = (sent: unknown): string =>
-      JSON.stringify({
-        op: name,
-        input: sent,
-        caller: sentCaller(caller, held),
-        ...(session === undefined ? {} : { session }),
-      });
-    const deadline = beginsUntil(name, input, own);
-    const { id, shown = id, firstAt } = request;
-    const asked = {
-      machine: this.machine,
-      operation: name,
-      id: shown,
-      firstAt,
-      deadline,
-      isOwn: own !== undefined,
-      signal,
-      isThere: () => this.isThere(),
-    };
-    if (getOperation(name).access === "observe") {
-      // Looking needs no id: it changes nothing there, whether it was done or not.
-      const look = async (sent: unknown): Promise<OperationOutput<N>> => {
-        const answer = this.post(bodyOf(sent), {}, signal);
-        return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
-      };
-      try {
-        if (!isWait(name)) return await look(input);
-        const { isThere } = asked;
-        const waited = { operation: name, input, signal, isThere, ...(own === undefined ? {} : { deadline }) };
-        return (await untilDecided(waited, look)) as OperationOutput<N>;
-      } catch (thrown) {
-        if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
-        throw thrown instanceof WayLost ? this.unreachable(thrown.cause) : thrown;
-      }
-    }
-    const body = bodyOf(input);
-    const text = await untilAnswered(asked, (before) =>
-      this.post(body, () => this.askedThere(id, deadline, before), signal),
-    ).catch((thrown) => {
-      if (WshError.from(thrown).code === "cancelled") this.cancel(id);
-      throw thrown;
-    });
-    return readAnswer(asked, text);
+    return callOver(this, name, input, options);
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
@@ -137,11 +94,7 @@ export class HttpLink implements Link {
    * Sends a call and awaits its answer, as long as the machine answers at all.
    * @throws WayLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer is too long
    */
-  private async post(
-    body: string,
-    headers: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>),
-    signal: AbortSignal | undefined,
-  ): Promise<string> {
+  async send(body: string, { access, signal, headers }: CarriedCall): Promise<string> {
     const base = await this.ready();
     const silence = new AbortController();
     using _watch = this.watch(base, silence);
@@ -149,7 +102,7 @@ export class HttpLink implements Link {
       const response = await this.fetch(base, "/link/call", {
         method: "POST",
         body,
-        headers: { "Content-Type": "application/json", ...(typeof headers === "function" ? headers() : headers) },
+        headers: { "Content-Type": "application/json", ...(access === "observe" ? {} : headers()) },
         signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
       });
       const text = await readLimited(response);
@@ -165,16 +118,8 @@ export class HttpLink implements Link {
     }
   }
 
-  private askedThere(id: string, deadline: number, firstAt: number | undefined): Record<string, string> {
-    return {
-      [REQUEST_HEADER]: id,
-      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
-      ...sentBefore(firstAt, (time) => this.timeThere(time)),
-    };
-  }
-
   /** Whether it answers a short question now. */
-  private async isThere(): Promise<boolean> {
+  async isThere(): Promise<boolean> {
     const { base } = this.way;
     if (base === null) return false;
     return this.ask(base, STALE_MS).then(
@@ -203,7 +148,7 @@ export class HttpLink implements Link {
   }
 
   /** The caller wants no answer any more, and the machine need not wait whether it asks again. */
-  private cancel(id: string): void {
+  cancel(id: string): void {
     const { base } = this.way;
     if (base === null) return;
     const init = { method: "DELETE", headers: { [REQUEST_HEADER]: id }, signal: AbortSignal.timeout(HELLO_MS) };
@@ -355,7 +300,7 @@ export class HttpLink implements Link {
     if (this.answered !== null) this.answered = { ...this.answered, tick: Number.NEGATIVE_INFINITY };
   }
 
-  private unreachable(cause: unknown): WshError {
+  unreachable(cause: unknown): WshError {
     const why = cause instanceof Error ? `: ${wayTrouble(cause)}` : "";
     return new WshError(
       "machine_unreachable",

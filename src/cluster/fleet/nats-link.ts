@@ -10,22 +10,14 @@ import { headerNames } from "../../protocol/fleet-messages.ts";
 import { requestSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
-import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
-import { readAnswer } from "../answer.ts";
-import { beginsUntil, untilAnswered, WayLost, whileThere } from "../ask-again.ts";
-import {
-  type Link,
-  type LinkCallOptions,
-  type LinkEvents,
-  type LinkState,
-  type LinkStep,
-  sentCaller,
-} from "../link.ts";
+import { WayLost } from "../ask-again.ts";
+import type { Link, LinkCallOptions, LinkEvents, LinkState, LinkStep } from "../link.ts";
+import { type CarriedCall, type Carrying, callOver } from "../link-call.ts";
 import { openStreamOver } from "../stream.ts";
-import { isWait, untilDecided } from "../wait-again.ts";
+import { isWait } from "../wait-again.ts";
 import type { FleetIdentity } from "./connection.ts";
 import { listenTo } from "./fleet-events.ts";
 import type { Members } from "./members.ts";
@@ -44,7 +36,7 @@ export interface NatsLinkParts extends StreamParts {
   readonly members: Members;
 }
 
-export class NatsLink implements Link {
+export class NatsLink implements Link, Carrying {
   private probedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -78,44 +70,12 @@ export class NatsLink implements Link {
   async call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
-    { session, caller, access: held, signal, request = { id: crypto.randomUUID() }, deadline: own }: LinkCallOptions,
+    options: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
-    const { machine } = this;
     const { identity } = this.parts.connection;
     const { access } = getOperation(name);
     if (!accessCovers(roleAccess(identity), access)) throw denied(name, access, identity);
-    const place = session === undefined ? {} : { session };
-    const bodyOf = (sent: unknown): string =>
-      JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, held), ...place });
-    const deadline = beginsUntil(name, input, own);
-    const { id, shown = id, firstAt } = request;
-    const isThere = (): Promise<boolean> => this.isThere();
-    const asked = { machine, operation: name, id: shown, firstAt, deadline, isOwn: own !== undefined, signal, isThere };
-    const headers = (before: number | undefined) => (): Readonly<Record<string, string>> => ({
-      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(this.timeThere(deadline)))}`,
-      // Reads need no id: they change nothing, whether executed or not.
-      ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
-      ...sentBefore(before, (time) => this.timeThere(time)),
-    });
-    const sentTo = new Set<string>();
-    if (access !== "observe") {
-      const body = bodyOf(input);
-      return readAnswer(
-        asked,
-        await untilAnswered(asked, (before) => this.post(name, access, body, headers(before), signal, sentTo)),
-      );
-    }
-    const once = async (sent: unknown): Promise<OperationOutput<N>> => {
-      const answer = this.post(name, access, bodyOf(sent), headers(firstAt), signal, sentTo);
-      return readAnswer(asked, await (isWait(name) || own === undefined ? answer : whileThere(asked, answer)));
-    };
-    try {
-      if (!isWait(name)) return await orAgain(once, input, deadline);
-      const waited = { operation: name, input, signal, isThere, ...(own === undefined ? {} : { deadline }) };
-      return (await untilDecided(waited, once)) as OperationOutput<N>;
-    } catch (thrown) {
-      throw thrown instanceof WayLost ? this.unreachable() : thrown;
-    }
+    return callOver(this, name, input, options);
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
@@ -126,22 +86,23 @@ export class NatsLink implements Link {
     return time + this.parts.members.clockAhead(this.machine);
   }
 
-  /**
-   * Sends a request to the present incarnation, and awaits its answer as long as the machine is there.
-   * @throws WayLost; WshError when nothing was sent, or nothing done
-   */
-  private async post(
-    name: string,
-    access: Access,
-    body: string,
-    headers: () => Readonly<Record<string, string>>,
-    signal: AbortSignal | undefined,
-    sentTo: Set<string>,
-  ): Promise<string> {
+  async send(body: string, call: CarriedCall): Promise<string> {
+    try {
+      return await this.sendOnce(body, call);
+    } catch (thrown) {
+      // A look whose answer was lost is made a second time, where there is time: it changes nothing.
+      const isLook = call.access === "observe" && !isWait(call.operation);
+      if (!isLook || !(thrown instanceof WayLost) || Date.now() >= call.deadline) throw thrown;
+      return this.sendOnce(body, call);
+    }
+  }
+
+  /** Sends a request to the present incarnation, and awaits its answer as long as the machine is there. */
+  private async sendOnce(body: string, { operation, access, signal, sentTo, headers }: CarriedCall): Promise<string> {
     const { machine, parts } = this;
     const { members, requests, connection } = parts;
     const { identity } = connection;
-    const subject = requestSubject({ machine, access, user: identity.user, operation: name });
+    const subject = requestSubject({ machine, access, user: identity.user, operation });
     // A second attempt only if the machine was restarted and has done nothing.
     for (let isAgain = false; ; isAgain = true) {
       const boot = await this.ready();
@@ -169,7 +130,7 @@ export class NatsLink implements Link {
           members.isSilent(machine);
           throw this.unreachable();
         case "denied":
-          throw denied(name, access, identity);
+          throw denied(operation, access, identity);
         case "not_sent":
           throw this.unreachable();
         case "too_large":
@@ -183,7 +144,10 @@ export class NatsLink implements Link {
     }
   }
 
-  private unreachable(): WshError {
+  /** A cancelled request is withdrawn by its signal. */
+  cancel(): void {}
+
+  unreachable(): WshError {
     return troubleOf(this.machine, "unreachable", this.parts.connection.error);
   }
 
@@ -247,7 +211,7 @@ export class NatsLink implements Link {
   }
 
   /** Whether it beats when it is asked to. */
-  private isThere(): Promise<boolean> {
+  isThere(): Promise<boolean> {
     const beat = this.parts.members.next(this.machine, PROBE_MS);
     this.parts.connection.publish(serviceSubject("PING", this.machine), "");
     return beat;
@@ -281,16 +245,6 @@ export class NatsLink implements Link {
     connection.publish(serviceSubject("PING", this.machine), "");
     await Bun.sleep(BOOTS_MS);
     return members.isAlive(this.machine, boot, performance.now() - asked);
-  }
-}
-
-/** A look whose answer was lost is made a second time, where there is time: it changes nothing. @throws WayLost */
-async function orAgain<T>(look: (input: unknown) => Promise<T>, input: unknown, deadline: number): Promise<T> {
-  try {
-    return await look(input);
-  } catch (thrown) {
-    if (!(thrown instanceof WayLost) || Date.now() >= deadline) throw thrown;
-    return look(input);
   }
 }
 

@@ -1,0 +1,78 @@
+/**
+ * A call over a link, whatever carries it: deadline, id and caller are added, and a lost connection is survived. Reads
+ * are not given an id: they change nothing, whether executed or not. A change is repeated by its id (ask-again.ts).
+ */
+import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
+import type { Access } from "../protocol/caller.ts";
+import { WshError } from "../protocol/errors.ts";
+import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { readAnswer } from "./answer.ts";
+import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
+import { type LinkCallOptions, sentCaller } from "./link.ts";
+import { isWait, untilDecided } from "./wait-again.ts";
+
+/** One call in all of its attempts. */
+export interface CarriedCall {
+  readonly operation: OperationName;
+  readonly access: Access;
+  readonly signal: AbortSignal | undefined;
+  /** Incarnations of the machine to which it was sent. */
+  readonly sentTo: Set<string>;
+  /** Unix time in ms by this machine's clock after which it is not begun there. */
+  readonly deadline: number;
+  /** The headers of an attempt that is sent now. */
+  headers(): Readonly<Record<string, string>>;
+}
+
+/** Carries calls to one machine. */
+export interface Carrying {
+  readonly machine: string;
+  /** Sends the call once and returns its answer. @throws WayLost; WshError when nothing was sent, or nothing done */
+  send(body: string, call: CarriedCall): Promise<string>;
+  /** Whether the machine answers now. */
+  isThere(): Promise<boolean>;
+  timeThere(time: number): number;
+  /** The caller wants no answer any more. */
+  cancel(id: string): void;
+  unreachable(cause: unknown): WshError;
+}
+
+export async function callOver<N extends OperationName>(
+  link: Carrying,
+  name: N,
+  input: OperationInput<N>,
+  { session, caller, access: held, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
+): Promise<OperationOutput<N>> {
+  const { access } = getOperation(name);
+  const deadline = beginsUntil(name, input, own);
+  const { id, shown = id, firstAt } = request;
+  const isThere = (): Promise<boolean> => link.isThere();
+  const isOwn = own !== undefined;
+  const asked = { machine: link.machine, operation: name, id: shown, firstAt, deadline, isOwn, signal, isThere };
+  const place = session === undefined ? {} : { session };
+  const sentTo = new Set<string>();
+  const send = (sent: unknown, before: number | undefined): Promise<string> => {
+    const headers = (): Readonly<Record<string, string>> => ({
+      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(link.timeThere(deadline)))}`,
+      ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
+      ...sentBefore(before, (time) => link.timeThere(time)),
+    });
+    const body = JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, held), ...place });
+    return link.send(body, { operation: name, access, signal, sentTo, deadline, headers });
+  };
+  try {
+    if (access !== "observe") return readAnswer(asked, await untilAnswered(asked, (before) => send(input, before)));
+    const look = async (sent: unknown): Promise<OperationOutput<N>> => {
+      const answer = send(sent, firstAt);
+      return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
+    };
+    if (!isWait(name)) return await look(input);
+    const waited = { operation: name, input, signal, isThere, ...(isOwn ? { deadline } : {}) };
+    return (await untilDecided(waited, look)) as OperationOutput<N>;
+  } catch (thrown) {
+    if (access === "observe" && signal?.aborted === true)
+      throw new WshError("cancelled", "the caller ended the request");
+    if (access !== "observe" && WshError.from(thrown).code === "cancelled") link.cancel(id);
+    throw thrown instanceof WayLost ? link.unreachable(thrown.cause) : thrown;
+  }
+}
