@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { pause } from "../base/deadline.ts";
-import type { OperationName } from "../operations/table.ts";
+import { getOperation, type OperationName } from "../operations/table.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
 import { passing, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
@@ -13,12 +13,11 @@ import { passing, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
 /** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */
 const ANSWER_MS = 2_000;
 
-const waits = ["wait", "wait.any", "idle.await", "idle.any"] as const satisfies readonly OperationName[];
 /** Conditions on output after a position, not on the present state. */
 const edges: ReadonlySet<string> = new Set(["command_finished", "text", "regex", "bell"]);
 
 export function isWait(name: OperationName): boolean {
-  return (waits as readonly string[]).includes(name);
+  return getOperation(name).lasts === "wait";
 }
 
 export interface WaitAsked {

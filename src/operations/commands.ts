@@ -82,6 +82,8 @@ export const commandOperations = [
     name: "run",
     scope: "pane",
     access: "operate",
+    lasts: "program",
+    types: true,
     summary: "Type into the running program and answer when the result is complete",
     input: v.object({
       input: v.optional(v.pipe(v.string(), v.description("text to type; no newline is added")), ""),
@@ -153,6 +155,8 @@ export const commandOperations = [
     name: "exec",
     scope: "pane",
     access: "operate",
+    lasts: "program",
+    types: true,
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
     input: v.object({
       ...execFields,
@@ -191,6 +195,8 @@ export const commandOperations = [
     name: "exec.fresh",
     scope: "server",
     access: "operate",
+    lasts: "program",
+    makesSessions: true,
     summary: "Run shell commands, each in a new session; the exit code is that of the process",
     input: v.object({
       ...execFields,
@@ -285,6 +291,7 @@ export const commandOperations = [
     name: "wait",
     scope: "pane",
     access: "observe",
+    lasts: "wait",
     summary: "Wait for a condition: a command's end, a prompt, text, silence, exit",
     input: WaitSchema,
     output: WaitResultSchema,
@@ -296,6 +303,7 @@ export const commandOperations = [
     name: "wait.any",
     scope: "server",
     access: "observe",
+    lasts: "wait",
     summary: "Wait for a condition in any of several sessions",
     input: v.object({
       ...WaitSchema.entries,
@@ -311,6 +319,7 @@ export const commandOperations = [
     name: "output.get",
     scope: "pane",
     access: "observe",
+    lasts: "program",
     summary: "Output since a cursor, of a command, or the newest lines",
     input: v.object({
       since: v.optional(v.pipe(OutputCursorSchema, v.description("an output_cursor: only later output"))),

@@ -38,6 +38,14 @@ export interface Operation<
   readonly name: N;
   readonly scope: S;
   readonly access: Access;
+  /** It may last as long as a program. A `wait` changes nothing: it is repeated after a lost connection. */
+  readonly lasts?: "wait" | "program";
+  /** It types into the program of a pane. */
+  readonly types?: true;
+  /** It starts sessions, whose processes know the request for which they were started. */
+  readonly makesSessions?: true;
+  /** Of the server, but open to a token for one session: the answer is about that session alone. */
+  readonly forOneSession?: true;
   /** One line for lists. */
   readonly summary: string;
   /** Input without the session target, which is sent beside it. */

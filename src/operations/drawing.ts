@@ -266,6 +266,7 @@ export const elementOperations = [
     name: "input.keys",
     scope: "session",
     access: "operate",
+    lasts: "program",
     summary: "Captured keys after a place in the ring of the newest 256",
     input: v.object({
       since: v.optional(

@@ -7,6 +7,8 @@ export const eventOperations = [
     name: "events.read",
     scope: "server",
     access: "observe",
+    lasts: "program",
+    forOneSession: true,
     summary: "What has happened in the sessions since a cursor: none is lost or repeated when the server dies",
     input: ReadEventsSchema,
     output: EventsPageSchema,

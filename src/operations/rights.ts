@@ -12,7 +12,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Operation } from "./define.ts";
 
 /** The requested operation, as the table of operations describes it. */
-export type Asked = Pick<Operation, "name" | "access" | "scope">;
+export type Asked = Pick<Operation, "name" | "access" | "scope" | "forOneSession">;
 
 /**
  * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.
@@ -42,15 +42,6 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ...["peer.command"].map((name) => [name, "operate"] as const),
 ]);
 
-/** Operations of the server for callers of one session: the answers are about that session alone. */
-const openToOneSession: ReadonlySet<string> = new Set([
-  "sessions.list",
-  "events.read",
-  "server.info",
-  "servers.list",
-  "servers.get",
-]);
-
 /** Whether it has all rights: then nothing must be looked up. */
 export function isUnlimited({ access, caller }: Acting): boolean {
   return access === "admin" && caller.only === undefined;
@@ -65,7 +56,7 @@ export function requireMay(by: Acting, asked: Asked, session: string | null, inp
   const { only } = by.caller;
   if (only === undefined) return;
   if (session !== null) requireOwnSession(by, session);
-  else if (!openToOneSession.has(asked.name)) throw moreThanOne(asked.name, only);
+  else if (asked.forOneSession !== true) throw moreThanOne(asked.name, only);
   // Whether a name is free would reveal other sessions.
   if (asked.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
     throw new WshError("access_denied", "a token for one session cannot rename it");

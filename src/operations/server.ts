@@ -12,6 +12,7 @@ export const serverOperations = [
     name: "servers.list",
     scope: "server",
     access: "observe",
+    forOneSession: true,
     summary: "The servers whose sessions this one reaches: itself, and the machines that were added",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
@@ -23,6 +24,7 @@ export const serverOperations = [
     name: "servers.get",
     scope: "server",
     access: "observe",
+    forOneSession: true,
     summary: "One server, by its hostname",
     input: HostnameSchema,
     output: ServerEntrySchema,
@@ -90,6 +92,7 @@ export const serverOperations = [
     name: "server.info",
     scope: "server",
     access: "observe",
+    forOneSession: true,
     summary: "Hostname, version and identity of the server",
     input: NothingSchema,
     output: v.object({
@@ -148,6 +151,7 @@ export const serverOperations = [
     name: "idle.any",
     scope: "server",
     access: "observe",
+    lasts: "wait",
     summary: "Wait until one of several sessions is idle",
     input: v.object({
       ...IdleInputSchema.entries,

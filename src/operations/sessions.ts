@@ -43,6 +43,7 @@ export const sessionOperations = [
     name: "sessions.list",
     scope: "server",
     access: "observe",
+    forOneSession: true,
     summary: "List sessions, oldest first",
     input: v.object({
       tag: TagFilterSchema,
@@ -59,6 +60,7 @@ export const sessionOperations = [
     name: "sessions.create",
     scope: "server",
     access: "operate",
+    makesSessions: true,
     summary: "Start a program in a new terminal",
     input: v.object({
       ...CreateSessionSchema.entries,

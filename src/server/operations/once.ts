@@ -12,9 +12,6 @@ import { OnceMemory } from "../../wire/once.ts";
 /** Requests with an id that the server remembers, and bytes of their answers. */
 const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;
 
-/** Operations that make sessions, whose processes know the request for which they were started. */
-const registered: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh"]);
-
 export class OnceCalls {
   private readonly memory = new OnceMemory(LIMITS, true);
 
@@ -22,13 +19,13 @@ export class OnceCalls {
   around(call: Call, isFar: (...call: Parameters<Call>) => boolean): Call {
     return async (name, input, { once, ...context }) => {
       const operation = getOperation(name);
-      const { scope, access } = operation;
+      const { scope, access, makesSessions = false } = operation;
       // Looking twice changes nothing.
       if (once === undefined || access === "observe") {
         requireInTime(context.deadline);
         return call(name, input, context);
       }
-      const isLast = scope === "server" && !registered.has(name) && !isFar(name, input, context);
+      const isLast = scope === "server" && !makesSessions && !isFar(name, input, context);
       // Only permitted callers get a remembered answer.
       requireAccess(operation, context.access);
       // A caller whose token has ended does not return.

@@ -28,20 +28,6 @@ const MAX_PING_LENGTH = 100;
 /** How long the end of a session waits for the answer to the call that ended it, in ms. */
 const LAST_ANSWER_MS = 2_000;
 
-/** Operations that may last as long as a program: they must not delay later requests. */
-const patient: ReadonlySet<OperationName> = new Set<OperationName>([
-  "idle.await",
-  "idle.any",
-  "wait",
-  "wait.any",
-  "events.read",
-  "run",
-  "exec",
-  "exec.fresh",
-  "output.get",
-  "input.keys",
-]);
-
 const RequestSchema = v.object({
   id: v.optional(v.unknown()),
   method: v.string(),
@@ -239,7 +225,8 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   private async operate(request: JsonRequest): Promise<void> {
     const { operation, session } = this.route(request);
-    if (!patient.has(operation.name)) {
+    // Requests after one that may last as long as a program are not delayed by it.
+    if (operation.lasts === undefined) {
       const result = await this.call(operation, request, session, this.signal);
       this.answer(request, result, unknownFields(operation.input, this.input(request)));
       return;

@@ -31,13 +31,13 @@ const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
 const AboutSchema = v.looseObject({ pane: v.string() });
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
-type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
-const ofPane = paneHandlers as unknown as AnyHandlers<Pane>;
-const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
-const ofLayout = { ...layoutPaneHandlers, ...windowHandlers, ...layoutHandlers } as unknown as AnyHandlers<LayoutCall>;
-
-/** Operations by which a caller types into a pane. */
-const typing: ReadonlySet<string> = new Set(["input.send", "exec", "run"]);
+interface AnyHandler<S> {
+  handle(subject: S, input: unknown, context: HandlerContext): unknown;
+}
+type AnyHandlers<S> = Readonly<Record<string, AnyHandler<S>["handle"]>>;
+const ofPane: AnyHandlers<Pane> = paneHandlers;
+const ofSession: AnyHandlers<Session> = sessionHandlers;
+const ofLayout: AnyHandlers<LayoutCall> = { ...layoutPaneHandlers, ...windowHandlers, ...layoutHandlers };
 
 /**
  * @param view whose focus a person's key is about, when it is not the session's
@@ -88,7 +88,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const context = { ...contextOf(parts, request, () => pane.id), session: local.own.name };
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
   // Who uses the command line may be the person.
-  if (typing.has(operation.name) && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
+  if (operation.types === true && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
   const result = await handlerOf(ofPane, op)(pane, input, context);
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
