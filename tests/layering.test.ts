@@ -136,6 +136,13 @@ test("pane, session and compositor know no transport", async () => {
   }
 });
 
+test("only src/platform reads /proc", async () => {
+  for await (const file of new Bun.Glob("**/*.{ts,tsx}").scan(src)) {
+    if (file.startsWith("platform/")) continue;
+    expect([file, (await Bun.file(join(src, file)).text()).match(/["'`]\/proc\b/)]).toEqual([file, null]);
+  }
+});
+
 test("protocol and operations do no input or output", async () => {
   for await (const file of new Bun.Glob("{protocol,operations}/**/*.ts").scan(src)) {
     const text = await Bun.file(join(src, file)).text();

@@ -10,6 +10,7 @@
 
 import fs from "node:fs";
 import { tryFlock } from "../platform/descriptors.ts";
+import { flockHolder } from "../platform/own-process.ts";
 import { WshError } from "../protocol/errors.ts";
 import { refused } from "./refused.ts";
 
@@ -97,22 +98,7 @@ export function isFileAt(path: string, fd: number): boolean {
 }
 
 function busy(path: string, timeoutMs: number): WshError {
-  const pid = holder(path);
+  const pid = flockHolder(path);
   const who = pid === null ? "another process" : `process ${pid}`;
   return new WshError("lock_busy", `${path} was locked by ${who} for more than ${timeoutMs} ms`);
-}
-
-/** The pid that holds the lock, where the system reports it (Linux: /proc/locks). */
-function holder(path: string): number | null {
-  try {
-    const { ino } = fs.statSync(path, { bigint: true });
-    const line = fs
-      .readFileSync("/proc/locks", "utf8")
-      .split("\n")
-      .find((entry) => entry.includes("FLOCK") && entry.includes(`:${ino} `));
-    const pid = line?.match(/WRITE\s+(\d+)/)?.[1];
-    return pid === undefined ? null : Number(pid);
-  } catch {
-    return null; // only the message is poorer without it
-  }
 }

@@ -37,7 +37,8 @@ function fromParent(): number | null {
   return parent.hard === own.hard && parent.soft <= own.soft ? parent.soft : null;
 }
 
-function readLimits(process: string): { soft: number; hard: number } | null {
+/** Limits of open descriptors of a process; null when it has no soft one, or they cannot be read. */
+export function readLimits(process: string): { soft: number; hard: number } | null {
   try {
     const line = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(
       fs.readFileSync(`/proc/${process}/limits`, "utf8"),

@@ -7,6 +7,7 @@
  * Only the main thread has short turns; children have the usual ones. Does nothing when the kernel lacks this, or when
  * the process was started with another policy or priority.
  */
+import fs from "node:fs";
 import { system } from "./system.ts";
 import { linuxLibc } from "./tty-calls.ts";
 
@@ -48,4 +49,17 @@ function setSlice(ns: bigint): void {
   attr.setBigUint64(FLAGS, attr.getBigUint64(FLAGS, true) | NOT_INHERITED, true);
   attr.setBigUint64(RUNTIME, ns, true);
   syscall(calls.sched_setattr, 0, bytes, 0, 0);
+}
+
+/**
+ * Sets the weight of this process's autogroup (sched(7)), as a nice value; without such groups nothing is done.
+ * @returns false when it must be retried: the kernel accepts one change per 100 ms
+ */
+export function setGroupNice(nice: number): boolean {
+  try {
+    fs.writeFileSync("/proc/self/autogroup", String(nice));
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "EAGAIN");
+  }
 }

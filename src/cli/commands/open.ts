@@ -7,6 +7,7 @@ import tty from "node:tty";
 import { type Command, Option } from "commander";
 import { checkpointsDir } from "../../checkpoints/files/places.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { inputPath } from "../../platform/own-process.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -145,7 +146,8 @@ function standardInput(): { stdin?: boolean; stdinPath?: string } {
   if (tty.isatty(0)) return {};
   const kind = kindOfInput();
   if (kind === "file") return { stdin: true };
-  if (kind === "pipe" && existsSync("/proc/self/fd/0")) return { stdinPath: `/proc/${process.pid}/fd/0` };
+  const path = kind === "pipe" ? inputPath() : null;
+  if (path !== null) return { stdinPath: path };
   if (kind !== "other") return { stdin: true };
   void warnOfInput();
   return { stdinPath: "/dev/null" };

@@ -9,6 +9,7 @@ import { errorCode } from "../../base/errno.ts";
 import { type Instance, isStateHomeless, maxSocketPathBytes } from "../../instance/paths.ts";
 import { readKept } from "../../launch/login-path.ts";
 import { bashVersion } from "../../pane/bash-version.ts";
+import { openFileLimit } from "../../platform/own-process.ts";
 import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -53,13 +54,13 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 function system(): Finding[] {
-  const limit = /^Max open files\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
+  const limit = openFileLimit();
   const mac = productVersion(read("/System/Library/CoreServices/SystemVersion.plist"));
   const findings = [ok("system", `wsh ${VERSION}, ${mac}${os.type()} ${os.release()} ${os.arch()}`)];
   if (!fs.existsSync("/dev/ptmx")) {
     findings.push(wrong("system", "/dev/ptmx does not exist", noTerminalsAdvice(platform)));
   }
-  if (limit !== undefined && Number(limit) < 1024) {
+  if (limit !== null && limit < 1024) {
     findings.push(note("system", `${limit} open files are allowed`, "Raise it with ulimit -n for many sessions."));
   }
   return findings;

@@ -9,9 +9,8 @@
  * process session, so its group's weight counts, and that can be lowered and raised again without privileges (sched(7),
  * "The autogroup feature"). Without such groups nothing is done, since a process's priority could not be raised again.
  */
-import fs from "node:fs";
 import { processorTime, waitedLong } from "../../platform/processor-time.ts";
-import { takeShortTurns } from "../../platform/scheduling.ts";
+import { setGroupNice, takeShortTurns } from "../../platform/scheduling.ts";
 import type { FloodPace } from "./pacing.ts";
 
 /** Interval between two measurements of the rate during output, in ms. */
@@ -25,7 +24,6 @@ const PATIENCE_WINDOWS = 4;
 /** Nice value of a group that yields: a third of the usual weight, so that it still answers beside busy processes. */
 const BACK = 5;
 const USUAL = 0;
-const GROUP = "/proc/self/autogroup";
 /**
  * Others crowd the processors when the session process waits this many times longer than it runs. On two processors one
  * flood alone waits up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long,
@@ -102,7 +100,7 @@ export class FloodPriority {
   /** Sets the group's weight. @returns false when it must be retried */
   private weigh(nice: number): boolean {
     if (nice === this.nice) return true;
-    if (!setGroup(nice)) return false;
+    if (!setGroupNice(nice)) return false;
     this.nice = nice;
     return true;
   }
@@ -115,15 +113,5 @@ export class FloodPriority {
   private comeForward(): void {
     this.pace.end();
     takeShortTurns(true);
-  }
-}
-
-/** @returns false when it must be retried: the kernel accepts one change per 100 ms */
-function setGroup(nice: number): boolean {
-  try {
-    fs.writeFileSync(GROUP, String(nice));
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "EAGAIN");
   }
 }

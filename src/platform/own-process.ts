@@ -1,0 +1,31 @@
+/** What Linux says of this process and its locks in /proc; elsewhere nothing is known. */
+import fs from "node:fs";
+import { readLimits } from "./inherited-file-limit.ts";
+
+/** The executable of this process, also when its file was replaced or removed. */
+export const RUNNING_FILE = "/proc/self/exe";
+
+/** A path by which another process opens this one's standard input, if that is a pipe; null without one. */
+export function inputPath(): string | null {
+  return fs.existsSync("/proc/self/fd/0") ? `/proc/${process.pid}/fd/0` : null;
+}
+
+/** Most descriptors that this process may open; null when unknown or unlimited. */
+export function openFileLimit(): number | null {
+  return readLimits("self")?.soft ?? null;
+}
+
+/** The pid that holds the flock of a file. */
+export function flockHolder(path: string): number | null {
+  try {
+    const { ino } = fs.statSync(path, { bigint: true });
+    const line = fs
+      .readFileSync("/proc/locks", "utf8")
+      .split("\n")
+      .find((entry) => entry.includes("FLOCK") && entry.includes(`:${ino} `));
+    const pid = line?.match(/WRITE\s+(\d+)/)?.[1];
+    return pid === undefined ? null : Number(pid);
+  } catch {
+    return null; // only a message is poorer without it
+  }
+}
