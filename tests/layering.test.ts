@@ -35,7 +35,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   checkpoints: ["base", "protocol", "operations", "platform", "instance", "wire", "registry", "launch", "settings"],
   cluster: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
   history: ["protocol", "operations", "platform", "instance", "events", "launch"],
-  tmux: ["protocol", "operations", "shell", "instance", "wire", "registry", "launch"],
+  tmux: ["protocol", "operations", "platform", "shell", "instance", "wire", "registry", "launch"],
   mcp: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
   viewer: [
     "base",

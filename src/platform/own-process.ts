@@ -1,4 +1,4 @@
-/** What Linux says of this process and its locks in /proc; elsewhere nothing is known. */
+/** What Linux says in /proc of this process, of locks and of descriptors; elsewhere nothing is known. */
 import fs from "node:fs";
 import { readLimits } from "./inherited-file-limit.ts";
 
@@ -27,5 +27,14 @@ export function flockHolder(path: string): number | null {
     return pid === undefined ? null : Number(pid);
   } catch {
     return null; // only a message is poorer without it
+  }
+}
+
+/** The file that a process has open as `fd`. */
+export function descriptorFile(pid: number, fd: number): string | null {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/fd/${fd}`);
+  } catch {
+    return null;
   }
 }

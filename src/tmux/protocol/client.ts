@@ -5,8 +5,8 @@
  *
  * Invariant: nothing is sent behind `exit`, which comes once everything printed was sent.
  */
-import { readlinkSync } from "node:fs";
 import { selfCommand } from "../../launch/launch.ts";
+import { descriptorFile } from "../../platform/own-process.ts";
 import { quote } from "../../shell/words.ts";
 import type { ControlMode } from "../control/mode.ts";
 import { TmuxError } from "../error.ts";
@@ -272,11 +272,8 @@ export class ProtocolClient {
   /** Whether its standard input is a terminal, and its output, where the system shows that. */
   private get hasTerminal(): boolean {
     if (this.tty === "") return false;
-    try {
-      return readlinkSync(`/proc/${this.pid}/fd/${STDOUT}`) === this.tty;
-    } catch {
-      return true;
-    }
+    const file = descriptorFile(this.pid, STDOUT);
+    return file === null || file === this.tty;
   }
 
   private send(type: number, data?: Uint8Array): void {
