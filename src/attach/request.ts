@@ -1,5 +1,7 @@
 /** The client's description of itself and its terminal when it attaches. */
+
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
+import { notificationsOf } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
 import { showsUtf8 } from "./paint/modes.ts";
@@ -30,6 +32,7 @@ export function attachRequest(options: Options): Attach {
     independent: options.independent === true,
     observe: options.follow === true,
     utf8: showsUtf8(env),
+    notifies: notificationsOf(env),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,
     paint_only: options.altScreen,

@@ -11,11 +11,11 @@ import * as v from "valibot";
 import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
-import { HookSchema } from "../protocol/hooks.ts";
 import { RecordedEventSchema } from "../protocol/recorded-events.ts";
+import { WantedSchema } from "../protocol/wanted.ts";
 import { endOf, eventsDir, formatCursor } from "./segments.ts";
 
-const JobSchema = v.object({ event: RecordedEventSchema, hook: HookSchema, key: v.string() });
+const JobSchema = v.object({ event: RecordedEventSchema, wanted: WantedSchema, key: v.string() });
 /** A run that is due; `key` is the same for all runs of a hook. */
 export type HookJob = v.InferOutput<typeof JobSchema>;
 
@@ -62,6 +62,11 @@ export class HookFiles {
     ensureOwnDir(this.directory);
     fs.writeFileSync(this.path(`${job}.event`), `${JSON.stringify(contents.event)}\n`, { mode: 0o600 });
     replaceOwnFile(this.path(`${job}.job`), JSON.stringify(contents));
+  }
+
+  /** Replaces what a program gets on its standard input. */
+  writeInput(job: string, value: object): void {
+    replaceOwnFile(this.path(`${job}.event`), `${JSON.stringify(value)}\n`);
   }
 
   /** Null: it was begun, or is none. */

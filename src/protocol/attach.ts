@@ -1,5 +1,7 @@
 /** How a terminal attaches: the one stream request that a person's terminal makes on a session process's socket. */
+
 import * as v from "valibot";
+import { alertWays } from "./attention.ts";
 import { SideSchema } from "./size.ts";
 
 /**
@@ -117,6 +119,8 @@ export const AttachSchema = v.object({
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
   environment: v.optional(v.record(v.picklist(personVariables), v.pipe(v.string(), v.maxLength(4096))), {}),
+  /** How the terminal shows a notification. */
+  notifies: v.optional(v.picklist(alertWays), "bell"),
   /** Whether the terminal shows UTF-8. */
   utf8: v.optional(v.boolean(), true),
   /** The viewer has an active window, pane and zoom of its own. */

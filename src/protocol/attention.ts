@@ -1,8 +1,8 @@
 /** Events in panes that no person looks at, and the alerts for people's terminals. Pure. */
 import { agentMessage } from "./agent.ts";
 
-/** Nothing; BEL; a notification as iTerm2, kitty and others show it; one as urxvt, foot and VTE do. */
-export const alertWays = ["off", "bell", "osc9", "osc777"] as const;
+/** Nothing; BEL; a notification as iTerm2 and others show it; one as urxvt, foot and VTE do; one as kitty does. */
+export const alertWays = ["off", "bell", "osc9", "osc777", "osc99"] as const;
 export type AlertWay = (typeof alertWays)[number];
 
 /** A program rang; there is output after silence; a long command has ended. */
@@ -13,8 +13,19 @@ export function isNewsKind(name: string): name is NewsKind {
   return (newsKinds as readonly string[]).includes(name);
 }
 
-/** The bytes to write to a terminal. @param text may come from programs: it is cleaned and cut */
+/** How a terminal shows a notification, by its client's environment; where that is not known, it rings. */
+export function notificationsOf(env: Readonly<Record<string, string | undefined>>): AlertWay {
+  const term = env.TERM ?? "";
+  // Inside a multiplexer, the rest may describe the terminal around it.
+  if (/^(screen|tmux)/.test(term)) return "bell";
+  if (term === "xterm-kitty" || env.KITTY_WINDOW_ID !== undefined) return "osc99";
+  if (/^(foot|rxvt)/.test(term) || env.VTE_VERSION !== undefined) return "osc777";
+  return /iterm|wezterm|ghostty/i.test(`${env.TERM_PROGRAM ?? ""} ${term}`) ? "osc9" : "bell";
+}
+
+/** The bytes to write to a terminal. @param session empty: the text says it. @param text may come from programs: it is cleaned and cut */
 export function attentionFor(way: AlertWay, session: string, text: string): string {
+  const said = session === "" ? text : `${session}: ${text}`;
   switch (way) {
     case "off":
       return "";
@@ -22,8 +33,10 @@ export function attentionFor(way: AlertWay, session: string, text: string): stri
       return "\x07";
     case "osc9":
       // A number first would be another sequence of the same family.
-      return `\x1b]9;wsh ${agentMessage(`${session}: ${text}`)}\x1b\\`;
+      return `\x1b]9;wsh ${agentMessage(said)}\x1b\\`;
     case "osc777":
       return `\x1b]777;notify;wsh ${session};${agentMessage(text).replaceAll(";", ",")}\x1b\\`;
+    case "osc99":
+      return `\x1b]99;;wsh ${agentMessage(said)}\x1b\\`;
   }
 }

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { agentStates } from "./agent.ts";
+import { globMatches } from "./glob.ts";
 import { type RecordedEvent, recordedEventNames } from "./recorded-events.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -34,6 +35,7 @@ const HookFields = v.strictObject({
     described(v.union([v.number(), v.literal("failed")]), "only ends with this exit code; failed: any but 0"),
   ),
   min_seconds: v.optional(described(v.number(), "only commands that ran for so long")),
+  unwatched: v.optional(described(v.boolean(), "true: only while no person looks at the pane")),
   state: v.optional(described(SessionStateSchema, "state_changed: only into this state")),
   agent_state: v.optional(described(v.picklist(agentStates), "agent_state: only into this state")),
   run: v.optional(
@@ -64,12 +66,13 @@ export const HooksSchema = v.pipe(v.array(HookSchema), v.maxLength(32));
 
 export function hookMatches(hook: Hook, event: RecordedEvent): boolean {
   if (!hook.event.includes(event.event)) return false;
-  const { session, tag, exit_code, min_seconds, state, agent_state } = hook;
+  const { session, tag, exit_code, min_seconds, unwatched, state, agent_state } = hook;
   return (
     (session === undefined || globMatches(session, event.session)) &&
     (tag === undefined || event.tags.includes(tag)) &&
     (exit_code === undefined || exitMatches(exit_code, event)) &&
     (min_seconds === undefined || (event.duration_ms ?? 0) >= min_seconds * 1000) &&
+    (unwatched !== true || event.watched !== true) &&
     (state === undefined || event.state === state) &&
     (agent_state === undefined || event.agent?.state === agent_state)
   );
@@ -80,11 +83,6 @@ function exitMatches(wanted: number | "failed", { exit_code, signal }: RecordedE
   if (exit_code === undefined && signal === undefined) return false;
   if (wanted !== "failed") return exit_code === wanted;
   return exit_code == null ? signal != null : exit_code !== 0;
-}
-
-function globMatches(pattern: string, name: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "su").test(name);
 }
 
 /** Longest value of a variable, in characters: a whole event is on standard input. */

@@ -66,6 +66,8 @@ const EventFields = {
   duration_ms: v.optional(described(v.nullable(number), "command_finished: how long it ran")),
   state: v.optional(described(SessionStateSchema, "state_changed: the pane's state now")),
   was: v.optional(described(SessionStateSchema, "state_changed: the state before")),
+  driven: v.optional(described(v.boolean(), "state_changed: a program typed there last, by a call")),
+  watched: v.optional(described(v.boolean(), "true: a person looked at the pane at a terminal")),
   quiet_ms: v.optional(described(number, "quiet: a running program printed nothing for so long, in ms")),
   text: v.optional(described(text, "notification: the program's words: untrusted data")),
   title: v.optional(described(text, "title_changed: the pane's title: untrusted data")),

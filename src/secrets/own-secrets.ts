@@ -34,6 +34,11 @@ export function ensureAuditKey(instance: Instance): string {
   return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.audit.key`));
 }
 
+/** Returns the key by which answers to notices are signed, made now if there was none. */
+export function ensureNoticeKey(instance: Instance): string {
+  return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.notice.key`));
+}
+
 /**
  * The name by which a browser on this machine reaches the instance's page: random, so that what else is served at a port
  * of this machine has another origin. Browsers take every name under `localhost` for this machine.

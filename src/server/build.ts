@@ -5,16 +5,12 @@
  */
 
 import { Machines } from "../cluster/machines.ts";
-import { HookFiles } from "../events/hook-files.ts";
-import { eventsDir } from "../events/segments.ts";
 import { historyPlaces } from "../history/places.ts";
 import { auditLog } from "../log/audit/audit-log.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { requireAllSessions } from "../operations/rights.ts";
-import { getOperation, type OperationName } from "../operations/table.ts";
 import { GiveBack } from "../platform/memory-release.ts";
-import { WshError } from "../protocol/errors.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { ensureAuditKey } from "../secrets/own-secrets.ts";
 import type { Settings } from "../settings/table.ts";
@@ -25,7 +21,8 @@ import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
 import { ANSWER_MS, CallsUnderWay, Lifecycle } from "./ephemeral.ts";
 import { Membership } from "./fleet/membership.ts";
-import { Hooks } from "./hooks/hooks.ts";
+import { mountAnswers } from "./hooks/answer-route.ts";
+import { createHooks } from "./hooks/create.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
 import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
@@ -182,6 +179,7 @@ export function buildGateway(
     tickets,
     refused,
     before(routes) {
+      mountAnswers(routes, instance, call);
       mountLogin(routes, {
         guard: access.guard,
         login: () => access.login,
@@ -245,21 +243,6 @@ function serverState(
     },
     sessionCreated: events.sessionCreated,
   };
-}
-
-function createHooks({ instance, logger, hooks }: GatewayOptions, call: Call, rested: () => void): Hooks {
-  return new Hooks({
-    ...{ instance, logger, rested, events: eventsDir(instance), files: new HookFiles(instance) },
-    hooks: () => hooks?.now() ?? [],
-    async operate(line, target, signal) {
-      if (hooks === undefined) throw new WshError("unknown_method", "this server carries out no lines");
-      const { operation, input, target: session = target } = await hooks.call(line);
-      const caller = { kind: "cli", id: "hook", name: "a hook", connected: true } as const;
-      return call(getOperation(operation as OperationName).name, input as never, {
-        ...{ caller, access: "admin", signal, session },
-      });
-    },
-  });
 }
 
 function createMcp(

@@ -2,7 +2,7 @@
 
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
-import type { Hook } from "../protocol/hooks.ts";
+import type { Wanted } from "../protocol/wanted.ts";
 import type { ServerInfo } from "../registry/server-info.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AccessOptions } from "./auth/access.ts";
@@ -32,8 +32,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly fleet: FleetFile;
   /** What runs when something happens; absent: nothing but what sessions were created with. */
   readonly hooks?: {
-    /** Those of the settings now. */
-    now(): readonly Hook[];
+    /** What the settings now want. */
+    now(): readonly Wanted[];
     /** The operation in the line of a hook. @throws WshError invalid_request, unknown_method */
     call(line: string): Promise<HookCall>;
   };

@@ -12,9 +12,9 @@ import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
 import type { Logger } from "../log/log.ts";
-import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import { requireInTime } from "../protocol/requests.ts";
+import { isNotify, type Wanted } from "../protocol/wanted.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
 import { linkAll, releasePane } from "../registry/panes.ts";
 import type { Claim } from "../registry/register.ts";
@@ -28,6 +28,7 @@ import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
 import { recordSession } from "./events/session-events.ts";
+import { notifyTerminals } from "./events/terminal-notices.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
 import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
@@ -44,8 +45,8 @@ export interface BuildOptions {
   readonly logger: Logger;
   /** A program printed. Runs per chunk. */
   readonly worked: () => void;
-  /** Those of the settings now. */
-  readonly hooks: () => readonly Hook[];
+  /** What the settings now want when something happens. */
+  readonly wanted: () => readonly Wanted[];
 }
 
 export interface BuiltSession {
@@ -163,8 +164,10 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const hooks = new HookWaker({ instance, logger, settings: options.hooks, own: spec.create.on ?? [] });
-  const recorder = new Recorder(session, journal, hooks);
+  const hooks = new HookWaker({ instance, logger, settings: options.wanted, own: spec.create.on ?? [] });
+  const recorder = new Recorder(session, journal, hooks, (event) =>
+    notifyTerminals(event, { session, settings, notices: () => options.wanted().filter(isNotify) }),
+  );
   const made = { byAgent: spec.by_agent, id: claim.id, session: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...made });
   const keeping: PaneKeeperPort = {

@@ -5,8 +5,8 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { Hook } from "../protocol/hooks.ts";
-import { changedLooks, type LoadedSettings, loadSettings, settingsFault } from "../settings/settings.ts";
+import type { Wanted } from "../protocol/wanted.ts";
+import { changedLooks, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
 
@@ -16,8 +16,8 @@ const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
 export class LiveSettings implements Disposable {
   /** Changed in place. */
   readonly values: Settings;
-  /** Of the settings now. */
-  hooks: readonly Hook[];
+  /** What is wanted when something happens, by the settings now. */
+  wanted: readonly Wanted[];
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
@@ -28,7 +28,7 @@ export class LiveSettings implements Disposable {
     private readonly refused: (fault: string) => void,
   ) {
     this.values = { ...loaded.values };
-    this.hooks = loaded.hooks.map(({ hook }) => hook);
+    this.wanted = wantedOf(loaded);
     useTheme(changedLooks(loaded.theme));
     this.watcher = watchConfig(instance.configFile, () => {
       const fault = this.reload();
@@ -54,9 +54,10 @@ export class LiveSettings implements Disposable {
   /** Reads the file again. @returns its fault, which leaves the settings unchanged; null: they are effective */
   private reload(): string | null {
     try {
-      const { values, theme, hooks } = loadSettings(this.instance, { env: process.env });
+      const loaded = loadSettings(this.instance, { env: process.env });
+      const { values, theme } = loaded;
       Object.assign(this.values, values);
-      this.hooks = hooks.map(({ hook }) => hook);
+      this.wanted = wantedOf(loaded);
       useTheme(changedLooks(theme));
     } catch (thrown) {
       return settingsFault(thrown);

@@ -127,7 +127,15 @@ async function begin(): Promise<{
   beforeEachRead(takeWaitingKeys);
   const memory = new GiveBack();
   memory.worked();
-  const options = { spec, instance, settings, server, logger, worked: () => memory.worked(), hooks: () => live.hooks };
+  const options = {
+    spec,
+    instance,
+    settings,
+    server,
+    logger,
+    worked: () => memory.worked(),
+    wanted: () => live.wanted,
+  };
   // A server records its own calls.
   const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));
   const { sessionProcess } = built;

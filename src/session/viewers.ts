@@ -6,6 +6,7 @@
  * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
  * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
+import type { AlertWay } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 
 export type SizePolicy = "latest" | "smallest";
@@ -50,6 +51,8 @@ export interface Viewer {
   /** The settings have changed: the client reads its own again. */
   settingsChanged(): void;
   readonly presence: Presence;
+  /** How it shows a notification. */
+  readonly notifies: AlertWay;
   /** Rings or notifies there. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */

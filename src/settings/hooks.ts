@@ -1,40 +1,55 @@
-/** Reads the tables `[[on]]` of the settings: what runs when something happens. Pure. */
+/** Reads the tables `[[on]]` and `[[notify]]` of the settings: what is wanted when something happens. Pure. */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { type Hook, HookSchema } from "../protocol/hooks.ts";
+import { type Notify, NotifySchema } from "../protocol/notices.ts";
+import type { Wanted } from "../protocol/wanted.ts";
 import type { ConfigText } from "./config-file.ts";
 
-/** Name of the tables. */
-export const ON = "on";
+/** Names of the tables. */
+export const wantedTables = ["on", "notify"] as const;
 
-/** A hook of the file. */
-export interface HookInFile {
-  readonly hook: Hook;
+/** A table of the file. */
+export interface WantedInFile<T extends Wanted = Wanted> {
+  readonly wanted: T;
   readonly path: string;
   readonly line: number;
 }
 
+type OrElse = <T>(attempt: () => T, fallback: T) => T;
+
 /** @param orElse returns the fallback where a fault is only reported @throws WshError invalid_setting */
-export function hooksIn(
+export function hooksIn(config: ConfigText | null, path: string, orElse: OrElse): WantedInFile<Hook>[] {
+  return tablesIn("on", HookSchema, config, path, orElse);
+}
+
+/** As hooksIn. */
+export function noticesIn(config: ConfigText | null, path: string, orElse: OrElse): WantedInFile<Notify>[] {
+  return tablesIn("notify", NotifySchema, config, path, orElse);
+}
+
+function tablesIn<T extends Wanted>(
+  name: (typeof wantedTables)[number],
+  schema: v.GenericSchema<unknown, T>,
   config: ConfigText | null,
   path: string,
-  orElse: <T>(attempt: () => T, fallback: T) => T,
-): HookInFile[] {
-  const tables = config?.values[ON];
+  orElse: OrElse,
+): WantedInFile<T>[] {
+  const tables = config?.values[name];
   if (config === null || !Array.isArray(tables)) return [];
-  const lines = config.linesOfTables(ON);
+  const lines = config.linesOfTables(name);
   return tables.flatMap((table: unknown, at) => {
     const line = lines[at] ?? 1;
-    return orElse(() => [{ hook: hookOf(table, path, line), path, line }], []);
+    return orElse(() => [{ wanted: parsed(name, schema, table, path, line), path, line }], []);
   });
 }
 
-function hookOf(table: unknown, path: string, line: number): Hook {
-  const parsed = v.safeParse(HookSchema, table, { abortPipeEarly: true });
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
+function parsed<T>(name: string, schema: v.GenericSchema<unknown, T>, table: unknown, path: string, line: number): T {
+  const result = v.safeParse(schema, table, { abortPipeEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
   const field = v.getDotPath(issue);
   const fault = `${field === null ? "" : `${field}: `}${issue.message}`;
-  const hint = "docs/events.md lists events and fields.";
-  throw new WshError("invalid_setting", `${path}:${line}: [[on]] ${fault}`, { key: ON, file: path, line, hint });
+  const hint = `docs/${name === "on" ? "events" : "notices"}.md lists the fields.`;
+  throw new WshError("invalid_setting", `${path}:${line}: [[${name}]] ${fault}`, { key: name, file: path, line, hint });
 }

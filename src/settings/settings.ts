@@ -11,9 +11,12 @@ import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Hook } from "../protocol/hooks.ts";
+import type { Notify } from "../protocol/notices.ts";
 import { isThemeRole, type Look, lookExpected, parseLook, type ThemeRole, themeRoleNames } from "../protocol/theme.ts";
+import type { Wanted } from "../protocol/wanted.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
-import { type HookInFile, hooksIn, ON } from "./hooks.ts";
+import { hooksIn, noticesIn, type WantedInFile, wantedTables } from "./hooks.ts";
 import {
   isSettingName,
   type SettingFacts,
@@ -64,7 +67,9 @@ export interface LoadedSettings {
   /** The looks that the table [theme] changes. */
   readonly theme: readonly ThemeEntry[];
   /** What the tables [[on]] have run when something happens. */
-  readonly hooks: readonly HookInFile[];
+  readonly hooks: readonly WantedInFile<Hook>[];
+  /** By which ways the tables [[notify]] have a person notified. */
+  readonly notices: readonly WantedInFile<Notify>[];
   /** Parts without effect: the file, or allowed keys in it; one sentence each. */
   readonly warnings: readonly string[];
   /** A default replaces a wrong value of the file. */
@@ -114,6 +119,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     keys: boundKeys(config, path),
     theme: themeEntries(config, path, orElse),
     hooks: hooksIn(config, path, orElse),
+    notices: noticesIn(config, path, orElse),
     warnings: [...warnings, ...faults],
     isWrong: faults.length > 0,
   };
@@ -121,6 +127,11 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
 
 /** The value of an attempt; if errors are only reported, the fallback. */
 type OrElse = <T>(attempt: () => T, fallback: T) => T;
+
+/** What is wanted when something happens. */
+export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly Wanted[] {
+  return [...hooks, ...notices].map(({ wanted }) => wanted);
+}
 
 /** The looks by their roles. */
 export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, Look>> {
@@ -268,7 +279,7 @@ function checkKey(key: string, config: ConfigText | null, path: string): string[
   const line = config?.lineOf(key) ?? 1;
   if (isSettingName(key)) return [];
   if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
-  if (key === ON && Array.isArray(config?.values[key])) return [];
+  if (wantedTables.some((name) => name === key) && Array.isArray(config?.values[key])) return [];
   if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
   const stray = strayIn(config?.values[key]);
   if (stray !== undefined) {

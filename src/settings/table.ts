@@ -143,12 +143,17 @@ export const settingsSchema = v.object({
   alert: choice(
     alertWays,
     "bell",
-    "How attached terminals signal the events of alert_for: a bell, or a notification (OSC 9 or OSC 777). Once, until the person has visited the pane, and not while they see it and typed within 30 s.",
+    "How attached terminals signal the events of alert_for: a bell, or a notification (OSC 9, 777 or 99). Once, until the person has visited the pane, and not while they see it and typed within 30 s.",
   ),
   alert_for: list(
     /^(bell|activity|finished)$/,
     "names out of bell, activity, finished",
     "Events to signal: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
+  ),
+  notify_text: choice(
+    ["full", "none"],
+    "full",
+    "What the notices of [[notify]] tables say: names, commands and questions with their answers; or only of what kind they are.",
   ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys of copy mode, where those of vi and emacs differ."),
   mouse: choice(

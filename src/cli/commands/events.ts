@@ -8,7 +8,7 @@ import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { hookMatches } from "../../protocol/hooks.ts";
+import { type Hook, hookMatches } from "../../protocol/hooks.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import {
   isRecordedEventName,
@@ -17,7 +17,7 @@ import {
   recordedEventNames,
 } from "../../protocol/recorded-events.ts";
 import { visibleJson } from "../../protocol/visible.ts";
-import type { HookInFile } from "../../settings/hooks.ts";
+import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print } from "../print.ts";
@@ -137,7 +137,7 @@ class Printer {
   /** @param hooks only events that one of them wants are printed, with what it would run */
   constructor(
     count: number | undefined,
-    private readonly hooks: readonly HookInFile[] | null,
+    private readonly hooks: readonly WantedInFile<Hook>[] | null,
   ) {
     this.left = count ?? Number.POSITIVE_INFINITY;
   }
@@ -158,9 +158,12 @@ class Printer {
 
   private tried(event: RecordedEvent): object | null {
     if (this.hooks === null) return event;
-    const wanted = this.hooks.filter(({ hook }) => hookMatches(hook, event));
+    const wanted = this.hooks.filter(({ wanted }) => hookMatches(wanted, event));
     if (wanted.length === 0) return null;
-    return { ...event, would: wanted.map(({ line, hook: { run, do: operation } }) => ({ line, run, do: operation })) };
+    return {
+      ...event,
+      would: wanted.map(({ line, wanted: { run, do: operation } }) => ({ line, run, do: operation })),
+    };
   }
 
   missed(machine: string | null): void {
@@ -169,7 +172,7 @@ class Printer {
   }
 }
 
-async function hooksOf(instance: Instance): Promise<readonly HookInFile[]> {
+async function hooksOf(instance: Instance): Promise<readonly WantedInFile<Hook>[]> {
   return (await settingsOf(instance, {}, false)).hooks;
 }
 

@@ -122,12 +122,12 @@ async function serve(
       import("../../settings/settings.ts"),
     ]);
   // What is bound, opened or limited when the server starts stays; a mistake changes nothing.
-  let { hooks } = settings;
+  let wanted = loading.wantedOf(settings);
   watchConfig(instance.configFile, () => {
     try {
       const now = loading.loadSettings(instance, { flags: given, env: process.env });
       Object.assign(values, now.values);
-      hooks = now.hooks;
+      wanted = loading.wantedOf(now);
     } catch (thrown) {
       warn(loading.settingsFault(thrown));
     }
@@ -154,7 +154,7 @@ async function serve(
     rateLimit: values.rate_limit,
     settings: values,
     hooks: {
-      now: () => hooks.map(({ hook }) => hook),
+      now: () => wanted,
       call: async (line) => (await import("../session/hook-lines.ts")).hookCall(line),
     },
     viewKeys: (isTolerant) => viewKeys(instance, isTolerant),

@@ -2,7 +2,8 @@
 import { parseCommandLine, TARGET_PARAMETER } from "../../keys/line.ts";
 import { type LineCall, lineCall } from "../../operations/line-input.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { HookInFile } from "../../settings/hooks.ts";
+import type { Hook } from "../../protocol/hooks.ts";
+import type { WantedInFile } from "../../settings/hooks.ts";
 
 /** @throws WshError invalid_request, unknown_method */
 export function hookCall(line: string): LineCall {
@@ -10,8 +11,8 @@ export function hookCall(line: string): LineCall {
 }
 
 /** @throws WshError invalid_setting for the first line that is none */
-export function checkHookLines(hooks: readonly HookInFile[]): void {
-  for (const { hook, path: file, line } of hooks) {
+export function checkHookLines(hooks: readonly WantedInFile<Hook>[]): void {
+  for (const { wanted: hook, path: file, line } of hooks) {
     if (hook.do === undefined) continue;
     try {
       hookCall(hook.do);

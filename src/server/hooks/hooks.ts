@@ -12,7 +12,10 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Hook, hookMatches, hookVariables } from "../../protocol/hooks.ts";
+import { type Hook, hookVariables } from "../../protocol/hooks.ts";
+import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
+import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+import { isNotify, isWanted, type Wanted } from "../../protocol/wanted.ts";
 import { killGroup, runHookProgram, TAKEN } from "./program.ts";
 
 /** Events read at a time, and time in which further ones are read together, in ms. */
@@ -23,6 +26,8 @@ const MAX_AGE_MS = 600_000;
 /** Programs of all hooks at once, and jobs that wait. */
 const MAX_PROGRAMS = 16;
 const MAX_WAITING = 1_000;
+/** Notices of one way that are sent at once. */
+const NOTICES_AT_ONCE = 4;
 const MINUTE_MS = 60_000;
 /** Interval between looks at programs that an earlier server began, in ms. */
 const LOOK_MS = 1_000;
@@ -35,8 +40,12 @@ export interface HooksPort {
   readonly events: string;
   readonly files: HookFiles;
   readonly logger: Pick<Logger, "info" | "warn">;
-  /** Those of the settings now. */
-  hooks(): readonly Hook[];
+  /** What the settings now want. */
+  wanted(): readonly Wanted[];
+  /** Whether notices say what it is about. */
+  isOpen(): boolean;
+  /** Sends a notice. @throws when nobody has taken it */
+  notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
   /** Carries out the line of a `do`. @throws WshError of the operation */
   operate(line: string, target: string, signal: AbortSignal): Promise<unknown>;
   /** Nothing waits or runs any more. */
@@ -101,10 +110,10 @@ export class Hooks {
     const { events, more } = reader.read(EVENTS);
     const found: string[] = [];
     for (const { event, cursor } of events) {
-      for (const [at, hook] of this.hooksFor(event).entries()) {
+      for (const [at, wanted] of this.wantedFor(event).entries()) {
         const { on: _, ...plain } = event;
         const name = `${cursor}.${at}`;
-        this.port.files.write(name, { event: plain, hook, key: JSON.stringify(hook) });
+        this.port.files.write(name, { event: plain, wanted, key: JSON.stringify(wanted) });
         found.push(name);
       }
     }
@@ -121,9 +130,12 @@ export class Hooks {
     this.watch = watchEvents(this.port.events, () => this.soon());
   }
 
-  private hooksFor(event: JournalEvent): Hook[] {
+  private wantedFor(event: JournalEvent): Wanted[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
-    return [...this.port.hooks(), ...((event.on ?? []) as readonly Hook[])].filter((hook) => hookMatches(hook, event));
+    const all = [...this.port.wanted(), ...((event.on ?? []) as readonly Hook[])];
+    const found = all.filter((each) => isWanted(each, event));
+    // By one way, one notice, however many tables want it.
+    return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
   }
 
   private add(name: string): void {
@@ -144,12 +156,12 @@ export class Hooks {
       const next = this.waiting[at];
       if (next === undefined) break;
       const rate = this.rateOf(next.job.key);
-      if (rate.running >= next.job.hook.at_once) {
+      if (rate.running >= atOnce(next.job.wanted)) {
         at++;
         continue;
       }
       this.waiting.splice(at, 1);
-      if (rate.begun.length < next.job.hook.a_minute) void this.run(next.name, next.job, rate);
+      if (rate.begun.length < next.job.wanted.a_minute) void this.run(next.name, next.job, rate);
       else this.leaveOut(next.name, next.job, rate);
     }
   }
@@ -186,9 +198,11 @@ export class Hooks {
   }
 
   /** @returns the process that runs it in our place, begun by an earlier server */
-  private async perform(name: string, { hook, event, key }: HookJob): Promise<number | null> {
-    const { files, logger, instance } = this.port;
+  private async perform(name: string, { wanted, event, key }: HookJob): Promise<number | null> {
+    const { files, logger } = this.port;
     const about = { hook: key, session: event.session };
+    if (isNotify(wanted)) return this.notify(name, wanted, event, about);
+    const hook = wanted;
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
       const target = event.pane ?? event.session_id;
@@ -197,12 +211,43 @@ export class Hooks {
       });
       return null;
     }
+    return this.runProgram(name, hook.run ?? [], hookVariables(event), event, hook.timeout_seconds * 1000, about);
+  }
+
+  private async notify(name: string, notify: Notify, event: RecordedEvent, about: object): Promise<number | null> {
+    const { files, logger } = this.port;
+    const whole = noticeFor(notify, event);
+    if (whole === null) return null;
+    const isOpen = this.port.isOpen();
+    const notice = isOpen ? whole : bareNotice(whole);
+    if (notify.run !== undefined) {
+      const { kind: WSH_NOTICE, title: WSH_NOTICE_TITLE, text: WSH_NOTICE_TEXT } = notice;
+      const variables = { WSH_NOTICE, WSH_NOTICE_TITLE, WSH_NOTICE_TEXT, ...(isOpen ? hookVariables(event) : {}) };
+      if (!isOpen) files.writeInput(name, notice);
+      return this.runProgram(name, notify.run, variables, event, MINUTE_MS, about);
+    }
+    if (!files.take(name)) return null;
+    await this.port.notify(notify, notice, event).catch((thrown: unknown) => {
+      logger.warn("a notice was not taken", {
+        ...about,
+        error: thrown instanceof Error ? thrown.message : `${thrown}`,
+      });
+    });
+    return null;
+  }
+
+  private async runProgram(
+    name: string,
+    argv: readonly string[],
+    variables: Readonly<Record<string, string>>,
+    event: RecordedEvent,
+    timeoutMs: number,
+    about: object,
+  ): Promise<number | null> {
+    const { files, logger, instance } = this.port;
     const end = await runHookProgram({
-      job: files.path(name),
-      argv: hook.run ?? [],
-      env: { ...environment(), WSH_SOCKET: instance.httpSocket, WSH_HOOK: name, ...hookVariables(event) },
-      cwd: event.cwd ?? null,
-      timeoutMs: hook.timeout_seconds * 1000,
+      ...{ job: files.path(name), argv, cwd: event.cwd ?? null, timeoutMs },
+      env: { ...environment(), WSH_SOCKET: instance.httpSocket, WSH_HOOK: name, ...variables },
     });
     const { exit_code, signal, output, timedOut, error } = end;
     const taken = exit_code === TAKEN ? files.list().begun.find(({ job }) => job === name) : undefined;
@@ -239,6 +284,16 @@ export class Hooks {
   private rest(): void {
     if (this.pending === 0) this.port.rested();
   }
+}
+
+/** Programs of one hook or way at once. */
+function atOnce(wanted: Wanted): number {
+  return isNotify(wanted) ? NOTICES_AT_ONCE : wanted.at_once;
+}
+
+function isSameWay(one: Wanted, other: Notify): boolean {
+  if (!isNotify(one) || one.way !== other.way || one.url !== other.url) return false;
+  return JSON.stringify(one.run) === JSON.stringify(other.run);
 }
 
 /** A cursor that is none is that of nobody. */

@@ -7,6 +7,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { type Hook, hookMatches } from "../../protocol/hooks.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+import { isWanted, type Wanted } from "../../protocol/wanted.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 
 /** Time from an event to the second look, in ms: longer than a server takes to read it. */
@@ -15,8 +16,8 @@ const AGAIN_MS = 3_000;
 export interface HookWakerPort {
   readonly instance: Instance;
   readonly logger: Pick<Logger, "warn">;
-  /** Those of the settings now. */
-  settings(): readonly Hook[];
+  /** What the settings now want. */
+  settings(): readonly Wanted[];
   /** Those that the session was created with. */
   readonly own: readonly Hook[];
 }
@@ -31,7 +32,7 @@ export class HookWaker {
   /** The session's own hooks that want an event; null: no hook at all does. */
   on(event: RecordedEvent): readonly Hook[] | null {
     const own = this.port.own.filter((hook) => hookMatches(hook, event));
-    return own.length > 0 || this.port.settings().some((hook) => hookMatches(hook, event)) ? own : null;
+    return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
   }
 
   /** @param append writes an event that a hook wants */

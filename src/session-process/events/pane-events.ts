@@ -139,7 +139,8 @@ class Stillness implements Disposable {
   private look(now: number): void {
     const { pane, state: was } = this;
     this.state = pane.state();
-    if (this.state !== was) this.record({ event: "state_changed", state: this.state, was });
+    const driven = pane.inputFrom === "api" ? { driven: true } : {};
+    if (this.state !== was) this.record({ event: "state_changed", state: this.state, was, ...driven });
     this.lookAtPorts();
     const quiet = now - this.changedAt;
     if (this.state !== "running" || this.isQuiet || quiet < this.quietMs()) return;

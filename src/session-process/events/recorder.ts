@@ -22,6 +22,15 @@ const limited: ReadonlySet<RecordedEventName> = new Set([
   "layout_changed",
 ]);
 
+/** Events that may be worth a notice to a person who looks elsewhere. */
+const noteworthy: ReadonlySet<RecordedEventName> = new Set([
+  "command_finished",
+  "state_changed",
+  "agent_state",
+  "notification",
+  "question_asked",
+]);
+
 /** What may tell what a private session is about. */
 const told = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
 
@@ -31,9 +40,11 @@ export class Recorder {
   private readonly rates = new Map<string, { left: number; at: number; skipped: number }>();
 
   constructor(
-    private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate">,
+    private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate" | "viewers">,
     private readonly journal: Pick<EventJournal, "append">,
     private readonly hooks: Pick<HookWaker, "on" | "wake">,
+    /** An event that may be worth a notice at attached terminals. */
+    private readonly noticed: (event: RecordedEvent) => void,
   ) {}
 
   /** The session is made. */
@@ -56,10 +67,18 @@ export class Recorder {
       ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: [...session.tags] },
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
+      ...(noteworthy.has(event) && this.isWatched(details.pane) ? { watched: true } : {}),
     };
+    if (noteworthy.has(event)) this.noticed(recorded);
     const on = this.hooks.on(recorded);
     if (on === null) this.journal.append(recorded);
     else this.hooks.wake(() => this.journal.append(on.length === 0 ? recorded : { ...recorded, on }));
+  }
+
+  private isWatched(pane: string | undefined): boolean {
+    return this.session.viewers.all.some(
+      ({ presence, readOnly }) => pane !== undefined && !readOnly && presence.looksAt(pane),
+    );
   }
 
   /** @returns how many were left out before this one; null: it is left out, too */

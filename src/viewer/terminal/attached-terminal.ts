@@ -4,6 +4,7 @@
  * stopped reading them; until then, or otherwise, keys come over the connection. Both ways share one reader of the
  * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
+
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
@@ -18,6 +19,7 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
+import type { AlertWay } from "../../protocol/attention.ts";
 import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
@@ -71,6 +73,7 @@ export class TerminalStream implements Viewer {
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
+  readonly notifies: AlertWay;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
@@ -94,6 +97,7 @@ export class TerminalStream implements Viewer {
     private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
+    this.notifies = attach.notifies;
     this.presence = new Presence(shown);
     this.presence.isWatched = !attach.composed || !attach.observe;
     this.readOnly = attach.read_only || !accessCovers(access, "operate");

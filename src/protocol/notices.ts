@@ -1,0 +1,131 @@
+/**
+ * Notices: what reaches a person who looks elsewhere, by ways that `[[notify]]` tables of the settings name
+ * (docs/notices.md). Which events are worth one, and what it says. Pure.
+ */
+import * as v from "valibot";
+import { agentMessage } from "./agent.ts";
+import { globMatches } from "./glob.ts";
+import type { RecordedEvent } from "./recorded-events.ts";
+
+export const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
+export type NoticeKind = (typeof noticeKinds)[number];
+
+/** Most buttons of a notice: ntfy shows three. */
+export const MAX_ACTIONS = 3;
+/** Longest words of a notice, in characters. */
+const MAX_TEXT = 300;
+
+const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const WebAddress = v.pipe(
+  v.string(),
+  v.regex(
+    /^(https:\/\/[^\s/?#@]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(\/\S*)?$/,
+    "must begin with https://, or http:// of this machine",
+  ),
+);
+
+const Fields = v.strictObject({
+  way: v.picklist(["terminals", "command", "ntfy", "webhook"]),
+  for: v.optional(v.pipe(v.array(v.picklist(noticeKinds)), v.minLength(1)), [...noticeKinds]),
+  session: v.optional(v.string()),
+  tag: v.optional(v.string()),
+  /** Shortest duration of a command that is worth a notice. */
+  min_seconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
+  /** Local time in which nobody is notified: `22:00-07:30`. */
+  quiet: v.optional(
+    v.pipe(v.string(), v.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "must be as 22:00-07:30")),
+  ),
+  run: v.optional(v.pipe(v.array(v.string()), v.minLength(1))),
+  url: v.optional(WebAddress),
+  /** A file with the token for the address. */
+  token_file: v.optional(v.pipe(v.string(), v.minLength(1))),
+  a_minute: v.optional(count(600), 20),
+});
+
+export const NotifySchema = v.pipe(
+  Fields,
+  v.check(({ way, run }) => (way === "command") === (run !== undefined), "run belongs to way command, which needs it"),
+  v.check(
+    ({ way, url }) => (way === "ntfy" || way === "webhook") === (url !== undefined),
+    "url belongs to the ways ntfy and webhook, which need it",
+  ),
+);
+export type Notify = v.InferOutput<typeof NotifySchema>;
+
+export interface Notice {
+  readonly kind: NoticeKind;
+  readonly title: string;
+  readonly text: string;
+  /** Answers to choose from: of a question that can be answered with one of them. */
+  readonly answers: readonly (string | boolean)[];
+}
+
+/** The notice that an event is worth to a way; null: none. */
+export function noticeFor(notify: Notify, event: RecordedEvent): Notice | null {
+  if (event.watched === true) return null;
+  if (notify.session !== undefined && !globMatches(notify.session, event.session)) return null;
+  if (notify.tag !== undefined && !event.tags.includes(notify.tag)) return null;
+  const notice = noticeOf(event, notify.min_seconds);
+  if (notice === null || !notify.for.includes(notice.kind)) return null;
+  return notify.quiet !== undefined && isQuiet(notify.quiet, new Date(event.at)) ? null : notice;
+}
+
+function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
+  const { session } = event;
+  switch (event.event) {
+    case "command_finished": {
+      const { duration_ms = null, exit_code = null, signal, command } = event;
+      if (duration_ms === null || duration_ms < minSeconds * 1000) return null;
+      const how = exit_code === 0 ? "done" : `failed (${exit_code ?? signal ?? "unknown"})`;
+      return notice("command", `${session}: ${how}`, `${command || "a command"}, after ${durationOf(duration_ms)}`);
+    }
+    case "agent_state": {
+      const { agent } = event;
+      if (agent == null || agent.source === "program") return null;
+      if (agent.state !== "needs_input" && agent.state !== "done") return null;
+      const how = agent.state === "done" ? "is done" : "needs you";
+      return notice("agent", `${session}: ${agent.name} ${how}`, agent.message ?? "");
+    }
+    case "question_asked": {
+      const { kind, choices = [], question = "", asked_by = "a program" } = event;
+      const answers = kind === "confirm" ? [true, false] : choices.slice(0, MAX_ACTIONS);
+      const isWhole = kind === "confirm" || (choices.length > 0 && choices.length <= MAX_ACTIONS);
+      return { ...notice("question", `${session}: ${asked_by} asks`, question), answers: isWhole ? answers : [] };
+    }
+    case "state_changed":
+      if (event.state !== "password" || event.driven !== true) return null;
+      return notice("password", `${session}: a password is asked for`, "a program reads one, and no person is there");
+    case "notification":
+      return notice("notification", session, event.text ?? "");
+    default:
+      return null;
+  }
+}
+
+function notice(kind: NoticeKind, title: string, text: string): Notice {
+  return { kind, title: agentMessage(title), text: agentMessage(text).slice(0, MAX_TEXT), answers: [] };
+}
+
+const bare: Readonly<Record<NoticeKind, string>> = {
+  command: "A command has ended",
+  agent: "An agent needs you, or is done",
+  question: "There is a question",
+  password: "A password is asked for",
+  notification: "A program notifies you",
+};
+
+/** The same without names, words of programs, and answers. */
+export function bareNotice({ kind }: Notice): Notice {
+  return { kind, title: "wsh", text: bare[kind], answers: [] };
+}
+
+function isQuiet(hours: string, at: Date): boolean {
+  const [from = "", to = ""] = hours.split("-");
+  const now = `${String(at.getHours()).padStart(2, "0")}:${String(at.getMinutes()).padStart(2, "0")}`;
+  return from <= to ? from <= now && now < to : from <= now || now < to;
+}
+
+function durationOf(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}

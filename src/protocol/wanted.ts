@@ -1,0 +1,18 @@
+/** What the settings, or a session's creator, want when something happens: a hook, or a notice. Pure. */
+import * as v from "valibot";
+import { type Hook, HookSchema, hookMatches } from "./hooks.ts";
+import { type Notify, NotifySchema, noticeFor } from "./notices.ts";
+import type { RecordedEvent } from "./recorded-events.ts";
+
+export const WantedSchema = v.union([HookSchema, NotifySchema]);
+export type Wanted = Hook | Notify;
+
+export function isNotify(wanted: Wanted): wanted is Notify {
+  return "way" in wanted;
+}
+
+/** Whether a server has something to do for it: attached terminals are notified by their session. */
+export function isWanted(wanted: Wanted, event: RecordedEvent): boolean {
+  if (!isNotify(wanted)) return hookMatches(wanted, event);
+  return wanted.way !== "terminals" && noticeFor(wanted, event) !== null;
+}

@@ -1,0 +1,45 @@
+/**
+ * `POST /notice/CODE`: the button of a notice was pressed. The address is all that its caller has, and answers one
+ * question, once; whoever only opens it (GET) changes nothing.
+ */
+import type { Hono } from "hono";
+import type { Instance } from "../../instance/paths.ts";
+import type { Call } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { ensureNoticeKey } from "../../secrets/own-secrets.ts";
+import { RateLimit } from "../auth/rate-limit.ts";
+import type { AppEnv } from "../http/context.ts";
+import { answerOf } from "./answer-addresses.ts";
+
+/** Wrong addresses of a peer: at most this many at once, and as many in a minute. */
+const WRONG_TRIES = 5;
+const MINUTE_S = 60;
+
+/** Mounted before admission: its callers have no token. */
+export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call): void {
+  const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
+  app.post("/notice/:code", async (c) => {
+    const { peer } = c.env;
+    c.header("Cache-Control", "no-store");
+    // The page of a service for notices sends it from its own origin; the code alone counts.
+    c.header("Access-Control-Allow-Origin", "*");
+    const found = answerOf(ensureNoticeKey(instance), c.req.param("code"));
+    if (found === null) {
+      const wait = wrong.take(peer ?? "unknown");
+      if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
+      throw new WshError("auth_invalid", "this is no address of a notice");
+    }
+    const { session, ask: ask_id, answer } = found;
+    const via = { token: "notice", peer };
+    const caller = {
+      kind: "http",
+      id: `notice:${ask_id}`,
+      name: "an answer to a notice",
+      connected: false,
+      via,
+    } as const;
+    const context = { caller, access: "admin", signal: c.req.raw.signal, session } as const;
+    const { state } = await call("ask.answer", { ask_id, answer }, context);
+    return c.json({ state });
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any address.
+ * Nothing of the answer is used but its status. A failure is tried again; a refusal (4xx) is not.
+ */
+import fs from "node:fs";
+import type { Notice, Notify } from "../../protocol/notices.ts";
+import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+
+/** Time of one try, and pauses before further ones, in ms. */
+const TRY_MS = 10_000;
+const PAUSES_MS = [2_000, 20_000] as const;
+/** Largest token in a file, in bytes. */
+const MAX_TOKEN_BYTES = 4_096;
+
+/** A button: what it says, and the address that a POST to presses it. */
+export interface NoticeAction {
+  readonly label: string;
+  readonly url: string;
+}
+
+export interface Delivery {
+  readonly notify: Notify;
+  readonly notice: Notice;
+  readonly actions: readonly NoticeAction[];
+  /** Null where the notice is to tell nothing. */
+  readonly event: RecordedEvent | null;
+}
+
+/** @throws Error when nobody has taken it */
+export async function deliver(delivery: Delivery, pausesMs: readonly number[] = PAUSES_MS): Promise<void> {
+  const { url = "", token_file } = delivery.notify;
+  const token = token_file === undefined ? null : readToken(token_file);
+  const [address, body] = delivery.notify.way === "ntfy" ? ntfy(url, delivery) : [url, webhook(delivery)];
+  const headers = {
+    "Content-Type": "application/json",
+    ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+  };
+  for (let at = 0; ; at++) {
+    let failure: string;
+    try {
+      const signal = AbortSignal.timeout(TRY_MS);
+      const answer = await fetch(address, {
+        ...{ method: "POST", headers, body: JSON.stringify(body), redirect: "error", signal },
+      });
+      await answer.body?.cancel();
+      if (answer.ok) return;
+      failure = `it answered ${answer.status}`;
+      if (answer.status < 500 && answer.status !== 429) throw new Refusal(failure);
+    } catch (thrown) {
+      if (thrown instanceof Refusal) throw thrown;
+      failure = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+    const pause = pausesMs[at];
+    if (pause === undefined) throw new Error(failure);
+    await Bun.sleep(pause);
+  }
+}
+
+class Refusal extends Error {}
+
+/** A topic's address as the server's, and the topic in the message: headers take no other than Latin text. */
+function ntfy(url: string, { notice, actions }: Delivery): [string, object] {
+  const at = url.replace(/\/+$/, "").lastIndexOf("/");
+  const topic = url.slice(at + 1).replace(/\/+$/, "");
+  const isUrgent = notice.kind !== "command" && notice.kind !== "notification";
+  const message = {
+    ...{ topic, title: notice.title, message: notice.text, priority: isUrgent ? 4 : 3, tags: ["computer"] },
+    actions: actions.map(({ label, url: pressed }) => ({
+      ...{ action: "http", label, url: pressed, method: "POST", clear: true },
+    })),
+  };
+  return [url.slice(0, at), message];
+}
+
+function webhook({ notice, actions, event }: Delivery): object {
+  const { kind, title, text } = notice;
+  return { kind, title, text, actions, ...(event === null ? {} : { event }) };
+}
+
+function readToken(path: string): string {
+  const text = fs.readFileSync(path, "utf8").slice(0, MAX_TOKEN_BYTES).trim();
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Refusal(`'${path}' has no token`);
+  return text;
+}

@@ -1,0 +1,162 @@
+/** Notices to people who look elsewhere: by ntfy, webhook, program and terminal, one for each happening. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { notificationsOf } from "../../src/protocol/attention.ts";
+import { bareNotice, type Notify, NotifySchema, noticeFor } from "../../src/protocol/notices.ts";
+import type { RecordedEvent } from "../../src/protocol/recorded-events.ts";
+import { personAt } from "../support/person.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Posted {
+  readonly path: string;
+  readonly token: string | null;
+  readonly body: Record<string, unknown>;
+}
+
+const posted: Posted[] = [];
+let failures = 1;
+/** Stands for ntfy.sh, and for any other service. */
+const service = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    const { pathname: path } = new URL(request.url);
+    // The first one fails.
+    if (path === "/flaky" && failures-- > 0) return new Response("busy", { status: 503 });
+    posted.push({ path, token: request.headers.get("authorization"), body: (await request.json()) as Posted["body"] });
+    return new Response("ok");
+  },
+});
+const origin = `http://127.0.0.1:${service.port}`;
+
+let wsh: Wsh;
+beforeAll(() => {
+  wsh = new Wsh({
+    config: `public_url = "https://box.example"
+
+[[notify]]
+way = "ntfy"
+for = ["question"]
+url = "${origin}/my-topic"
+token_file = "${join("/tmp", `wsh-token-${process.pid}`)}"
+
+[[notify]]
+way = "webhook"
+for = ["command"]
+min_seconds = 0
+url = "${origin}/flaky"
+
+[[notify]]
+way = "webhook"
+for = ["command", "notification"]
+min_seconds = 0
+url = "${origin}/flaky"
+
+[[notify]]
+way = "command"
+for = ["notification"]
+run = ["/bin/sh", "-c", 'echo "$WSH_NOTICE_TITLE: $WSH_NOTICE_TEXT" >>"$HOME/../notified"']
+`,
+  });
+  fs.writeFileSync(join("/tmp", `wsh-token-${process.pid}`), "tk_secret\n", { mode: 0o600 });
+});
+afterAll(async () => {
+  fs.rmSync(join("/tmp", `wsh-token-${process.pid}`));
+  await service.stop(true);
+  await wsh[Symbol.asyncDispose]();
+});
+
+test("a question reaches ntfy with its answers as buttons, of which one counts, once", async () => {
+  await using _server = { server: await wsh.server(), [Symbol.asyncDispose]: async () => {} };
+  await wsh.session("asks");
+  const ask = wsh.fetch("/sessions/asks/ask", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({
+      question: "Deploy?",
+      choices: ["now", "später"],
+      wait_for_person: true,
+      max_wait_ms: 20_000,
+    }),
+  });
+  const { body, token, path } = await until("the notice", () => posted.find(({ body }) => body.topic === "my-topic"));
+  expect({ path, token }).toEqual({ path: "/", token: "Bearer tk_secret" });
+  expect(body).toMatchObject({ title: "asks: an HTTP client asks", message: "Deploy?" });
+  const actions = body.actions as { label: string; url: string; method: string }[];
+  expect(actions.map(({ label, method }) => [label, method])).toEqual([
+    ["now", "POST"],
+    ["später", "POST"],
+  ]);
+  const [now = "", later = ""] = actions.map(({ url }) => url.replace("https://box.example", ""));
+  // Neither a look nor a guess answers.
+  expect((await wsh.fetch(later)).status).toBe(405);
+  expect((await wsh.fetch(`${later.slice(0, -3)}AAA`, { method: "POST" })).status).toBe(403);
+  expect(await (await wsh.fetch(later, { method: "POST" })).json()).toEqual({ state: "answered" });
+  expect(await (await ask).json()).toMatchObject({ answer: "später", answered_by: "call" });
+  for (const again of [later, now]) expect((await wsh.fetch(again, { method: "POST" })).status).toBe(404);
+});
+
+test("one way has one notice of a happening, however many tables want it; a failure is tried again", async () => {
+  await wsh.session("work");
+  await wsh.run("exec", "work", "--", "printf '\\033]9;all done\\033\\\\'; exit 3");
+  const found = await until("both", () => {
+    const those = posted.filter(({ path }) => path === "/flaky");
+    return those.length >= 2 ? those : null;
+  });
+  expect(found.map(({ body }) => body.kind).sort()).toEqual(["command", "notification"]);
+  expect(found.find(({ body }) => body.kind === "command")?.body).toMatchObject({
+    title: "work: failed (3)",
+    event: { event: "command_finished", exit_code: 3, session: "work" },
+  });
+  const own = join(wsh.dir, "notified");
+  await until("the program", () => fs.existsSync(own) && fs.readFileSync(own, "utf8") === "work: all done\n");
+});
+
+test("an attached terminal where nobody is gets it in its own form; who looks on gets none", async () => {
+  const config = '[[notify]]\nway = "terminals"\nfor = ["question"]\n';
+  await using all = await personAt({ config, env: { TERM: "xterm-kitty" } });
+  const { person, wsh: own } = all;
+  // The terminal has lost the focus.
+  person.type("\x1b[O");
+  const asked = await own.run("ask", "really?", "--session", "dev", "--timeout", "1");
+  expect(asked.code).not.toBe(0);
+  await until("the notice", () => person.bytes.includes("\x1b]99;;wsh dev: wsh asks: really?\x1b\\"));
+});
+
+const notify = (fields: object): Notify => v.parse(NotifySchema, { way: "ntfy", url: "https://ntfy.sh/x", ...fields });
+const event = (fields: Partial<RecordedEvent>): RecordedEvent => ({
+  ...{ event: "command_finished", at: new Date(2026, 0, 1, 23, 30).getTime(), session: "dev", session_id: "@s1" },
+  ...{ tags: [], duration_ms: 90_000, exit_code: 0, command: "deploy --token s3cret" },
+  ...fields,
+});
+
+test("what is worth a notice, when, and what it says", () => {
+  expect(noticeFor(notify({}), event({}))).toMatchObject({
+    title: "dev: done",
+    text: "deploy --token s3cret, after 90 s",
+  });
+  expect(noticeFor(notify({}), event({ watched: true }))).toBeNull();
+  expect(noticeFor(notify({ min_seconds: 100 }), event({}))).toBeNull();
+  expect(noticeFor(notify({ session: "d*", tag: "ci" }), event({}))).toBeNull();
+  expect(noticeFor(notify({ quiet: "22:00-07:00" }), event({}))).toBeNull();
+  expect(noticeFor(notify({ quiet: "07:00-22:00" }), event({}))).not.toBeNull();
+  const password = event({ event: "state_changed", state: "password" });
+  expect(noticeFor(notify({}), password)).toBeNull();
+  expect(noticeFor(notify({}), { ...password, driven: true })?.kind).toBe("password");
+  const question = event({ event: "question_asked", kind: "confirm", question: "s3cret?", asked_by: "s3cret" });
+  const whole = noticeFor(notify({}), question);
+  expect(whole?.answers).toEqual([true, false]);
+  expect(JSON.stringify(whole === null ? null : bareNotice(whole))).not.toContain("s3cret");
+  for (const wrong of [{ url: "http://ntfy.sh/x" }, { way: "command" }, { quiet: "22-7" }, { run: ["x"] }])
+    expect(() => notify(wrong)).toThrow();
+});
+
+test("terminals are known by what they say of themselves", () => {
+  expect(notificationsOf({ TERM: "xterm-kitty" })).toBe("osc99");
+  expect(notificationsOf({ TERM: "foot" })).toBe("osc777");
+  expect(notificationsOf({ TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" })).toBe("osc9");
+  expect(notificationsOf({ TERM: "tmux-256color", TERM_PROGRAM: "iTerm.app" })).toBe("bell");
+});
