@@ -107,6 +107,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "tmux",
     "viewer",
     "endpoint",
+    "secrets",
   ],
 };
 

@@ -105,6 +105,7 @@ function paneSpec(
   const restored: RestoredSpec = {
     ...{ directory, why, run, notes, pane: pane.pane, session: number, window: session.window },
     created_at: session.created_at,
+    owner: session.owner,
     saved_at: pane.saved_at,
     ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
   };

@@ -7,6 +7,7 @@
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
 import type { LinkHello, MachineHealth } from "../protocol/machines.ts";
+import { agentOfCaller } from "../protocol/owner.ts";
 import { shareOf } from "../protocol/shares.ts";
 import type { Dial } from "../wire/connection.ts";
 
@@ -99,6 +100,8 @@ export interface Link {
 /** The part of a caller that is sent to another machine. */
 export function sentCaller(caller: Caller, access: Access = "admin"): object {
   const { kind, id, name } = caller;
+  const agent = agentOfCaller(caller);
   const share = shareOf({ caller, access });
-  return { kind, id, ...(name === undefined ? {} : { name }), ...(share === null ? {} : { share }) };
+  const named = { ...(name === undefined ? {} : { name }), ...(agent === null ? {} : { agent }) };
+  return { kind, id, ...named, ...(share === null ? {} : { share }) };
 }

@@ -21,7 +21,7 @@ export interface SessionStarter
   extends Pick<
     Spec,
     | "starter"
-    | "by_agent"
+    | "owner"
     | "cwd"
     | "naming"
     | "followed"

@@ -1,6 +1,7 @@
 /** The specification of a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
 import { HooksSchema } from "../protocol/hooks.ts";
+import { OwnerSchema } from "../protocol/owner.ts";
 import { OnceSchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
 
@@ -17,6 +18,7 @@ export const RestoredSchema = v.object({
   session: v.number(),
   window: v.number(),
   created_at: v.number(),
+  owner: v.optional(OwnerSchema),
   /** How it crashed, in words, and when it was last saved. */
   why: v.string(),
   saved_at: v.number(),
@@ -55,10 +57,10 @@ export const SessionSpecSchema = v.object({
   stdin_path: v.optional(v.string()),
   /** A file that gets the program's standard output, besides the terminal. */
   stdout_path: v.optional(v.string()),
+  /** Who makes it; absent: the person at the command line. */
+  owner: v.optional(OwnerSchema),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
-  /** An AI agent has asked for it, over MCP. */
-  by_agent: v.optional(v.boolean(), false),
   restored: v.optional(RestoredSchema),
   /** A crashed session with several panes: `restored` is its oldest one, and `create` is of the session. */
   split: v.optional(

@@ -26,6 +26,8 @@ export interface Caller {
   readonly id: string;
   /** Its name for people ("Claude Code"). */
   readonly name?: string;
+  /** The AI agent on whose behalf a command line runs, as that says itself. */
+  readonly agent?: string;
   /** Whether `id`, and everything the caller owns, ends with a connection. */
   readonly connected: boolean;
   /** Id of the only session that it may use (a token made for it); absent: all. */

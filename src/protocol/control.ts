@@ -29,6 +29,7 @@ const CallerSchema = v.pipe(
     kind: v.picklist(["http", "ws", "mcp", "cli"]),
     id: v.string(),
     name: v.optional(v.string()),
+    agent: v.optional(v.string()),
     connected: v.boolean(),
     only: v.optional(v.string()),
     via: v.optional(
@@ -41,9 +42,10 @@ const CallerSchema = v.pipe(
     ),
   }),
   v.transform(
-    ({ name, only, via, ...caller }): Caller => ({
+    ({ name, agent, only, via, ...caller }): Caller => ({
       ...caller,
       ...(name === undefined ? {} : { name }),
+      ...(agent === undefined ? {} : { agent }),
       ...(only === undefined ? {} : { only }),
       ...(via === undefined ? {} : { via: admission(via) }),
     }),

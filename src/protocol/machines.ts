@@ -125,6 +125,7 @@ export const LinkCallSchema = v.object({
     kind: v.picklist(["http", "ws", "mcp", "cli"]),
     id: v.pipe(v.string(), v.maxLength(256)),
     name: v.optional(v.pipe(v.string(), v.maxLength(256))),
+    agent: v.optional(v.pipe(v.string(), v.maxLength(256))),
     /** The token of that machine for which it asks, if that is not the account's own. */
     share: v.optional(v.pipe(v.string(), v.maxLength(256))),
   }),

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
+import { OwnerSchema } from "./owner.ts";
 import { SideSchema } from "./size.ts";
 import { meantWindow } from "./window-target.ts";
 
@@ -175,6 +176,7 @@ export const SessionInfoSchema = v.object({
   /** Unix time in milliseconds. */
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
+  owner: v.optional(v.pipe(OwnerSchema, v.description("who made it; absent: unknown"))),
   crashed: v.optional(
     v.pipe(CrashInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
   ),

@@ -98,7 +98,7 @@ export function buildGateway(
   const underWay = new CallsUnderWay(changed);
   const call = underWay.around(
     recorded(
-      endingCalls(once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls), isFar)),
+      endingCalls(once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls, settings), isFar)),
       sinks,
     ),
   );

@@ -11,8 +11,10 @@ import { eventsDir } from "../events/segments.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
+import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
+import type { Owner } from "../protocol/owner.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import { isNotify, type Wanted } from "../protocol/wanted.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
@@ -43,6 +45,7 @@ export interface BuildOptions {
   readonly settings: Settings;
   readonly server: SessionServer;
   readonly logger: Logger;
+  readonly audit: () => AuditLog | null;
   /** A program printed. Runs per chunk. */
   readonly worked: () => void;
   /** What the settings now want when something happens. */
@@ -150,6 +153,7 @@ async function assemble(
       settings: sessionSettings(settings),
       env: keptVariables(spec.create.env),
       ...(restored === undefined ? {} : { createdAt: restored.created_at }),
+      owner: ownerIn(spec),
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,
@@ -168,7 +172,7 @@ async function assemble(
   const recorder = new Recorder(session, journal, hooks, (event) =>
     notifyTerminals(event, { session, settings, notices: () => options.wanted().filter(isNotify) }),
   );
-  const made = { byAgent: spec.by_agent, id: claim.id, session: claim.session };
+  const made = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...made });
   const keeping: PaneKeeperPort = {
     ...{
@@ -200,11 +204,12 @@ async function assemble(
     ...{ processId: claim.id, number: claim.session, socket: claim.socket, view: content.shownView },
     adopt: (planned, made) => keeper.adopt(planned, made),
     keeper: () => keeper,
+    audit: options.audit,
   });
   const startedByProgram = spec.starter === "server";
   try {
     for (const { request, id, planned } of first) {
-      const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram };
+      const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram, owner: ownerIn(spec) };
       arrangement.put(await keeper.adopt(planned, made));
     }
     const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
@@ -219,6 +224,11 @@ async function assemble(
   // A lost session that is only shown is none that has come.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
   return { sessionProcess, keeper, life: claim.life, hooks, tmux, links };
+}
+
+/** Who made the session: what is restored keeps its owner. */
+function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
+  return restored === undefined ? (owner ?? { kind: "person", name: "wsh" }) : restored.owner;
 }
 
 /** The session's first windows, without panes that are not restored. */

@@ -20,6 +20,7 @@ import { Pane } from "../pane/pane.ts";
 import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkSessionName, paneId } from "../protocol/names.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
@@ -248,4 +249,6 @@ export interface MadePane {
   readonly window: number;
   readonly request: PaneRequest;
   readonly startedByProgram: boolean;
+  /** Who made it; absent: unknown. */
+  readonly owner?: Owner | undefined;
 }

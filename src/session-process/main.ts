@@ -135,6 +135,7 @@ async function begin(): Promise<{
     logger,
     worked: () => memory.worked(),
     wanted: () => live.wanted,
+    audit,
   };
   // A server records its own calls.
   const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));

@@ -88,6 +88,7 @@ export class PaneKeeper {
         ...{ id: port.number, windowId: made.window, name: session.name, tags: [], private: session.isPrivate },
         ...{ server: "", rows: create.rows, cols: create.cols, settings: sessionSettings(settings), isSized: true },
         env: keptVariables(create.env),
+        owner: made.owner,
       },
       pane,
       noRegistry,

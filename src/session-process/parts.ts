@@ -1,6 +1,7 @@
 /** The parts of a session that its handlers use. Types only. */
 import type { Instance } from "../instance/paths.ts";
 import type { WshError } from "../protocol/errors.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Session } from "../session/session.ts";
 import type { Place } from "../session/windows/state.ts";
@@ -11,6 +12,7 @@ import type { PaneKeeper } from "./pane-keeper.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
+import type { Permission } from "./permission.ts";
 
 export interface SessionParts {
   readonly session: Session<Content>;
@@ -24,6 +26,8 @@ export interface SessionParts {
   readonly number: number;
   /** Panes that run here, by their ids; those that have left the layout as long as they can be read. */
   readonly locals: ReadonlyMap<string, LocalPane>;
+  /** Which agents may act on what is not theirs. */
+  readonly permission: Permission;
   /** Stored state of its panes. */
   readonly keeper: PaneKeeper;
   /** Finds the session of a request's subject. @returns its id at the time of the call */
@@ -45,4 +49,5 @@ export interface NewPane {
   readonly cwd: string;
   readonly window: number;
   readonly byPerson: boolean;
+  readonly owner: Owner;
 }

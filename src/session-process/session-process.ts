@@ -8,6 +8,7 @@ import { programsIn } from "../endpoint/operations/running.ts";
 import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
+import type { AuditLog } from "../log/audit/audit-log.ts";
 import { addressesPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
@@ -34,6 +35,7 @@ import { ViewLink } from "./panes/view-link.ts";
 import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
 import type { NewPane, SessionParts } from "./parts.ts";
+import { Permission } from "./permission.ts";
 import { startedBy } from "./started-by.ts";
 
 /** How many views may lie between a target and the pane that it means. */
@@ -56,6 +58,7 @@ export interface SessionProcessPort extends Pick<SessionParts, OwnParts> {
   /** Makes a pane of the session: what is kept of it begins. */
   adopt(planned: Awaited<ReturnType<typeof planPane>>, made: MadePane): Promise<LocalPane>;
   keeper(): PaneKeeper;
+  audit(): AuditLog | null;
 }
 
 export class SessionProcess implements SessionParts, Served {
@@ -67,6 +70,7 @@ export class SessionProcess implements SessionParts, Served {
   readonly processId: number;
   readonly number: number;
   readonly locals: Map<string, LocalPane>;
+  readonly permission: Permission;
   private readonly shared: WindowView;
   /** Windows and panes as they were last reported. */
   private windows: readonly WindowInfo[] = [];
@@ -79,6 +83,7 @@ export class SessionProcess implements SessionParts, Served {
     this.content = port.content;
     this.instance = port.instance;
     this.settings = port.settings;
+    this.permission = new Permission(port);
     this.processId = port.processId;
     this.number = port.number;
     this.locals = port.locals;
@@ -319,7 +324,7 @@ export class SessionProcess implements SessionParts, Served {
     });
   }
 
-  async start({ create, cwd, window, byPerson }: NewPane, size: Size): Promise<LocalPane> {
+  async start({ create, cwd, window, byPerson, owner }: NewPane, size: Size): Promise<LocalPane> {
     const { instance, settings, session, port, number, processId } = this;
     const env = { ...port.env, ...session.viewers.environment };
     const request = {
@@ -335,7 +340,7 @@ export class SessionProcess implements SessionParts, Served {
       throw thrown;
     });
     try {
-      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson });
+      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson, owner });
     } catch (thrown) {
       planned.discard();
       await releasePane(instance, processId, number, id).catch(() => {});

@@ -10,6 +10,7 @@ import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.t
 import type { Lasting } from "../pane/state/lasting.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
@@ -261,9 +262,15 @@ export class Session<P extends PaneRef = PaneRef> {
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
+      ...(this.options.owner === undefined ? {} : { owner: this.options.owner }),
       ...(this.options.crashed === undefined ? {} : { crashed: this.options.crashed }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
+  }
+
+  /** Who made it; null: unknown. */
+  get owner(): Owner | null {
+    return this.options.owner ?? null;
   }
 
   /** Its windows; programs' states in them may be a quarter of a second old. */

@@ -10,6 +10,7 @@ import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
 import type { CrashInfo, EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
@@ -41,6 +42,8 @@ export interface SessionOptions extends Size {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Unix time in ms at which the session was made, if that was in another process. */
   readonly createdAt?: number;
+  /** Who made it; absent: unknown, of a checkpoint of before. */
+  readonly owner?: Owner | undefined;
   /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
   /** Its process crashed, and this one shows its remains. */

@@ -97,6 +97,11 @@ export const settingsSchema = v.object({
     'entries NAME=PATTERN, such as "mine=my-agent" or "mine=python */my_agent.py*"',
     "More AI agents, recognised by program name or, with a blank or slash, by command line; * matches anything.",
   ),
+  agents_may: choice(
+    ["everything", "own"],
+    "everything",
+    "What AI agents may change: everything, or only what they made themselves; for anything else they ask the person at a terminal, and are refused where nobody is attached.",
+  ),
 
   confirm_close: boolean(
     true,

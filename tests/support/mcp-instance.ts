@@ -12,8 +12,8 @@ export type Era = "legacy" | "auto";
 export class McpInstance extends Wsh {
   private readonly owned: { close(): Promise<unknown> | unknown }[] = [];
 
-  constructor(env: Readonly<Record<string, string>> = {}) {
-    super({ env });
+  constructor(env: Readonly<Record<string, string>> = {}, config?: string) {
+    super({ env, ...(config === undefined ? {} : { config }) });
   }
 
   /** Starts a server that also listens on a free TCP port, without a token. */

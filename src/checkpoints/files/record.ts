@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
+import { OwnerSchema } from "../../protocol/owner.ts";
 
 export const CHECKPOINT_VERSION = 1;
 
@@ -18,6 +19,7 @@ export const SessionPartSchema = v.object({
   name: v.string(),
   tags: v.array(v.string()),
   created_at: v.number(),
+  owner: v.optional(OwnerSchema),
   rows: side,
   cols: side,
 });

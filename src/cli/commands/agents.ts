@@ -3,15 +3,19 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { requireNoAgent } from "../../protocol/owner.ts";
 import { findSession } from "../../registry/registry.ts";
 import { watchAgents } from "../agents/live.ts";
 import { type AgentRow, age, agentRows, agentWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
-import { SessionClient } from "../session/client.ts";
+import { cliCaller, SessionClient } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
 
 interface AgentsOptions {
+  readonly allow?: string;
+  readonly forget?: string;
+  readonly allowed?: boolean;
   readonly json?: boolean;
   readonly once?: boolean;
 }
@@ -26,14 +30,36 @@ export function register(program: Command): void {
     )
     .option("--once", "print them once, on a terminal too")
     .option("--json", "print them as JSON")
-    .action(async ({ json, once }: AgentsOptions, command: Command) => {
+    .option("--allow <name>", "let an agent change what it has not made, where agents_may = own asks you")
+    .option("--forget <name>", "undo that")
+    .option("--allowed", "list the agents that may")
+    .action(async ({ json, once, ...leave }: AgentsOptions, command: Command) => {
       const instance = instanceOf(command);
+      if (Object.keys(leave).length > 0) return changeAllowed(instance, leave, json === true);
       if (json === true) return printJson((await find(instance)).map(({ agent, ...at }) => ({ ...at, ...agent })));
       if (once !== true && process.stdout.isTTY && process.stdin.isTTY) return live(instance);
       const rows = await find(instance);
       if (rows.length === 0) return say("No agents are running.\n");
       return print(table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "WHY"], ...rows.map(cellsOf)]));
     });
+}
+
+/** Who may act on others' sessions without being asked for. */
+async function changeAllowed(
+  instance: Instance,
+  { allow, forget }: Pick<AgentsOptions, "allow" | "forget" | "allowed">,
+  json: boolean,
+): Promise<void> {
+  const { allowAgent, allowedAgents, forgetAgent } = await import("../../secrets/allowed-agents.ts");
+  if (allow !== undefined || forget !== undefined)
+    requireNoAgent((await settingsOf(instance)).values, cliCaller, "wsh agents --allow");
+  if (forget !== undefined) await forgetAgent(instance, forget);
+  if (allow !== undefined) await allowAgent(instance, allow);
+  const known = allowedAgents.read(instance);
+  if (json) return printJson(known);
+  if (known.length === 0) return say("No agent may change what it has not made.\n");
+  const day = (since: number) => new Date(since).toISOString().slice(0, 10);
+  return print(table([["AGENT", "SINCE"], ...known.map(({ name, since }) => [name, day(since)])]));
 }
 
 async function find(instance: Instance): Promise<AgentRow[]> {

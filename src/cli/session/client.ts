@@ -8,6 +8,8 @@ import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
+import { agentAbove } from "../../pane/agent/agent-above.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { Asked } from "../../protocol/requests.ts";
@@ -17,8 +19,13 @@ import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 
+const agent = agentAbove(process.ppid);
+
 /** How the command line introduces itself to a session process. */
-export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
+export const cliCaller: Caller = {
+  ...{ kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true },
+  ...(agent === null ? {} : { agent }),
+};
 
 export class SessionClient implements Disposable {
   private constructor(

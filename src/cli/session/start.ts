@@ -10,8 +10,10 @@ import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { warn } from "../instance.ts";
+import { cliCaller } from "./client.ts";
 
 const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
 
@@ -43,6 +45,7 @@ export async function startSession(
   const stdout = stdoutPath === undefined ? {} : { stdout_path: stdoutPath };
   const starter = {
     starter: "cli" as const,
+    owner: ownerOf(cliCaller),
     naming,
     followed,
     ...stdin,

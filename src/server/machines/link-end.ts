@@ -111,13 +111,14 @@ export class LinkEnd {
     const { op, session, input, caller } = parse(LinkCallSchema, body, { what: "the call" });
     const operation = findOperation(op);
     if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-    const { name, kind, share } = caller;
+    const { name, kind, share, agent } = caller;
     const id = `${context.caller.id}:${caller.id}`;
     // Its rights come from the transport.
     const known: Caller = {
       ...actingAt(context.caller, share),
       ...{ kind, id, connected: false },
       ...(name === undefined ? {} : { name }),
+      ...(agent === undefined ? {} : { agent }),
     };
     return { operation, input: input ?? {}, session, caller: known };
   }

@@ -23,6 +23,7 @@ import {
   messageJson,
   messageTypes,
 } from "../../protocol/messages.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import { ownedBy } from "../../protocol/requests.ts";
 import { shareOf } from "../../protocol/shares.ts";
 import { Outbox } from "../../wire/outbox.ts";
@@ -202,7 +203,11 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // The connection's admission determines the caller's access.
     const { kind, id: own } = request.caller;
-    const caller = { ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true };
+    const agent = agentOfCaller(request.caller);
+    const caller = {
+      ...{ ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true },
+      ...(agent === null ? {} : { agent }),
+    };
     if (request.op === "input.capture") this.captor = caller.id;
     const input = this.inputOf(request, access);
     const { via } = this.options.by.caller;

@@ -9,6 +9,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
@@ -36,8 +37,8 @@ export async function createSession(
   if (before !== null) return before;
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
+    owner: ownerOf(context.caller),
     naming: "number",
-    by_agent: context.caller.kind === "mcp",
     max_sessions: state.limits.max_sessions,
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),

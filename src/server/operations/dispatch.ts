@@ -11,6 +11,8 @@ import {
   type ServerOperationName,
 } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { requireNoAgent } from "../../protocol/owner.ts";
+import type { Settings } from "../../settings/table.ts";
 import type { FarCalls } from "../machines/far-calls.ts";
 import { placeOf, requireOpen } from "../machines/placing.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
@@ -22,8 +24,22 @@ export type ServerHandlers = {
   readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
 };
 
-/** @param far executes calls to another machine */
-export function createCall(proxies: SessionProxies, handlers: ServerHandlers, far: FarCalls): Call {
+/**
+ * Operations that concern no session but the caller's own: those an agent may call, where it may change only what it
+ * has made. Everything else of the server reaches other sessions.
+ */
+const openToAgents: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "ask.any", "checkpoint.save"]);
+
+/**
+ * @param far executes calls to another machine
+ * @param settings in force now
+ */
+export function createCall(
+  proxies: SessionProxies,
+  handlers: ServerHandlers,
+  far: FarCalls,
+  settings: Pick<Settings, "agents_may">,
+): Call {
   const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
   return async (name, input, context) => {
     const operation = getOperation(name);
@@ -43,6 +59,7 @@ export function createCall(proxies: SessionProxies, handlers: ServerHandlers, fa
     }
     if (operation.scope === "server") {
       requireMay(context, operation, null);
+      if (operation.access !== "observe" && !openToAgents.has(name)) requireNoAgent(settings, context.caller, name);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
       return (await handler(parseInput(operation, input), context)) as never;

@@ -195,6 +195,7 @@ export class LayoutCheckpoint {
         name: session.name,
         tags: [...session.tags],
         created_at: session.createdAt,
+        owner: session.owner ?? undefined,
         ...session.size,
       },
       panes: own.map(({ id }) => Number(id.slice(1))),

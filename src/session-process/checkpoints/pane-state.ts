@@ -72,6 +72,7 @@ export function paneState(
       name: session.name,
       tags: [...session.tags],
       created_at: session.createdAt,
+      owner: session.owner ?? undefined,
       ...session.size,
     },
     is_member: isMember,

@@ -14,13 +14,16 @@ import type { Pane } from "../../pane/pane.ts";
 import { callerLabel } from "../../protocol/caller.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
+import { panesIn, windowWith } from "../../session/windows/state.ts";
 import { findOwn } from "../../viewer/calls/own-targets.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
+import type { Subject } from "../permission.ts";
 import { paneHandlers } from "./handlers.ts";
 import { layoutHandlers } from "./layout/layouts.ts";
 import { layoutPaneHandlers } from "./layout/panes.ts";
@@ -39,6 +42,10 @@ const ofPane: AnyHandlers<Pane> = paneHandlers;
 const ofSession: AnyHandlers<Session> = sessionHandlers;
 const ofLayout: AnyHandlers<LayoutCall> = { ...layoutPaneHandlers, ...windowHandlers, ...layoutHandlers };
 
+/** Changes of the layout that concern one pane. */
+const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.respawn", "pane.update"]);
+const adding: ReadonlySet<string> = new Set(["pane.split", "window.create"]);
+
 /**
  * @param view whose focus a person's key is about, when it is not the session's
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
@@ -52,6 +59,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const { target } = request;
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
+  await parts.permission.require(request, operation, () => subjectOf(parts, request));
   const answered = request.op === "wait" ? await answerOf(session, request) : null;
   if (answered !== null) return answered;
   if (isForPane(operation.name, target)) return ofOnePane(parts, request);
@@ -71,10 +79,26 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
     }
     return handlerOf(ofSession, request.op)(session, input, context);
   }
-  const call: LayoutCall = { parts, place: parts.place(target), byPerson: request.caller.kind === "cli" };
+  const { caller } = request;
+  const byPerson = caller.kind === "cli";
+  const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller) };
   if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
   return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+}
+
+/** What a request touches, for the leave that an agent needs. */
+function subjectOf(parts: SessionParts, { op, target, caller }: PeerRequest): Subject {
+  const { session, locals, arrangement } = parts;
+  const { pane } = parts.place(target);
+  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
+  if (isForPane(op, target) || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
+  if (op === "session.kill" || op === "session.restart")
+    return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
+  if (op === "window.close") return { owners: ownersOf(panesIn(windowWith(arrangement.state, pane))), pane };
+  // An agent of this session adds panes of its own beside it.
+  const isHere = [...locals.values()].some((local) => local.pane.agent.info?.name === caller.agent);
+  return { owners: isHere && adding.has(op) ? [] : [session.owner], pane };
 }
 
 async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {

@@ -7,6 +7,7 @@ import { directoryOf } from "../../../platform/directory.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
+import type { Owner } from "../../../protocol/owner.ts";
 import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
@@ -27,6 +28,8 @@ export interface LayoutCall {
   readonly place: Place;
   /** Asked for at the command line or by a key. */
   readonly byPerson: boolean;
+  /** Who owns what it makes. */
+  readonly owner: Owner;
 }
 
 /** A pane that is not there yet, in a layout that is computed beforehand. */
@@ -112,7 +115,7 @@ export function amount(cells: number | undefined, percent: number | undefined): 
  * @throws WshError of the program that could not be started: nothing is left of it then
  */
 export async function startPane(
-  { parts, place, byPerson }: LayoutCall,
+  { parts, place, byPerson, owner }: LayoutCall,
   given: PaneProgram,
   window: number,
   size: Size,
@@ -129,7 +132,7 @@ export async function startPane(
   const create = { command, cwd, shell, env, ...(stdin === undefined ? {} : { stdin }) };
   // That of the pane beside it: where its program is now, else what it reported.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
-  const local = await parts.start({ create, cwd: from, window, byPerson }, size);
+  const local = await parts.start({ create, cwd: from, window, byPerson, owner }, size);
   arrangement.put(local);
   const kept = keptVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...(kept === undefined ? {} : { env: kept }) });

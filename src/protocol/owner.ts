@@ -1,0 +1,51 @@
+/** Who made a session or a pane: what an AI agent made is its own, and everything else belongs to somebody else. */
+import * as v from "valibot";
+import { type Caller, callerLabel } from "./caller.ts";
+import { WshError } from "./errors.ts";
+
+export const OwnerSchema = v.object({
+  kind: v.pipe(
+    v.picklist(["person", "agent", "token", "program"]),
+    v.description("a person at a terminal, an AI agent, the holder of a token, or a program of this account"),
+  ),
+  name: v.pipe(v.string(), v.description("the agent, the token, or the client that made it")),
+});
+export type Owner = v.InferOutput<typeof OwnerSchema>;
+
+/** The agent that a call is from; null: another caller. */
+export function agentOfCaller({ kind, name, agent }: Caller): string | null {
+  if (agent !== undefined) return agent;
+  return kind === "mcp" ? (name ?? "an MCP client") : null;
+}
+
+/** The owner of what a caller makes. */
+export function ownerOf(caller: Caller): Owner {
+  const agent = agentOfCaller(caller);
+  const { kind, via } = caller;
+  // Two agents of the same name with tokens of their own are two.
+  if (agent !== null) return { kind: "agent", name: via === undefined ? agent : `${agent} (${via.token})` };
+  if (via !== undefined) return { kind: "token", name: via.token };
+  return kind === "cli" ? { kind: "person", name: "wsh" } : { kind: "program", name: callerLabel(caller) };
+}
+
+export function isSameOwner(a: Owner, b: Owner): boolean {
+  return a.kind === b.kind && a.name === b.name;
+}
+
+/** "the agent Claude Code", "a person": in messages. */
+export function ownerText({ kind, name }: Owner): string {
+  return kind === "person" ? "a person" : `the ${kind} ${name}`;
+}
+
+/** For what reaches beyond one session, such as the end of all. @throws WshError access_denied */
+export function requireNoAgent(
+  { agents_may }: { readonly agents_may: "everything" | "own" },
+  caller: Caller,
+  what: string,
+): void {
+  const agent = agentOfCaller(caller);
+  if (agent === null || agents_may === "everything") return;
+  throw new WshError("access_denied", `${agent} may not use ${what}: it reaches beyond what the agent has made`, {
+    hint: "A person can do it (setting agents_may).",
+  });
+}

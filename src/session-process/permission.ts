@@ -1,0 +1,166 @@
+/**
+ * Whether an AI agent may act on what it has not made (docs/security.md, Agents). Reading is free, except for the text
+ * of a private session; changing what belongs to somebody else needs a person's leave: theirs in the dialog, once, for
+ * this session or always, or the setting agents_may = "everything". People, programs and tokens are not asked.
+ *
+ * Invariants: only an answer at a terminal or page counts, never one by a call; an answer counts although the call
+ * that asked for it has given up; calls of one agent that wait at the same time share one question.
+ */
+import type { Instance } from "../instance/paths.ts";
+import type { AuditLog } from "../log/audit/audit-log.ts";
+import type { Operation } from "../operations/define.ts";
+import { type Caller, callerIdentity } from "../protocol/caller.ts";
+import { WshError } from "../protocol/errors.ts";
+import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
+import type { Questions } from "../session/questions/questions.ts";
+import type { Settings } from "../settings/table.ts";
+
+/** How long a person is asked, in ms: an agent's host rarely lets a call run longer. */
+const ASKED_MS = 120_000;
+/** Characters of a call's input that the dialog shows. */
+const SHOWN_INPUT = 400;
+
+const ONCE = "Once";
+const SESSION = "In this session";
+const ALWAYS = "Always, everywhere";
+const REFUSE = "No";
+
+/**
+ * What an agent may do to any session: ask its person, offer a line that the person runs or deletes, wait, and report
+ * its own state.
+ */
+const free: ReadonlySet<string> = new Set(["ask", "ask.cancel", "prompt.offer", "process.wait", "agent.report"]);
+
+export interface PermissionPort {
+  readonly instance: Instance;
+  readonly settings: Pick<Settings, "agents_may">;
+  readonly session: {
+    readonly name: string;
+    readonly isPrivate: boolean;
+    readonly questions: Pick<Questions, "ask">;
+  };
+  audit(): AuditLog | null;
+}
+
+/** What a request is about. */
+export interface Subject {
+  /** Everybody whose work it touches; null: unknown. */
+  readonly owners: readonly (Owner | null)[];
+  readonly pane: string;
+}
+
+interface Request {
+  readonly op: string;
+  readonly input?: unknown;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+export class Permission {
+  /** Owners' names of agents that may act on the whole session, until it ends. */
+  private readonly allowed = new Set<string>();
+  private readonly asking = new Map<string, Promise<void>>();
+
+  constructor(private readonly port: PermissionPort) {}
+
+  /** @param subject evaluated only for agents @throws WshError access_denied with the way to get leave */
+  async require(
+    request: Request,
+    operation: Pick<Operation, "name" | "access" | "scope" | "summary">,
+    subject: () => Subject,
+  ): Promise<void> {
+    const { port } = this;
+    if (agentOfCaller(request.caller) === null || port.settings.agents_may === "everything") return;
+    if (!this.touches(operation)) return;
+    const agent = ownerOf(request.caller);
+    const { owners, pane } = subject();
+    const others = owners.filter((owner) => owner === null || !isSameOwner(owner, agent));
+    if (others.length === 0 || this.allowed.has(agent.name) || (await isAllowed(port.instance, agent.name))) return;
+    const other = others.find((owner) => owner !== null) ?? null;
+    await this.ask(request, agent, operation, other, pane);
+  }
+
+  private touches({ name, access, scope }: Pick<Operation, "name" | "access" | "scope">): boolean {
+    if (access === "observe") return scope === "pane" && this.port.session.isPrivate && !free.has(name);
+    return !free.has(name);
+  }
+
+  /** Joins the pending question of the same agent, if there is one. */
+  private async ask(
+    request: Request,
+    agent: Owner,
+    operation: Pick<Operation, "name" | "summary">,
+    other: Owner | null,
+    pane: string,
+  ): Promise<void> {
+    const key = `${agent.name} ${operation.name}`;
+    const pending = this.asking.get(key) ?? this.decide(request, agent, operation, other, pane);
+    this.asking.set(key, pending);
+    void pending.catch(() => {}).finally(() => this.asking.get(key) === pending && this.asking.delete(key));
+    const gone = Promise.withResolvers<never>();
+    const abort = (): void => gone.reject(request.signal.reason);
+    if (request.signal.aborted) abort();
+    request.signal.addEventListener("abort", abort, { once: true });
+    try {
+      await Promise.race([pending, gone.promise]);
+    } finally {
+      request.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  private async decide(
+    { op, input, caller }: Request,
+    agent: Owner,
+    { name, summary }: Pick<Operation, "name" | "summary">,
+    other: Owner | null,
+    pane: string,
+  ): Promise<void> {
+    const { session, instance } = this.port;
+    const began = performance.now();
+    const whose = other === null ? "Who made it is unknown." : `It was made by ${ownerText(other)}.`;
+    const asker = { id: callerIdentity(caller), label: agent.name };
+    const result = await session.questions.ask(
+      {
+        question: `Let ${agent.name} act on '${session.name}'?`,
+        detail: `${summary}.\n${wanted(input)}\n${whose}`,
+        ...{ kind: "choice", choices: [ONCE, SESSION, ALWAYS, REFUSE], multiple: false, default: REFUSE },
+        ...{ timeout_ms: ASKED_MS, max_wait_ms: ASKED_MS, wait_for_person: false },
+      },
+      asker,
+      pane,
+      new AbortController().signal,
+    );
+    const byPerson = result.state === "answered" && result.answered_by === "terminal";
+    const answer = byPerson ? String(result.answer) : REFUSE;
+    const ms = performance.now() - began;
+    const decided = byPerson ? answer : (result.decided_by ?? result.state);
+    this.port
+      .audit()
+      ?.write({ operation: `leave:${op}`, input, context: { caller, session: session.name }, result: decided, ms });
+    if (answer === ONCE) return;
+    if (answer === SESSION) this.allowed.add(agent.name);
+    else if (answer === ALWAYS) await (await import("../secrets/allowed-agents.ts")).allowAgent(instance, agent.name);
+    else throw refusal(session.name, agent, name, other, result.decided_by === "nobody_attached");
+  }
+}
+
+/** What the call is to do, as far as a dialog has room. */
+function wanted(input: unknown): string {
+  const text = JSON.stringify(input ?? {});
+  return text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)} … (${text.length} characters)` : text;
+}
+
+async function isAllowed(instance: Instance, name: string): Promise<boolean> {
+  const { allowedAgents } = await import("../secrets/allowed-agents.ts");
+  return allowedAgents.read(instance).some((each) => each.name === name);
+}
+
+function refusal(session: string, agent: Owner, operation: string, other: Owner | null, isAlone: boolean): WshError {
+  const whose = other === null ? "" : `; it was made by ${ownerText(other)}`;
+  const why = isAlone ? "and nobody is attached who could allow it" : "and the person has not allowed it";
+  return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}'${whose}, ${why}`, {
+    hint: isAlone
+      ? `Use a session of your own, or ask a person to attach, or to run: wsh agents --allow '${agent.name}'`
+      : "Use a session of your own. Do not try another way.",
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * What an AI agent may do to what it has not made, by MCP and by the command line: it reads, acts on its own, asks the
+ * person for the rest, and is refused where nobody is attached.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/client";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { program } from "../support/wsh-program.ts";
+
+setDefaultTimeout(60_000);
+
+const wsh = new McpInstance({}, 'agents_may = "own"\n');
+let client: Client;
+let claude: string;
+
+beforeAll(async () => {
+  await wsh.session("theirs");
+  await wsh.session("hidden", "--private");
+  client = await wsh.client();
+  claude = join(wsh.dir, "claude");
+  fs.writeFileSync(claude, `#!/bin/bash\n${program.map((word) => `'${word}'`).join(" ")} "$@"\n`, { mode: 0o700 });
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+interface Answer {
+  readonly failed: boolean;
+  readonly text: string;
+}
+
+async function tool(name: string, input: Readonly<Record<string, unknown>>): Promise<Answer> {
+  const { isError, content } = await client.callTool({ name, arguments: input });
+  return { failed: isError === true, text: JSON.stringify(content) };
+}
+
+/** The command line as an agent's tool runs it. */
+async function byAgent(...args: readonly string[]) {
+  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env: wsh.env, stdout: "ignore", stderr: "pipe" });
+  const error = await new Response(child.stderr).text();
+  return { code: await child.exited, error };
+}
+
+test("what it made is its own; of a person's session it reads the text, and changes nothing while nobody is attached", async () => {
+  expect((await tool("wsh_exec", { session: "mine", create: true, command: "echo a-$((6 * 7))" })).text).toContain(
+    "a-42",
+  );
+  expect((await tool("wsh_get_screen", { session: "theirs" })).failed).toBe(false);
+  for (const [name, input] of [
+    ["wsh_send_input", { input: "x" }],
+    ["wsh_exec", { command: "echo x" }],
+    ["wsh_manage_session", { action: "kill" }],
+  ] as const) {
+    const { failed, text } = await tool(name, { session: "theirs", ...input });
+    expect([name, failed, text.includes("access_denied"), text.includes("made by a person")]).toEqual([
+      ...[name, true, true, true],
+    ]);
+  }
+  expect((await tool("wsh_get_screen", { session: "hidden" })).text).toContain("access_denied");
+  const owners = Object.fromEntries((await wsh.list()).map(({ name, owner }) => [name, owner?.kind]));
+  expect(owners).toEqual({ mine: "agent", theirs: "person", hidden: "person" });
+});
+
+test("the command line below an agent is that agent; people are not asked", async () => {
+  for (const args of [["kill", "theirs"], ["send", "theirs", "x"], ["split", "theirs"], ["stop"]]) {
+    const { code, error } = await byAgent(...args);
+    expect([args[0], code, error.includes("claude may not")]).toEqual([args[0], 1, true]);
+  }
+  expect((await byAgent("agents", "--allow", "claude")).error).toContain("claude may not");
+  await byAgent("new", "ours");
+  expect((await byAgent("kill", "ours")).code).toBe(0);
+  await wsh.ok("send", "theirs", "");
+  expect(await wsh.ok("agents", "--allow", "claude")).toContain("claude");
+  expect((await byAgent("send", "theirs", "")).code).toBe(0);
+  await wsh.ok("agents", "--forget", "claude");
+  expect((await byAgent("send", "theirs", "")).code).toBe(1);
+});
+
+test("the person decides: once, for the session, or not; an answer by a call is none", async () => {
+  await using terminal = await EmulatorTerminal.attach(wsh, "theirs", { seen: "$", rows: 24, cols: 100 });
+  const asked = async (): Promise<void> => {
+    await terminal.sees(/act on 'theirs'/);
+    await terminal.sees(/Enter answers/);
+  };
+  const choose = async (ups: number): Promise<void> => {
+    await asked();
+    for (let at = 0; at < ups; at++) terminal.type("\x1b[A");
+    await terminal.sees(ups === 3 ? /> Once/ : ups === 2 ? /> In this session/ : /> No/);
+    terminal.type("\r");
+    await terminal.sees((text) => !text.includes("act on 'theirs'"));
+  };
+  const refused = byAgent("send", "theirs", "echo n-1", "--keys", "Enter");
+  await choose(0);
+  expect((await refused).error).toContain("has not allowed it");
+
+  const call = byAgent("send", "theirs", "echo n-2", "--keys", "Enter");
+  await asked();
+  const [{ ask_id }] = JSON.parse(await wsh.ok("ask", "--list", "--session", "theirs", "--json"));
+  await wsh.ok("ask", "--answer", ask_id, "--choice", "Once", "--session", "theirs");
+  expect((await call).code).toBe(1);
+
+  const once = byAgent("send", "theirs", "echo n-$((1 + 2))", "--keys", "Enter");
+  await choose(3);
+  expect((await once).code).toBe(0);
+  await terminal.sees(/n-3/);
+  const whole = byAgent("send", "theirs", "echo n-$((2 + 2))", "--keys", "Enter");
+  await choose(2);
+  expect((await whole).code).toBe(0);
+  expect((await byAgent("send", "theirs", "echo n-$((3 + 2))", "--keys", "Enter")).code).toBe(0);
+  await terminal.sees(/n-5/);
+  expect(await terminal.text()).not.toContain("act on");
+});
