@@ -4,6 +4,7 @@
  */
 
 import { keptVariables } from "../checkpoints/files/environment.ts";
+import { parseTree } from "../checkpoints/live/tree.ts";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { EventJournal } from "../events/journal.ts";
@@ -25,7 +26,6 @@ import { parseKept } from "../session/drawing/kept.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
-import { parseTree } from "./checkpoints/tree.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";

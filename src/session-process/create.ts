@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
+import type { Replay } from "../checkpoints/live/replay.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
@@ -31,7 +32,6 @@ import { childEnvironment, type SessionIdentity } from "../shell/environment.ts"
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
-import type { Replay } from "./checkpoints/replay.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
@@ -163,7 +163,7 @@ export async function claimFor(
 
 /** What a crashed pane had, with what cannot be said at the prompt said below the rule. */
 async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
-  const { replay } = await import("./checkpoints/replay.ts");
+  const { replay } = await import("../checkpoints/live/replay.ts");
   const { directory, pane, why, run, notes, numbers } = restored;
   const { rows, cols } = size;
   const made = replay({ directory, pane, why, run, rows, cols, notes, numbers });

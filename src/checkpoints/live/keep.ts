@@ -7,14 +7,10 @@
  * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
  */
 
-import { noteNumbers } from "../../checkpoints/files/named.ts";
-import { type Before, type HistoryFile, PartWriter } from "../../checkpoints/files/part-writer.ts";
-import { checkpointsDir, panePart, sessionDir } from "../../checkpoints/files/places.ts";
-import { pruneSometimes } from "../../checkpoints/files/prune.ts";
-import type { Foreground } from "../../checkpoints/files/record.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { refused } from "../../instance/refused.ts";
 import type { Logger } from "../../log/log.ts";
+import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
@@ -22,7 +18,11 @@ import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/kept.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
-import type { LocalPane } from "../panes/local-pane.ts";
+import { noteNumbers } from "../files/named.ts";
+import { type Before, type HistoryFile, PartWriter } from "../files/part-writer.ts";
+import { checkpointsDir, panePart, sessionDir } from "../files/places.ts";
+import { pruneSometimes } from "../files/prune.ts";
+import type { Foreground } from "../files/record.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 
 /** From the start of a session to the first writing, at rest or not, in ms: one of a short command is over by then. */
@@ -32,7 +32,7 @@ const BURST = 5;
 
 export interface CheckpointsPort {
   readonly session: Session;
-  readonly local: LocalPane;
+  readonly local: { readonly id: string; readonly pane: Pane; readonly own: Session<Pane> };
   readonly instance: Instance;
   /** Whether the session has, or had, several panes: its own part says what it is. */
   isMember(): boolean;

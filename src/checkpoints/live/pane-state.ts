@@ -1,9 +1,5 @@
 /** A pane's contents for a checkpoint at one moment: read between two chunks, without any change. */
 
-import type { Block } from "../../checkpoints/files/blocks.ts";
-import { MAX_BLOCK_BYTES } from "../../checkpoints/files/blocks.ts";
-import { cutLine, type HistorySource } from "../../checkpoints/files/part-writer.ts";
-import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../checkpoints/files/record.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { bootId } from "../../platform/boot.ts";
@@ -13,6 +9,10 @@ import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import type { Session } from "../../session/session.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
+import type { Block } from "../files/blocks.ts";
+import { MAX_BLOCK_BYTES } from "../files/blocks.ts";
+import { cutLine, type HistorySource } from "../files/part-writer.ts";
+import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../files/record.ts";
 
 /** Lines above the screen that `recent` keeps. */
 const RECENT_LINES = 1_000;

@@ -3,11 +3,11 @@
  * unchanged screen. Types nothing and starts nothing.
  */
 import * as v from "valibot";
-import { readHistory, readPane, type StoredPane } from "../../checkpoints/files/part-reader.ts";
-import type { HistoryFile } from "../../checkpoints/files/part-writer.ts";
-import type { Foreground, PaneNumbers, PaneRecord } from "../../checkpoints/files/record.ts";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
+import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
+import type { HistoryFile } from "../files/part-writer.ts";
+import type { Foreground, PaneNumbers, PaneRecord } from "../files/record.ts";
 
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";

@@ -3,11 +3,11 @@
  * safe to run again are run. Where the shell cannot be given a line, a note says what ran.
  */
 
-import type { Foreground } from "../../checkpoints/files/record.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type ResumedLine, resumedLine } from "../../shell/resumed-line.ts";
+import type { Foreground } from "../files/record.ts";
 
 /** Longest wait for the shell's first prompt, in ms: startup files may look things up over a network. */
 const PROMPT_MS = 60_000;

@@ -5,11 +5,7 @@
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
 
-import type { Block } from "../../checkpoints/files/blocks.ts";
-import { type Before, PartWriter } from "../../checkpoints/files/part-writer.ts";
-import { checkpointsDir, sessionDir } from "../../checkpoints/files/places.ts";
-import { CHECKPOINT_VERSION, type LayoutRecord } from "../../checkpoints/files/record.ts";
-import { removeSession } from "../../checkpoints/files/sessions.ts";
+import type { Emitter } from "../../base/emitter.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import type { Logger } from "../../log/log.ts";
@@ -21,7 +17,11 @@ import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
 import type { Windows } from "../../session/windows/state.ts";
 import type { Settings } from "../../settings/table.ts";
-import type { Arrangement } from "../panes/arrangement.ts";
+import type { Block } from "../files/blocks.ts";
+import { type Before, PartWriter } from "../files/part-writer.ts";
+import { checkpointsDir, sessionDir } from "../files/places.ts";
+import { CHECKPOINT_VERSION, type LayoutRecord } from "../files/record.ts";
+import { removeSession } from "../files/sessions.ts";
 import { type Stored, treeOf } from "./tree.ts";
 
 /** From the first unwritten change to writing, in ms, where a pane has come, gone or moved: what makes several in a row is one change. */
@@ -34,7 +34,10 @@ type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
 
 export interface LayoutCheckpointPort {
   readonly session: Session;
-  readonly arrangement: Arrangement;
+  readonly arrangement: {
+    readonly state: Windows;
+    readonly events: Pick<Emitter<{ changed: { readonly before: Windows; readonly after: Windows } }>, "on">;
+  };
   readonly instance: Instance;
   readonly settings: Pick<Settings, "checkpoint">;
   readonly logger: Logger;
