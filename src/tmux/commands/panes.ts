@@ -182,18 +182,18 @@ async function breakPane(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   const { session, window, pane } = targets.find(args.get("s"), "pane");
   const to = args.has("t") ? targets.findIndex(args.get("t")) : null;
-  if (to !== null && to.session.id !== session.id)
-    throw new TmuxError("a pane is not broken out into another session: join it there");
   if (to !== null && to.window !== null && !args.has("a") && !args.has("b"))
     throw new TmuxError(`index in use: ${to.index}`);
   const name = args.get("n");
-  if (window.panes.length === 1) {
+  const there = to !== null && to.session.id !== session.id ? to.session : null;
+  if (window.panes.length === 1 && there === null) {
     if (to !== null && to.index !== null) await run.backend.call("window.update", { index: to.index }, window.target);
     if (name !== undefined) await nameWindow(run, window.target, name);
     return printMade(run, args, pane.target, false);
   }
   const focus = takesFocus(run, args, { session, window, pane });
   const index = to === null || to.window !== null ? null : to.index;
+  if (there !== null) await run.backend.call("pane.move", { to: there.target, focus: false }, pane.target);
   const made = await run.backend.call(
     "pane.move",
     { to: null, ...(index === null ? {} : { index }), focus },

@@ -2,11 +2,12 @@
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
-import type { Session, Window } from "../model.ts";
+import { type Place, placeOf, type Session, type Window } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { around } from "../targets.ts";
+import { around, type Targets } from "../targets.ts";
+import { moveTo } from "./between.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
@@ -200,7 +201,7 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
   }
   const source = targets.find(args.get("s"), "window");
   const { session, index, window } = targets.findIndex(args.get("t"));
-  if (session.id !== source.session.id) throw new TmuxError("a window is not moved to another session: move its panes");
+  if (session.id !== source.session.id) return moveBetween(run, args, source, { session, index, window });
   if (args.has("a") || args.has("b")) {
     const beside = (window ?? session.current).index + (args.has("a") ? 1 : 0);
     await makeRoom(run, session, beside);
@@ -216,11 +217,42 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
   if (takesFocus(run, args, source)) await run.backend.call("window.select", {}, source.window.target);
 }
 
+async function moveBetween(
+  run: Run,
+  args: Arguments,
+  source: Place,
+  to: ReturnType<Targets["findIndex"]>,
+): Promise<void> {
+  const isBeside = args.has("a") || args.has("b");
+  const index = isBeside ? (to.window ?? to.session.current).index + (args.has("a") ? 1 : 0) : to.index;
+  if (isBeside && index !== null) await makeRoom(run, to.session, index);
+  const taken = to.session.windows.find((each) => each.index === index);
+  if (!isBeside && taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${index}`);
+  const there = placeOf(to.session);
+  const focus = takesFocus(run, args, there);
+  const free = isBeside || taken === undefined ? index : null;
+  const how = { to: to.session, index: free, focus };
+  const { window, holder } = await moveTo(run, source.window, source.session, how);
+  if (holder !== null) await run.backend.kill(source.session.target);
+  if (isBeside || taken === undefined) return;
+  await run.backend.call("window.close", {}, taken.target);
+  await run.backend.call("window.update", { index: taken.index }, window);
+}
+
 async function swapWindows(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   const [source, target] = [targets.find(args.get("s"), "window"), targets.find(args.get("t"), "window")];
-  if (source.session.id !== target.session.id) throw new TmuxError("windows of two sessions are not swapped");
   if (source.window === target.window) return;
+  if (source.session.id !== target.session.id) {
+    const [from, to] = [source.session, target.session];
+    const here = await moveTo(run, target.window, to, { to: from, index: null, focus: false });
+    const there = await moveTo(run, source.window, from, { to, index: target.window.index, focus: false });
+    await run.backend.call("window.update", { index: source.window.index }, here.window);
+    for (const { holder } of [here, there]) if (holder !== null) await run.backend.call("window.close", {}, holder);
+    if (args.has("d") || !movesFocus(run, source)) return;
+    for (const { window } of [here, there]) await run.backend.call("window.select", {}, window);
+    return;
+  }
   const { call } = run.backend;
   const spare = Math.max(...source.session.windows.map(({ index }) => index)) + 1;
   const put = (window: Window, index: number) => call.call(run.backend, "window.update", { index }, window.target);
