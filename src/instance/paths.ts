@@ -111,9 +111,13 @@ export function sessionSocket(instance: Instance, id: number): string {
   return join(instance.sessionsDir, `${id}.sock`);
 }
 
-/** Path of the socket at which the session process with this id speaks tmux's protocol, where it does. */
-export function tmuxSocket(instance: Instance, id: number): string {
-  return join(instance.sessionsDir, `${id}.tmux`);
+/**
+ * Directory and path of the socket at which the session process with this id speaks tmux's protocol, where it does: as
+ * tmux has them below TMUX_TMPDIR, so that callers without TMUX find it as well.
+ */
+export function tmuxPlaces(instance: Instance, id: number): { readonly directory: string; readonly socket: string } {
+  const directory = join(instance.sessionsDir, `${id}.tmux`);
+  return { directory, socket: join(directory, `tmux-${ownUid()}`, "default") };
 }
 
 /** Contains the checkpoints of sessions (store/checkpoint/places.ts). */

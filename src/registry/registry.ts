@@ -11,12 +11,12 @@
  */
 
 import fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { EventJournal } from "../events/journal.ts";
 import { eventsDir } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
-import { checkRuntimeDir, type Instance, sessionSocket, tmuxSocket } from "../instance/paths.ts";
+import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
@@ -227,6 +227,19 @@ export function removeOwn(instance: Instance, ids: SessionIds, name: string): vo
   removeNamed(instance, name);
 }
 
+/** Sockets of other servers that are beside ours stay. */
+function removeTmux(instance: Instance, id: number): void {
+  const { directory, socket } = tmuxPlaces(instance, id);
+  unlinkSocket(socket);
+  for (const each of [dirname(socket), directory])
+    try {
+      fs.rmdirSync(each);
+    } catch {
+      // Never made, or not empty.
+      return;
+    }
+}
+
 /** Removes a socket if there is one; any other file at the path stays. */
 export function unlinkSocket(path: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
@@ -289,7 +302,7 @@ function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snap
 export function removeProcess(instance: Instance, id: number): void {
   const socket = sessionSocket(instance, id);
   unlinkSocket(socket);
-  unlinkSocket(tmuxSocket(instance, id));
+  removeTmux(instance, id);
   removeLock(lockBeside(socket));
 }
 

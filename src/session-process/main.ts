@@ -94,6 +94,7 @@ export async function runSessionProcess(): Promise<void> {
   await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
   await attempt(() => files.life.discard());
   await attempt(() => server.flush(FLUSH_MS));
+  await attempt(() => begun.built.tmux.flush(FLUSH_MS));
   process.exit(0);
 }
 

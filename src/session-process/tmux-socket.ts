@@ -3,7 +3,9 @@
  * `tmux` at the end of PATH for machines without one. It is bound for the first program that is told of it, and stays as
  * long as the process; the code behind it is loaded when somebody connects.
  */
-import { type Instance, tmuxSocket } from "../instance/paths.ts";
+import { dirname } from "node:path";
+import { ensureOwnDir } from "../instance/owned-files.ts";
+import { checkSocketPath, type Instance, tmuxPlaces } from "../instance/paths.ts";
 import { selfCommand } from "../launch/launch.ts";
 import { installScripts } from "../launch/script-files.ts";
 import type { Logger } from "../log/log.ts";
@@ -15,6 +17,9 @@ import { Wire, type WireEvents } from "../wire/socket.ts";
 
 /** Clients at once: far more than a team of agents has. */
 const MOST_CLIENTS = 256;
+
+/** Interval between two looks at whether clients are left, in ms. */
+const FLUSH_LOOK_MS = 5;
 
 export class TmuxSocket {
   private isListening = false;
@@ -43,7 +48,8 @@ export class TmuxSocket {
       const self = selfCommand(["tmux"]).map(quote).join(" ");
       const text = `#!/bin/sh\nexec ${self} "$@"\n`;
       const bin = installScripts(instance, [{ name: "tmux", text, isProgram: true }]);
-      return { at: `${tmuxSocket(instance, id)},${process.pid},${session}`, bin };
+      const { directory, socket } = tmuxPlaces(instance, id);
+      return { at: `${socket},${process.pid},${session}`, directory, bin };
     } catch (error) {
       logger.warn("programs find no tmux: its socket or program cannot be made", { error });
       return null;
@@ -55,12 +61,20 @@ export class TmuxSocket {
     if (this.isListening) this.listen();
   }
 
+  /** Resolves when no client is left: one that has ended the session is told so. */
+  async flush(patienceMs: number): Promise<void> {
+    const deadline = performance.now() + patienceMs;
+    while (this.clients > 0 && performance.now() < deadline) await Bun.sleep(FLUSH_LOOK_MS);
+  }
+
   private listen(): void {
     const { instance, id } = this.of;
-    const path = tmuxSocket(instance, id);
+    const { directory, socket } = tmuxPlaces(instance, id);
+    checkSocketPath(socket);
+    for (const each of [directory, dirname(socket)]) ensureOwnDir(each);
     // Of an earlier process with this id.
-    unlinkSocket(path);
-    Wire.listen(path, (wire) => this.accept(path, wire));
+    unlinkSocket(socket);
+    Wire.listen(socket, (wire) => this.accept(socket, wire));
     this.isListening = true;
   }
 

@@ -18,6 +18,8 @@ export interface SessionIdentity {
   readonly tmux: {
     /** Path of its socket, the process that has it, and the session's number. */
     readonly at: string;
+    /** Where tmux looks for its default socket. */
+    readonly directory: string;
     /** Directory of a `tmux` for machines without one. */
     readonly bin: string;
   } | null;
@@ -86,6 +88,7 @@ export function childEnvironment(
   env.WSH_SOCKET = identity.socket;
   if (identity.tmux !== null) {
     env.TMUX = identity.tmux.at;
+    env.TMUX_TMPDIR = identity.tmux.directory;
     env.TMUX_PANE = identity.pane.replace("@", "%");
     env.PATH = [env.PATH, identity.tmux.bin].filter((part) => part).join(":");
     env.WSH_TMUX_BIN = identity.tmux.bin;

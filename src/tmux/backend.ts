@@ -85,6 +85,7 @@ export interface Backend {
   /** Gives what a pane writes from now on to a shell command. @returns the process that does */
   pipe(pane: string, command: string): number;
   sleep(ms: number): Promise<void>;
+  isDirectory(path: string): boolean;
   readFile(path: string): Promise<Uint8Array>;
   writeFile(path: string, data: Uint8Array, append: boolean): Promise<void>;
   print(text: string): Promise<void>;

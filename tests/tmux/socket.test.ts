@@ -83,7 +83,7 @@ const env = { WSH_TMUX: "on" };
 async function tmuxOf(wsh: Wsh, session: string): Promise<Record<string, string>> {
   const said = await wsh.ok("exec", session, "--", "env");
   return Object.fromEntries(
-    [...said.matchAll(/^(TMUX(?:_PANE)?|WSH_TMUX_BIN)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    [...said.matchAll(/^(TMUX\w*|WSH_TMUX_BIN)=(.*)$/gm)].map(([, name, value]) => [name, value]),
   );
 }
 
@@ -125,6 +125,25 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   expect(await ran(["attach-session"])).toEqual({
     ...{ code: 1, stdout: "", stderr: "open terminal failed: not a terminal\n" },
   });
+  // As agent teams call, from their own pane; programs without TMUX find it by TMUX_TMPDIR.
+  const pane = (
+    await ran(["split-window", "-d", "-h", "-l", "70%", "-P", "-F", "#{pane_id}", "--", "cat"])
+  ).stdout.trim();
+  const calls = [
+    ["select-pane", "-t", pane, "-T", "alpha"],
+    ["set-option", "-p", "-t", pane, "remain-on-exit", "failed"],
+    ["respawn-pane", "-k", "-t", pane, "--", "echo at work; exec cat"],
+  ];
+  for (const call of calls) expect(await ran(call)).toEqual({ code: 0, stdout: "", stderr: "" });
+  await until("the teammate to work", async () =>
+    (await ran(["capture-pane", "-p", "-t", pane])).stdout.includes("at work"),
+  );
+  const { TMUX: _, ...others } = around;
+  const found = Bun.spawnSync(["tmux", "list-panes", "-t", "dev", "-F", "#D #{pane_title}"], {
+    env: { ...wsh.env, ...others },
+  });
+  expect(found.stdout.toString()).toContain(`${pane} alpha\n`);
+  expect((await ran(["kill-pane", "-t", pane])).code).toBe(0);
   await using terminal = EmulatorTerminal.run(wsh, ["attach", "-t", "dev"], { wsh: ["tmux"], env: around });
   await terminal.sees(/^\$/m);
   terminal.type("echo typed $((6 * 7))\r");

@@ -54,7 +54,19 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     "#S #{window_panes}",
   ];
   expect(await at(...chain)).toBe("two 2");
+
+  // A window goes to another session as it stands, and the last one of a session, too.
+  const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
+  const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
+  const standing = bare(await at("list-windows", "-t", "two", "-F", "#{window_index} #{window_layout}"));
+  await at("move-window", "-d", "-s", "two:0", "-t", "dev:5");
+  expect(
+    bare(await at(...layouts))
+      .split("\n")
+      .at(-1),
+  ).toBe(standing.replace(/^0 /, "5 "));
   for (const [words, said] of [
+    [["has-session", "-t=two"], "can't find session: two"],
     [["has-session", "-t=nobody"], "can't find session: nobody"],
     [["choose-tree"], "unknown command: choose-tree"],
     [["split-window", "-d", "-I"], "command split-window: unknown flag -I"],

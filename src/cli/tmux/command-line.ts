@@ -47,8 +47,8 @@ type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;
 function flagsOf(server: string | null, socket: string | null, before: readonly string[]): Flags {
   if (socket !== null) {
     const path = resolve(socket);
-    // As TMUX has it: DIR/NAME/7.tmux is a socket of the instance of DIR/NAME.http.sock.
-    const [, own] = /^(.+)\/\d+\.tmux$/.exec(path) ?? [];
+    // As TMUX has it: the socket of the instance of DIR/NAME.http.sock is below DIR/NAME/7.tmux.
+    const [, own] = /^(.+)\/\d+\.tmux\/tmux-\d+\/default$/.exec(path) ?? [];
     if (own !== undefined) return { socket: `${own}.http.sock` };
     return path.endsWith(".http.sock") ? { socket: path } : { serverName: standIn(path) };
   }

@@ -38,7 +38,7 @@ export const paneCommands: readonly Command[] = [
     const { window } = await run.place(args, "window");
     const last = window.panes.find((each) => each.info.last === true);
     if (last === undefined) throw new TmuxError("no last pane");
-    await select(run, last);
+    await select(run, last, await run.place(args, "window"));
   }),
   command(
     "resize-pane resizep",
@@ -97,6 +97,7 @@ async function split(run: Run, args: Arguments): Promise<void> {
     throw WshError.from(thrown).code === "invalid_layout" ? new TmuxError("no space for new pane") : thrown;
   }
   if (args.has("Z") && focus) await run.backend.call("pane.zoom", { on: true }, made.pane);
+  if (focus) await showAgain(run, place);
   await printMade(run, args, made.pane, focus);
 }
 
@@ -105,7 +106,7 @@ async function selectPane(run: Run, args: Arguments): Promise<void> {
     const { window } = await run.place(args, "window");
     const last = window.panes.find((each) => each.info.last === true);
     if (last === undefined) throw new TmuxError("no last pane");
-    return select(run, last);
+    return select(run, last, await run.place(args, "window"));
   }
   const place = await run.place(args, "pane");
   const { window, pane } = place;
@@ -123,7 +124,7 @@ async function selectPane(run: Run, args: Arguments): Promise<void> {
   }
   const side = sideOf(args);
   const to = side === null ? pane : neighbour(window, pane, side);
-  if (to !== null) await select(run, to);
+  if (to !== null) await select(run, to, place);
 }
 
 function sideOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
@@ -131,8 +132,14 @@ function sideOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
   return null;
 }
 
-async function select(run: Run, pane: Pane): Promise<void> {
+/** The active pane of a window that is not shown is chosen without showing the window. */
+async function showAgain(run: Run, { session, window }: Place): Promise<void> {
+  if (window !== session.current) await run.backend.call("window.select", {}, session.current.target);
+}
+
+async function select(run: Run, pane: Pane, place: Place): Promise<void> {
   await run.backend.call("pane.select", {}, pane.target);
+  await showAgain(run, place);
   run.means(pane.target);
 }
 

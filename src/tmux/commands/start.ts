@@ -18,7 +18,9 @@ export async function programOf(run: Run, args: Arguments, place: Place | null):
   const { state } = await run.load();
   const env = { ...changedEnvironment(state, place?.session.target), ...givenVariables(args) };
   const directory = args.get("c");
-  const cwd = directory === undefined ? run.backend.cwd : await run.format(directory, place ?? {});
+  const named = directory === undefined ? "" : await run.format(directory, place ?? {});
+  // As tmux, programs whose directory is not there begin at home.
+  const cwd = named === "" ? run.backend.cwd : run.backend.isDirectory(named) ? named : (run.backend.env.HOME ?? "/");
   const keep = keepOf(
     optionAt(state, place === null ? {} : { session: place.session, window: place.window }, "remain-on-exit"),
   );
@@ -26,7 +28,7 @@ export async function programOf(run: Run, args: Arguments, place: Place | null):
   const command = args.words.length > 0 ? run.backend.shellText(args.words) : fallback === "" ? null : fallback;
   return {
     command,
-    cwd: cwd === "" ? run.backend.cwd : cwd,
+    cwd,
     ...(Object.keys(env).length > 0 ? { env } : {}),
     ...(keep === false ? {} : { keep_after_exit: keep }),
   };

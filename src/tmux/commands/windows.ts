@@ -8,7 +8,7 @@ import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, type Targets } from "../targets.ts";
 import { moveTo } from "./between.ts";
-import { type Command, command, wholeNumber } from "./command.ts";
+import { amount, type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
 
@@ -267,8 +267,27 @@ async function swapWindows(run: Run, args: Arguments): Promise<void> {
   if (select !== null && movesFocus(run, source)) await run.backend.call("window.select", {}, select.target);
 }
 
+/** The main pane of a layout gets the size that an option gives it, where one was set. */
+async function sizeMain(run: Run, preset: string, { session, window }: Place): Promise<void> {
+  const [, axis] = /^main-(horizontal|vertical)/.exec(preset) ?? [];
+  if (axis === undefined || window.panes.length < 2) return;
+  const { model, state } = await run.refresh();
+  const name = axis === "vertical" ? "main-pane-width" : "main-pane-height";
+  const set = state.own[window.target]?.[name] ?? state.own[session.target]?.[name] ?? state.window[name];
+  const shown = model.findPane(window.active.target)?.window;
+  const [main] = shown?.panes ?? [];
+  if (set === undefined || shown === undefined || main === undefined) return;
+  const room = axis === "vertical" ? shown.info.cols : shown.info.rows;
+  const size = amount(name, set);
+  // The others keep a cell, and there is a border.
+  const cells = Math.min("cells" in size ? size.cells : Math.floor((room * size.percent) / 100), room - 2);
+  if (cells < 1) return;
+  const input = axis === "vertical" ? { cols: cells } : { rows: cells };
+  await run.backend.call("pane.resize", input, main.target);
+}
+
 async function selectLayout(run: Run, args: Arguments): Promise<void> {
-  const { window, pane } = await run.place(args, "pane");
+  const { session, window, pane } = await run.place(args, "pane");
   const name = args.word(0);
   if (args.has("E")) {
     await run.backend.call("layout.equalise", { around: true }, pane.target);
@@ -283,7 +302,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
   const preset = exact ?? (other === undefined ? only : undefined);
   if (preset !== undefined) {
     await run.backend.call("layout.preset", { preset }, window.target);
-    return;
+    return sizeMain(run, preset, { session, window, pane });
   }
   try {
     await run.backend.call("layout.set", { tmux: name }, window.target);

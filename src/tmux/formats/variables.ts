@@ -117,7 +117,7 @@ const ofPane: Values<Place> = {
   pane_index: ({ pane }) => pane.index,
   pane_active: ({ window, pane }) => window.active === pane,
   pane_last: ({ pane }) => pane.info.last === true,
-  pane_title: ({ pane }) => pane.info.title,
+  pane_title: ({ pane }, { hostname }) => pane.info.title || hostname,
   pane_pid: ({ pane }) => pane.info.pid ?? "",
   pane_tty: () => "",
   pane_width: ({ pane }) => pane.info.cols,

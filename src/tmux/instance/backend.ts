@@ -104,6 +104,7 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     pipe: (pane, command) =>
       background(`${self("output", ...at, "--lines", "0", "--follow", pane)} | (${command})`, place),
     sleep: (ms) => Bun.sleep(ms),
+    isDirectory: (path) => fs.statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true,
     async readFile(path) {
       if (path === "-") return client.input();
       try {
