@@ -13,7 +13,7 @@ const FULL = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed. */
 const CYCLES = FULL ? 1_000 : 20;
 /** Length of the soak in seconds: an hour with WSH_SOAK_MINUTES=60. */
-const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 12);
+const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 3);
 /**
  * Growth that is no leak, in KiB: the garbage collector's own mood. 1,000 cycles that leaked one 64 KB buffer each
  * would be 64 MB.
@@ -34,7 +34,11 @@ test(
     const cycle = async (n: number): Promise<void> => {
       const name = `c${n}`;
       const headers = { "Content-Type": "application/json" };
-      const made = await wsh.fetch("/sessions", { method: "POST", headers, body: JSON.stringify({ name }) });
+      const made = await wsh.fetch("/sessions", {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ name, ...(n % 2 === 0 ? {} : { command: "cat" }) }),
+      });
       expect(made.status).toBe(201);
       const exec = JSON.stringify({ command: "(exit 3)" });
       if (n % 10 === 0) {
@@ -50,12 +54,19 @@ test(
     await settled();
     const before = { server: facts(server.pid), host: facts(host) };
     const memory = { server: memoryOf(server.pid), host: memoryOf(host) };
-    for (let n = warm; n < CYCLES; n++) await cycle(n);
+    // Some at the same time.
+    const work = Array.from({ length: CYCLES - warm }, (_, n) => warm + n);
+    await Promise.all(
+      [0, 1, 2].map(async () => {
+        for (let n = work.pop(); n !== undefined; n = work.pop()) await cycle(n);
+      }),
+    );
     await settled();
 
     expect((await wsh.list()).map(({ name }) => name)).toEqual(["stays"]);
     expect(readdirSync(wsh.instance.namesDir).sort()).toEqual([expect.stringMatching(/^@s\d+\.w\d+$/), "stays"]);
     expect(readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
+    expect(await (await wsh.fetch("/sessions?all=1")).json()).toHaveLength(1);
     // Threads of the runtime's own pool come and go.
     await until("descriptors to be closed", () => descriptorsOf(server.pid) <= before.server.descriptors + 2);
     expect(descriptorsOf(host)).toBeLessThanOrEqual(before.host.descriptors + 1);

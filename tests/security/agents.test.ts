@@ -12,7 +12,7 @@ import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(60_000);
 
-const wsh = new McpInstance({}, 'agents_may = "own"\n');
+const wsh = new McpInstance({}, { config: 'agents_may = "own"\n' });
 let client: Client;
 let claude: string;
 

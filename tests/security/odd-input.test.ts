@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
+import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import type { TestSocket } from "../support/websocket.ts";
@@ -68,8 +69,8 @@ const costly: ReadonlySet<string> = new Set([
 const fewValues = ['"__proto__"', "1e999", '"\\ud800"', '{"constructor":{"prototype":{"polluted":true}}}', "[[[[]]]]"];
 
 const full = process.env.WSH_TEST_FULL === "1";
-/** In a brief run a field gets every seventh value, the next field those behind; where they cost, every second field gets one. */
-const BRIEF_STEP = 7;
+/** In a brief run a field gets every thirteenth value, the next field those behind; where they cost, every second field gets one. */
+const BRIEF_STEP = 13;
 const COSTLY_STEP = 2 * fewValues.length;
 
 /** JSON texts of inputs: each field in turn with each value. */
@@ -92,11 +93,10 @@ const final: ReadonlySet<OperationName> = new Set<OperationName>(["server.stop",
 const tested = operations.filter(({ name }) => !final.has(name));
 
 async function isWell(): Promise<void> {
+  const infos: readonly SessionInfo[] = await (await gateway.unix("/sessions")).json();
   for (const name of names) {
-    const response = await gateway.unix(`/sessions/${name}`);
-    const isThere = response.status === 200;
-    const { running, windows } = isThere ? await response.json() : { running: false, windows: [] };
-    if (running && windows.length === 1 && windows[0].panes.length === 1) continue;
+    const { running, windows = [] } = infos.find((info) => info.name === name) ?? { running: false };
+    if (running && windows.length === 1 && windows[0]?.panes.length === 1) continue;
     // Of several panes, one may have ended, or show what belongs to another session.
     if (running) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
     await gateway.create({ name, command: "cat" }).catch(() => {});

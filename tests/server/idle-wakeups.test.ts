@@ -9,7 +9,6 @@ import { Wire } from "../../src/wire/socket.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { PATIENCE_MS, until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
 
 /** How long nothing may happen, in ms: two turns of what Bun does every second as long as a socket of its own is open. */
 const WATCHED_MS = 2_500;
@@ -35,35 +34,28 @@ async function atRest(pids: readonly number[]): Promise<void> {
   }
 }
 
-describe.if(process.platform === "linux")("at rest", () => {
-  test("neither a session nor its server nor a bridge is woken", async () => {
-    await using mcp = new McpInstance(env);
+test.if(process.platform === "linux" && hasTmux)(
+  "at rest neither a session, nor the command that shows one, nor a server, nor a bridge is woken",
+  async () => {
+    await using mcp = new McpInstance(env, { intervals: { memoryQuiet: 300 } });
     const server = await mcp.server();
     await mcp.session("one");
+    await mcp.session("shown");
     const client = await mcp.client();
     await client.callTool({ name: "wsh_exec", arguments: { session: "one", command: "echo hello" } });
-    const bridges = mcp.processes().filter(({ command }) => command.endsWith(" mcp"));
-    const pids = [server.pid, ...mcp.hosts(), ...bridges.map(({ pid }) => pid)];
-    expect(pids).toHaveLength(3);
-    await atRest(pids);
-    expect((await client.callTool({ name: "wsh_list_sessions", arguments: {} })).isError).not.toBe(true);
-  });
-
-  test.if(hasTmux)("neither a session that somebody looks at nor the command that shows it", async () => {
-    await using wsh = new Wsh({ env });
-    await wsh.session("one");
-    await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh attach one");
+    await using person = await PersonTerminal.open(mcp);
+    await person.run("wsh attach shown");
     await person.type("echo $((40+2))");
     await person.sees(/^42$/m);
-    const clients = wsh.processes().filter(({ command }) => command.endsWith(" attach one"));
-    const pids = [...wsh.hosts(), ...clients.map(({ pid }) => pid)];
-    expect(pids).toHaveLength(2);
+    const others = mcp.processes().filter(({ command }) => / mcp$| attach shown$/.test(command));
+    const pids = [server.pid, ...mcp.hosts(), ...others.map(({ pid }) => pid)];
+    expect(pids).toHaveLength(5);
     await atRest(pids);
+    expect((await client.callTool({ name: "wsh_list_sessions", arguments: {} })).isError).not.toBe(true);
     await person.type("echo $((50+2))");
     await person.sees(/^52$/m);
-  });
-});
+  },
+);
 
 /** Two ends of a connection, of which `far` is to rest. */
 class Pair implements AsyncDisposable {

@@ -13,7 +13,7 @@ import { Gateway } from "../support/server.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 60;
+const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 25;
 /** Difference of ages that asking in turn explains, in ms. */
 const AGE_MS = 1_500;
 

@@ -17,10 +17,6 @@ import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
-const full = process.env.WSH_TEST_FULL === "1";
-/** Sessions made and killed to see whether anything is left of them. */
-const CYCLES = full ? 1_000 : 12;
-
 interface Served {
   readonly wsh: Wsh;
   readonly http: Http;
@@ -38,10 +34,6 @@ async function served(config = ""): Promise<Served & AsyncDisposable> {
   };
 }
 
-function descriptors(pid: number): number {
-  return fs.readdirSync(`/proc/${pid}/fd`).length;
-}
-
 /** Resident memory in bytes. */
 function memory(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
@@ -53,15 +45,15 @@ async function timed<T>(promise: Promise<T>): Promise<{ readonly value: T; reado
 }
 
 describe("many at once", () => {
-  test("twenty commands make twenty sessions with twenty numbers", async () => {
+  test("ten commands make ten sessions with ten numbers", async () => {
     await using wsh = new Wsh();
-    const names = await Promise.all(Array.from({ length: 20 }, async () => (await wsh.ok("new")).trim()));
-    expect(new Set(names).size).toBe(20);
+    const names = await Promise.all(Array.from({ length: 10 }, async () => (await wsh.ok("new")).trim()));
+    expect(new Set(names).size).toBe(10);
     const sessions = await wsh.list();
-    expect(new Set(sessions.map(({ id }) => id)).size).toBe(20);
-    expect(new Set(sessions.map(({ pid }) => pid)).size).toBe(20);
+    expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
+    expect(new Set(sessions.map(({ pid }) => pid)).size).toBe(10);
     // A child that one has just forked has its command line for a moment.
-    await until("twenty hosts", () => wsh.hosts().length === 20);
+    await until("ten hosts", () => wsh.hosts().length === 10);
     expect(wsh.servers()).toHaveLength(0);
     const one = await wsh.run("new", "same");
     const rivals = await Promise.all(Array.from({ length: 5 }, () => wsh.run("new", "same")));
@@ -73,7 +65,7 @@ describe("many at once", () => {
     expect(new Set(sharers.map(({ stdout }) => JSON.parse(stdout).id)).size).toBe(1);
     await wsh.ok("kill", "shared");
     expect((await wsh.run("attach", "same:1")).stderr).toContain("has no window '1'");
-    await until("the rivals' hosts to be gone", () => wsh.hosts().length === 21);
+    await until("the rivals' hosts to be gone", () => wsh.hosts().length === 11);
   });
 
   test("twenty requests for one name make one session", async () => {
@@ -379,31 +371,6 @@ test("a client that reads nothing costs others nothing, and little memory", asyn
   expect(memory(hostOf(pid)) - before.host).toBeLessThan(200 * 1024 * 1024);
   for (const socket of deaf) socket.destroy();
   await http.type("big", "x");
-});
-
-test(`${CYCLES} sessions made and killed leave no descriptor, no process, no file`, async () => {
-  await using it = await served();
-  const { http, wsh } = it;
-  const cycle = async (n: number): Promise<void> => {
-    const { name } = await http.create(n % 2 === 0 ? {} : { command: "cat" });
-    await http.type(name, "echo\r");
-    await http.kill(name);
-  };
-  // What is loaded and opened once is open from here on.
-  for (let n = 0; n < 4; n++) await cycle(n);
-  const before = { open: descriptors(it.pid), memory: memory(it.pid), processes: wsh.processes().length };
-  const work = Array.from({ length: CYCLES }, (_, n) => n);
-  await Promise.all(
-    [0, 1, 2].map(async () => {
-      for (let n = work.pop(); n !== undefined; n = work.pop()) await cycle(n);
-    }),
-  );
-  await until("the processes to be gone", () => wsh.processes().length <= before.processes);
-  await until("the descriptors to be closed", () => descriptors(it.pid) <= before.open + 2);
-  expect(memory(it.pid) - before.memory).toBeLessThan(64 * 1024 * 1024);
-  expect(fs.readdirSync(wsh.instance.namesDir)).toEqual([]);
-  expect(fs.readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
-  expect(await http.list("?all=1")).toEqual([]);
 });
 
 test("a program has the caller's soft limit of open files, and only its terminal open", async () => {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { until } from "./until.ts";
-import { Wsh } from "./wsh.ts";
+import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";
 
 /** `legacy`: an era with sessions. `auto`: the newest that the server knows, which is the one without. */
@@ -12,8 +12,8 @@ export type Era = "legacy" | "auto";
 export class McpInstance extends Wsh {
   private readonly owned: { close(): Promise<unknown> | unknown }[] = [];
 
-  constructor(env: Readonly<Record<string, string>> = {}, config?: string) {
-    super({ env, ...(config === undefined ? {} : { config }) });
+  constructor(env: Readonly<Record<string, string>> = {}, more: Omit<WshOptions, "env"> = {}) {
+    super({ env, ...more });
   }
 
   /** Starts a server that also listens on a free TCP port, without a token. */

@@ -55,6 +55,8 @@ export class Wsh implements AsyncDisposable {
       WSH_SERVER_NAME: name,
       // Tests of the status line set it; for all others the program has every row.
       WSH_STATUS: "off",
+      // How soon Bun compiles: `check` says it for all processes of tests.
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("BUN_JSC_"))),
       ...(intervals === undefined ? {} : { WSH_TEST_INTERVALS: JSON.stringify(intervals) }),
       ...env,
     };

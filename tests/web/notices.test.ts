@@ -298,7 +298,7 @@ browserTest(
 );
 
 /** Sessions that print: as many as a full size has; few where other tests need the processors. */
-const NOISY = process.env.WSH_TEST_FULL === undefined ? 3 : 16;
+const NOISY = process.env.WSH_TEST_FULL === undefined ? 2 : 16;
 
 browserTest("sessions that print without end, one in sight: keys are answered", async () => {
   await gateway.create({ name: "in-sight" });
