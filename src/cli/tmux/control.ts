@@ -2,30 +2,53 @@
 import tty from "node:tty";
 import type { Instance } from "../../instance/paths.ts";
 import { ControlMode } from "../../tmux/control/mode.ts";
+import { print } from "../print.ts";
 import { backendHere } from "./client.ts";
 
 /** @param isDouble `-CC`: the terminal around this process speaks control mode @returns the exit status */
 export async function runControl(instance: Instance, words: readonly string[], isDouble: boolean): Promise<number> {
   using backend = backendHere(instance);
-  const { stdin, stdout } = process;
+  const { stdin } = process;
+  let waiting: Uint8Array[] = [];
+  let pending = 0;
+  let writing: Promise<void> | null = null;
   const mode = new ControlMode(backend, {
     isDouble,
-    write: (text) => void stdout.write(text),
+    write,
     get pending() {
-      return stdout.writableLength;
+      return pending;
     },
   });
   const isRaw = isDouble && tty.isatty(0);
   if (isRaw) stdin.setRawMode(true);
-  stdout.on("drain", () => mode.drained());
   stdin.on("data", (bytes: Buffer) => mode.receive(bytes));
   stdin.on("end", () => mode.close());
   try {
     const { status, message } = await mode.run(words);
-    stdout.write(`%exit${message === null ? "" : ` ${message}`}\n${isDouble ? "\x1b\\" : ""}`);
+    write(`%exit${message === null ? "" : ` ${message}`}\n${isDouble ? "\x1b\\" : ""}`);
+    await writing;
     return status;
   } finally {
     if (isRaw) stdin.setRawMode(false);
     stdin.destroy();
+  }
+
+  function write(text: string | Uint8Array): void {
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    waiting.push(bytes);
+    pending += bytes.length;
+    writing ??= drain();
+  }
+
+  /** Writes all that waits, as fast as the reader takes it. */
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      const all = Buffer.concat(waiting);
+      waiting = [];
+      await print(all);
+      pending -= all.length;
+      mode.drained();
+    }
+    writing = null;
   }
 }

@@ -1,0 +1,86 @@
+/** Frames of tmux's protocol, and what a client in control mode is sent of panes that print more than it reads. */
+import { expect, test } from "bun:test";
+import { messageTypes } from "../../../src/protocol/messages.ts";
+import { PaneOutputs } from "../../../src/tmux/control/output.ts";
+import { encodeFrame, FrameDecoder, FrameError } from "../../../src/tmux/protocol/frames.ts";
+import { packed, wordsOf } from "../../../src/tmux/protocol/messages.ts";
+import type { Connection, ConnectionEvents } from "../../../src/wire/connection.ts";
+import { until } from "../../support/until.ts";
+
+test("frames come whole however they are cut; others end the connection", () => {
+  const bytes = Buffer.concat([encodeFrame(200, packed([2], "ls\0-F\0")), encodeFrame(106)]);
+  for (let at = 0; at <= bytes.length; at++) {
+    const decoder = new FrameDecoder();
+    const frames = [...decoder.push(bytes.subarray(0, at)), ...decoder.push(bytes.subarray(at))];
+    expect(frames.map(({ type }) => type)).toEqual([200, 106]);
+    expect(wordsOf(frames[0]?.data ?? new Uint8Array())).toEqual(["ls", "-F"]);
+  }
+  expect(wordsOf(packed([3], "ls\0-F\0"))).toBeNull();
+  const other = Buffer.from(encodeFrame(200));
+  other.writeUInt32LE(7, 8);
+  expect(() => new FrameDecoder().push(other)).toThrow(new FrameError("another version", true));
+  const short = Buffer.from(encodeFrame(200));
+  short.writeUInt16LE(3, 4);
+  expect(() => new FrameDecoder().push(short)).toThrow(FrameError);
+});
+
+test("output waits for a client that does not read, and its pane is paused where the client wants that", async () => {
+  let [pending, isFree, said, isPaused] = [0, true, "", false];
+  let events: ConnectionEvents = {};
+  const outputs = new PaneOutputs({
+    write(bytes) {
+      said += Buffer.from(bytes).toString("latin1");
+    },
+    line(text) {
+      said += `${text}\n`;
+    },
+    get pending() {
+      return pending;
+    },
+    get isFree() {
+      return isFree;
+    },
+    async open(_, __, given) {
+      events = given;
+      const connection = {
+        close() {},
+        pause() {
+          isPaused = true;
+        },
+        resume() {
+          isPaused = false;
+        },
+      };
+      return connection as unknown as Connection;
+    },
+  });
+  const prints = (text: string): void =>
+    events.message?.({ type: messageTypes.output, payload: new TextEncoder().encode(text) });
+  outputs.follow([{ target: "@7", id: "%7" }], () => true);
+  await until("the stream", () => events.message !== undefined);
+  prints("a\\b\r\né");
+  expect(said).toBe(`%output %7 a\\134b\\015\\012${Buffer.from("é").toString("latin1")}\n`);
+  // Nothing stands inside an answer.
+  said = "";
+  isFree = false;
+  prints("later");
+  expect(said).toBe("");
+  isFree = true;
+  outputs.pump();
+  expect(said).toBe("%output %7 later\n");
+  // A client that does not read: the pane's stream is not read either.
+  pending = 1_000_000;
+  said = "";
+  prints("x".repeat(300_000));
+  expect([said, isPaused]).toEqual(["", true]);
+  outputs.pauseAfterMs = 5;
+  outputs.pump();
+  await until("the pause", () => said === "%pause %7\n");
+  expect(isPaused).toBe(false);
+  prints("dropped");
+  pending = 0;
+  outputs.set("%7", "continue");
+  prints("new");
+  expect(said).toMatch(/^%pause %7\n%continue %7\n%extended-output %7 \d+ : new\n$/);
+  outputs.close();
+});
