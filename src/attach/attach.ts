@@ -16,6 +16,7 @@ import * as v from "valibot";
 import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
+import { defined } from "../protocol/defined.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
@@ -325,7 +326,7 @@ class Client {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const kitty = keyboardFlags !== undefined;
     if (colors !== undefined || kitty) this.tell("peer.colors", { ...colors, kitty });
-    this.view.learn({ ...this.options.person.styles(depth), ...(widths === undefined ? {} : { widths }) });
+    this.view.learn({ ...this.options.person.styles(depth), ...defined({ widths }) });
   }
 
   private async reread(): Promise<void> {

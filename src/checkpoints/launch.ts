@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { sessionSpecOf, startSessionProcess } from "../launch/session-process.ts";
 import type { RestoredSpec } from "../launch/session-spec.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
@@ -107,12 +108,12 @@ function paneSpec(
     created_at: session.created_at,
     owner: session.owner,
     saved_at: pane.saved_at,
-    ...(pane.numbers === undefined ? {} : { numbers: pane.numbers }),
+    ...defined({ numbers: pane.numbers }),
   };
   const create = { name: session.name, tags: session.tags, shell: program.shell, env: program.env, rows, cols };
   const spec = sessionSpecOf(instance, create, {
     ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
-    ...(maxSessions === undefined ? {} : { max_sessions: maxSessions }),
+    ...defined({ max_sessions: maxSessions }),
   });
   return { ...spec, nofile: pane.nofile ?? spec.nofile, restored };
 }

@@ -5,6 +5,7 @@
  */
 import type { OperationInput, OperationName, OperationOutput, ServerOperationName } from "../operations/table.ts";
 import { operations } from "../operations/table.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
 import { layoutEventNames } from "../protocol/layout-events.ts";
@@ -190,7 +191,7 @@ export class WshClient implements Disposable {
     const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.waiting.set(id, { resolve, reject });
-    this.socket.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { session }) }));
+    this.socket.send(JSON.stringify({ id, method, params, ...defined({ session }) }));
     return promise;
   }
 

@@ -1,4 +1,5 @@
 /** Addresses of a client's WebSockets, including its credential. */
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 
 export interface ConnectOptions {
@@ -41,7 +42,7 @@ export async function refusal(options: ConnectOptions, session: string): Promise
   try {
     const response = await fetch(`${base}/sessions/${encodeURIComponent(session)}`, {
       headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
-      ...(socket === undefined ? {} : { unix: socket }),
+      ...defined({ unix: socket }),
     });
     const { error } = (await response.json()) as { error?: { code?: unknown; message?: unknown } };
     return error === undefined ? unavailable(options) : WshError.fromBody(error);

@@ -5,6 +5,7 @@
  * that replaces this one, so that nothing is lost or typed twice when a connection ends. A picture is confirmed when
  * the listener returns: a slow one gets the newest picture instead of a queue.
  */
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame, FrameEvents } from "../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../protocol/frame-codec.ts";
@@ -102,7 +103,7 @@ export class SessionView implements Disposable {
     let end: ViewEnd = null;
     let wasOpen = false;
     socket.addEventListener("open", () => {
-      const more = { ...(prefix === undefined ? {} : { prefix }), ...(name === undefined ? {} : { name }) };
+      const more = { ...defined({ prefix, name }) };
       this.tell({ type: "open", client: this.client, rows, cols, size, ...more });
     });
     socket.addEventListener("message", ({ data }) => {

@@ -5,6 +5,7 @@
 import net from "node:net";
 import tls from "node:tls";
 import { errorCode } from "../base/errno.ts";
+import { defined } from "../protocol/defined.ts";
 
 const DAY_MS = 86_400_000;
 /** A certificate that ends sooner is worth a word, in days. */
@@ -34,7 +35,7 @@ export function certificateStep(
     PATIENCE_MS,
   );
   const name = net.isIP(host) === 0 ? { servername: host } : {};
-  const secured = tls.connect({ socket, ...(ca === undefined ? {} : { ca }), ...name, host }, () => {
+  const secured = tls.connect({ socket, ...defined({ ca }), ...name, host }, () => {
     const { valid_to: until, issuer } = secured.getPeerCertificate();
     const days = Math.floor((new Date(until).getTime() - Date.now()) / DAY_MS);
     const text = `certificate of ${String(issuer?.CN ?? "an authority")}, ${days} days left`;

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
+import { defined } from "../protocol/defined.ts";
 import { isRefusal, WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
@@ -282,8 +283,7 @@ export class HttpLink implements Link, Carrying {
       ...init,
       redirect: "error",
       headers: { ...headers, [ASKING_HEADER]: this.id, ...Object(init.headers) },
-      ...(unix === undefined ? {} : { unix }),
-      ...(tls === undefined ? {} : { tls }),
+      ...defined({ unix, tls }),
     });
   }
 

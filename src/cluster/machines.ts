@@ -5,6 +5,7 @@
  * address changed is closed.
  */
 import type { Instance } from "../instance/paths.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Address, isAddress, localMachine, nameFrom, parseAddress } from "../protocol/machines.ts";
 import { checkMachineName } from "../protocol/names.ts";
@@ -116,8 +117,7 @@ export class Machines {
     const machine: RememberedMachine = {
       name: called,
       address,
-      ...(token === undefined ? {} : { token }),
-      ...(ca === undefined ? {} : { ca }),
+      ...defined({ token, ca }),
     };
     await rememberMachine(this.options.instance, machine);
     return this.link(called);
@@ -164,7 +164,7 @@ export class Machines {
     const { instance, ssh, person } = this.options;
     const way =
       parsed.kind === "ssh"
-        ? new SshWay(parsed, { instance, program: ssh, ...(person === undefined ? {} : { person }) })
+        ? new SshWay(parsed, { instance, program: ssh, ...defined({ person }) })
         : new TcpWay(parsed, token ?? null, ca ?? null);
     return new HttpLink(name, way);
   }

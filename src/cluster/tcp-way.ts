@@ -1,5 +1,6 @@
 /** The way to a gateway that listens on TCP: it is there or not, and a token admits to it. */
 import net from "node:net";
+import { defined } from "../protocol/defined.ts";
 import { type HttpAddress, plainHost } from "../protocol/machines.ts";
 import { type CertificateStep, certificateStep } from "./certificate-step.ts";
 import type { LinkStep } from "./link.ts";
@@ -36,7 +37,7 @@ export class TcpWay implements Way {
     let text = "";
     try {
       const signal = AbortSignal.timeout(HEALTH_MS);
-      const { status } = await fetch(`${url}/health`, { signal, ...(tls === undefined ? {} : { tls }) });
+      const { status } = await fetch(`${url}/health`, { signal, ...defined({ tls }) });
       text = `${url} answers (${status})`;
     } catch (thrown) {
       trouble = `${url}: ${thrown instanceof Error ? wayTrouble(thrown) : String(thrown)}`;

@@ -6,6 +6,7 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import { forgetCommands } from "../events/forget.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../operations/history.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { historyFailure, openHistory, openToRead } from "./database.ts";
 import { chosenOf, searchOf } from "./filters.ts";
@@ -64,7 +65,7 @@ export class History implements Disposable {
   search(input: Omit<HistorySearchInput, "all_machines">): HistoryPage {
     const { limit, before, output } = input;
     const found = this.guarded(() =>
-      searchHistory(this.db, { ...searchOf(input), limit, output, ...(before === undefined ? {} : { before }) }),
+      searchHistory(this.db, { ...searchOf(input), limit, output, ...defined({ before }) }),
     );
     const commands = found.slice(0, limit);
     return { commands, more: found.length > limit, ...this.warned() };

@@ -1,5 +1,6 @@
 /** Converts callers' filters into a search. Pure, without a database: errors arise before a process is started. */
 import type { HistoryDeleteInput } from "../operations/history.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { durationOf, momentOf } from "../protocol/moment.ts";
 import type { HistorySearch } from "./search.ts";
@@ -32,13 +33,11 @@ export function searchOf(input: Filters): Search {
   const trimmed = cwd === undefined || cwd === "/" ? cwd : cwd.replace(/\/+$/, "");
   return {
     ...(query === undefined || query.trim() === "" ? {} : { words: query }),
-    ...(session === undefined ? {} : { session }),
-    ...(trimmed === undefined ? {} : { cwd: trimmed }),
+    ...defined({ session, cwd: trimmed }),
     ...(failed === true ? { failed } : {}),
-    ...(exit_code === undefined ? {} : { exit_code }),
+    ...defined({ exit_code }),
     ...(since === undefined ? {} : { since: momentOf(since, now, "since") }),
     ...(until === undefined ? {} : { until: momentOf(until, now, "until") }),
-    ...(duration === undefined ? {} : { min_duration_ms: duration }),
-    ...(by === undefined ? {} : { by }),
+    ...defined({ min_duration_ms: duration, by }),
   };
 }

@@ -17,6 +17,7 @@ import { isRecord } from "../operations/json-schema.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access, Admission } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
+import { defined } from "../protocol/defined.ts";
 import { VERSION } from "../protocol/version.ts";
 import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -139,14 +140,9 @@ function asker(
       kind: "mcp",
       id: caller.id,
       connected: caller.connected,
-      ...(client === undefined ? {} : { name: client }),
-      ...(caller.via === undefined ? {} : { via: caller.via }),
-      ...(caller.only === undefined ? {} : { only: caller.only }),
+      ...defined({ name: client, via: caller.via, only: caller.only }),
     },
-    ...(caller.ended === undefined ? {} : { ended: caller.ended }),
-    ...(caller.cwd === undefined ? {} : { cwd: caller.cwd }),
-    ...(caller.env === undefined ? {} : { env: caller.env }),
-    ...(machine === undefined ? {} : { machine }),
+    ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, machine }),
   };
   return (name, input, session) =>
     settings.call(name, input, session === undefined ? context : { ...context, session });

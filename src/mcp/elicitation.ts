@@ -16,6 +16,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { AskResult } from "../protocol/ask-result.ts";
 import { AskSchema, fittingAnswer, type Question, questionOf } from "../protocol/asking.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parse } from "../protocol/parse.ts";
 
@@ -117,7 +118,7 @@ function formOf(question: Question): Field | null {
         type: "string",
         title: "Answer",
         enum: [...choices],
-        ...(prepared === undefined ? {} : { default: prepared }),
+        ...defined({ default: prepared }),
       });
     }
     case "text":

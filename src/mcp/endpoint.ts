@@ -4,6 +4,7 @@
  */
 
 import type { Call } from "../operations/call.ts";
+import { defined } from "../protocol/defined.ts";
 import { bindAside } from "../registry/single-server.ts";
 import type { McpExtension } from "./caller-server.ts";
 import type { HttpIdentity } from "./http/caller.ts";
@@ -80,8 +81,7 @@ export class McpEndpoint {
     const { idleMs, maxSessions } = this.options;
     return createMcpHttp({
       ...this.shared(),
-      ...(idleMs === undefined ? {} : { idleMs }),
-      ...(maxSessions === undefined ? {} : { maxSessions }),
+      ...defined({ idleMs, maxSessions }),
     });
   }
 
@@ -90,11 +90,7 @@ export class McpEndpoint {
     return {
       call,
       changes: this.changes,
-      ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
-      ...(hasMachines === undefined ? {} : { hasMachines }),
-      ...(progressMs === undefined ? {} : { progressMs }),
-      ...(callerGone === undefined ? {} : { callerGone }),
-      ...(extend === undefined ? {} : { extend }),
+      ...defined({ maxWaitMs, hasMachines, progressMs, callerGone, extend }),
     };
   }
 }

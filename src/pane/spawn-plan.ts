@@ -9,6 +9,7 @@ import { accountShell } from "../platform/account.ts";
 import { startFault } from "../platform/executable.ts";
 import { platform } from "../platform/platform.ts";
 import { MAX_PIPED_BYTES } from "../protocol/commands.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { bashVersion } from "./bash-version.ts";
@@ -190,7 +191,7 @@ export function programOf(
     return { file: "/bin/sh", args };
   }
   if (stdin === null) {
-    return { file: plan.file, args: plan.args, ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }) };
+    return { file: plan.file, args: plan.args, ...defined({ argv0: plan.argv0 }) };
   }
   const script = `exec <"$1" && ${stdin.isOurs ? 'rm -f -- "$1" && ' : ""}shift && exec "$@"`;
   return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };

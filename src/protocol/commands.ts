@@ -3,6 +3,7 @@
  * value is null, never a guess: an exit code is given only when the shell or the kernel reported it.
  */
 import * as v from "valibot";
+import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 import { stepFilterFields } from "./output-filter.ts";
 import { LineSchema } from "./screen.ts";
@@ -119,7 +120,7 @@ export type StepResult = v.InferOutput<typeof StepResultSchema>;
 /** The result of a step that was not run. @param output_cursor where the step before it ended */
 export function skippedStep({ name }: Pick<StepResult, "name">, output_cursor: number) {
   return {
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     state: "skipped",
     exit_code: null,
     signal: null,

@@ -5,6 +5,7 @@
  */
 import * as v from "valibot";
 import type { Admission, Caller } from "./caller.ts";
+import { defined } from "./defined.ts";
 import { OnceSchema } from "./requests.ts";
 import { SessionInfoSchema } from "./session.ts";
 
@@ -44,9 +45,7 @@ const CallerSchema = v.pipe(
   v.transform(
     ({ name, agent, only, via, ...caller }): Caller => ({
       ...caller,
-      ...(name === undefined ? {} : { name }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(only === undefined ? {} : { only }),
+      ...defined({ name, agent, only }),
       ...(via === undefined ? {} : { via: admission(via) }),
     }),
   ),
@@ -58,7 +57,7 @@ export const ActingSchema = v.object({ caller: CallerSchema, access: AccessSchem
 
 function admission(via: { [field in keyof Admission]: Admission[field] | undefined }): Admission {
   const { token = "", id, peer = null, share } = via;
-  return { token, peer, ...(id === undefined ? {} : { id }), ...(share === undefined ? {} : { share }) };
+  return { token, peer, ...defined({ id, share }) };
 }
 
 export const RequestSchema = v.object({

@@ -6,6 +6,7 @@
  * runs carry the cell width of their characters. Runs once per frame and client.
  */
 import * as v from "valibot";
+import { defined } from "./defined.ts";
 import {
   type Frame,
   type FrameEvents,
@@ -113,8 +114,7 @@ class StyleNumbers {
       ...(style.bg === null ? {} : { bg: style.bg }),
       ...(style.flags === 0 ? {} : { flags: style.flags }),
       ...(style.link === null ? {} : { link: style.link }),
-      ...(style.underlineStyle === undefined ? {} : { ul: style.underlineStyle }),
-      ...(style.underlineColor === undefined ? {} : { ulColor: style.underlineColor }),
+      ...defined({ ul: style.underlineStyle, ulColor: style.underlineColor }),
     };
     const key = JSON.stringify(wire);
     const known = this.#byText.get(key);
@@ -279,7 +279,7 @@ export function applyFrame(
       cursor,
       modes: update.modes ?? prev?.modes ?? initialFrameModes,
       title: update.title === undefined ? (prev?.title ?? null) : update.title,
-      ...(places === undefined ? {} : { places }),
+      ...defined({ places }),
     },
     events: {
       scrolled: (update.scrolled ?? []).slice(-MAX_SCROLLED).map((line) => decodeLine(line, styles, cols)),
@@ -299,7 +299,6 @@ function toStyle(wire: WireStyle): Style {
     bg: wire.bg ?? null,
     flags: wire.flags ?? 0,
     link: wire.link ?? null,
-    ...(wire.ul === undefined ? {} : { underlineStyle: wire.ul }),
-    ...(wire.ulColor === undefined ? {} : { underlineColor: wire.ulColor }),
+    ...defined({ underlineStyle: wire.ul, underlineColor: wire.ulColor }),
   };
 }

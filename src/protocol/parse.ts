@@ -4,6 +4,7 @@
  * a refused value is used.
  */
 import * as v from "valibot";
+import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 
 export interface Explanation {
@@ -33,7 +34,7 @@ export function fieldError(field: string, fault: string, { what, hint }: Explana
   const named = what === undefined ? `'${field}'` : `${what}'s '${field}'`;
   const subject = field === "" ? (what ?? "the request") : named;
   const code = field === "format" ? "invalid_format" : "invalid_request";
-  const details = { field, schema: true, ...(hint === undefined ? {} : { hint }) };
+  const details = { field, schema: true, ...defined({ hint }) };
   return new WshError(code, `${subject}${fault}`, details);
 }
 

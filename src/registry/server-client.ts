@@ -3,6 +3,7 @@
 import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Acting } from "../protocol/caller.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { ACTING_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readServerInfo } from "./server-info.ts";
@@ -42,7 +43,7 @@ export async function askServer(
       method,
       unix: instance.httpSocket,
       ...(patienceMs === undefined ? {} : { signal: AbortSignal.timeout(patienceMs) }),
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       headers: {
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { randomToken } from "../base/random-token.ts";
 import type { Instance } from "../instance/paths.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkTag } from "../protocol/names.ts";
 import { PrivateList } from "./private-list.ts";
@@ -86,7 +87,7 @@ export async function createToken(
     }
     const digest = new Bun.CryptoHasher("sha256").update(token).digest("hex");
     const rest = {
-      ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+      ...defined({ expires_at: expiresAt }),
       ...(share === true ? { share } : {}),
     };
     return [...living, { name, digest, access, ...only, created_at: now, ...rest }];

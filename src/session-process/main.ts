@@ -12,6 +12,7 @@ import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
 import { createLogger, type Logger } from "../log/log.ts";
 import { GiveBack } from "../platform/memory-release.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { beforeEachRead } from "../pty/turns.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
@@ -191,7 +192,7 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
   const began = performance.now();
   const session = create.name ?? undefined;
   const caller = { kind: "cli", id: "cli", name: "wsh", via: directly } as const;
-  const context = { caller, ...(session === undefined ? {} : { session }) };
+  const context = { caller, ...defined({ session }) };
   let result = "ok";
   let reached: AuditRecord["reached"];
   try {

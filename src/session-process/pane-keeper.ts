@@ -13,6 +13,7 @@ import { historyPlaces } from "../history/places.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
+import { defined } from "../protocol/defined.ts";
 import { paneId, windowId } from "../protocol/names.ts";
 import { hasPane } from "../session/layout/tree.ts";
 import { Session } from "../session/session.ts";
@@ -205,7 +206,7 @@ export class PaneKeeper {
     const given = keptVariables(create.env);
     const start = {
       ...{ pane: id, session: number, window, nofile },
-      program: { command, shell, display: pane.command, ...(given === undefined ? {} : { env: given }) },
+      program: { command, shell, display: pane.command, ...defined({ env: given }) },
       env: keptEnvironment({ ...env, ...create.env }),
     };
     const { replayed } = planned;

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
 import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
@@ -254,7 +255,7 @@ export class Session<P extends PaneRef = PaneRef> {
       idle_ms: idle,
       running: this.exit === null,
       state,
-      ...(agent === undefined ? {} : { agent }),
+      ...defined({ agent }),
       cwd,
       title,
       exit_code: this.exit?.code ?? null,
@@ -262,8 +263,7 @@ export class Session<P extends PaneRef = PaneRef> {
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
-      ...(this.options.owner === undefined ? {} : { owner: this.options.owner }),
-      ...(this.options.crashed === undefined ? {} : { crashed: this.options.crashed }),
+      ...defined({ owner: this.options.owner, crashed: this.options.crashed }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
   }

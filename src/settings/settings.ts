@@ -10,6 +10,7 @@ import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
 import type { Notify } from "../protocol/notices.ts";
@@ -306,7 +307,7 @@ function unknownKey(key: string, path: string, line: number): WshError {
     key,
     file: path,
     line,
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
 }
 

@@ -8,6 +8,7 @@
 import * as v from "valibot";
 import { agentAlerts } from "../protocol/agent.ts";
 import { alertWays } from "../protocol/attention.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** How a setting's text (environment, flag) becomes its value. */
@@ -383,8 +384,7 @@ export function settingFacts(name: SettingName): SettingFacts & { readonly defau
     doc,
     expected,
     default: v.getDefault(schema),
-    ...(unit === undefined ? {} : { unit }),
-    ...(env === undefined ? {} : { env }),
+    ...defined({ unit, env }),
   };
 }
 

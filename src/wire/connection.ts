@@ -12,6 +12,7 @@ import {
   type Request,
   ResponseSchema,
 } from "../protocol/control.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
   encodeJsonMessage,
@@ -144,7 +145,7 @@ export class Connection {
     this.waiting.set(id, { resolve, reject });
     const { signal, caller, access, target, once, deadline } = context;
     const addressed = target === undefined ? {} : { target };
-    const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
+    const asked = { ...defined({ once, deadline }) };
     this.send(messageTypes.request, { id, op, input, ...addressed, caller, access, ...asked } satisfies Request);
     if (signal === undefined) return promise;
     const cancel = (): void => this.send(messageTypes.cancel, { id });

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import type { Access, Caller } from "../protocol/caller.ts";
 import { AnyHelloSchema, CancelSchema, type Hello, PEER_TIMEOUT_MS, RequestSchema } from "../protocol/control.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
   encodeJsonMessage,
@@ -184,12 +185,11 @@ export class Peer {
         {
           op,
           input,
-          ...(target === undefined ? {} : { target }),
+          ...defined({ target }),
           caller,
           access,
           signal: controller.signal,
-          ...(once === undefined ? {} : { once }),
-          ...(deadline === undefined ? {} : { deadline }),
+          ...defined({ once, deadline }),
         },
         this,
       );

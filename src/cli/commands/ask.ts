@@ -6,6 +6,7 @@ import type { OperationInput } from "../../operations/table.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import { type QuestionKind, questionKinds } from "../../protocol/asking.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { listSessions } from "../../registry/registry.ts";
@@ -82,13 +83,11 @@ function inputOf(question: string, options: AskOptions): OperationInput<"ask"> {
   const { kind, choice, multiple, detail, timeout, waitForPerson, default: given } = options;
   return {
     question,
-    ...(kind === undefined ? {} : { kind }),
+    ...defined({ kind }),
     ...(choice === undefined ? {} : { choices: [...choice] }),
-    ...(multiple === undefined ? {} : { multiple }),
-    ...(detail === undefined ? {} : { detail }),
+    ...defined({ multiple, detail }),
     ...(given === undefined ? {} : { default: preparedOf(kind, given) }),
-    ...(timeout === undefined ? {} : { timeout_ms: timeout }),
-    ...(waitForPerson === undefined ? {} : { wait_for_person: waitForPerson }),
+    ...defined({ timeout_ms: timeout, wait_for_person: waitForPerson }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { Argument, type Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { findSession } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
@@ -91,7 +92,7 @@ async function act(action: Action, asked: Asked, command: Command): Promise<void
     case "restore": {
       const from = needed(label, action, "a label; `wsh restore` takes none");
       const { restoreAsked } = await import("../../checkpoints/work.ts");
-      const input = { session, label: from, all: false, ...(as === undefined ? {} : { as }) };
+      const input = { session, label: from, all: false, ...defined({ as }) };
       const done = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of done.left_out) complain(`restored without pane ${pane_id}: ${message}`);
       if (json) return printJson(done);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { LinkStep } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { checks } from "../doctor/checks.ts";
@@ -77,7 +78,7 @@ async function findingsOf(steps: AsyncIterable<LinkStep>): Promise<Finding[]> {
   const findings: Finding[] = [];
   for await (const { step, ok, text, advice } of steps) {
     const state = !ok ? "wrong" : advice === undefined ? "ok" : "note";
-    findings.push({ subject: step, state, text, ...(advice === undefined ? {} : { advice }) });
+    findings.push({ subject: step, state, text, ...defined({ advice }) });
   }
   return findings;
 }

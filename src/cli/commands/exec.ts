@@ -9,6 +9,7 @@ import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS, skippedStep } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { execFault } from "../../protocol/exec-rules.ts";
 import { parsePlace } from "../../protocol/names.ts";
@@ -172,7 +173,7 @@ async function execAtPrompt(
   const clear = {
     ...options.place,
     ...(options.clearLine === true ? { clear_line: true } : {}),
-    ...(integrate === undefined ? {} : { integrate }),
+    ...defined({ integrate }),
   };
   if (typed !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };

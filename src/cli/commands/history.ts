@@ -19,6 +19,7 @@ import {
   type HistorySearchInput,
   HistorySearchSchema,
 } from "../../operations/history.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -259,7 +260,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
     const where = machine === null ? "" : ` of machine '${machine}'`;
     if (!(await confirmed(`Delete ${what}${where}?`))) return complain("nothing was deleted");
   }
-  const chosen = { ...filters, ...(id === undefined ? {} : { id }), all: all ?? false };
+  const chosen = { ...filters, ...defined({ id }), all: all ?? false };
   const answer = await history.delete(parse(HistoryDeleteSchema, chosen));
   if (given.json === true) return printJson(answer);
   for (const warning of answer.warnings ?? []) complain(warning);

@@ -1,6 +1,7 @@
 /** `wsh new`: starts a session in the background. */
 import { type Command, Option } from "commander";
 import * as v from "valibot";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
@@ -158,7 +159,7 @@ async function newByLayout(
       shell,
       ...(cwd == null ? {} : { cwd }),
       env: env == null ? create.env : { ...create.env, ...env },
-      ...(stdin === undefined ? {} : { stdin }),
+      ...defined({ stdin }),
     },
     "number",
   );

@@ -8,6 +8,7 @@ import { type Command, Option } from "commander";
 import { checkpointsDir } from "../../checkpoints/files/places.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { inputPath } from "../../platform/own-process.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -129,7 +130,7 @@ async function printOutput(instance: Instance, command: string, flags: OpenFlags
     command,
     { onTimeout: "leave", ...standardInput() },
     {
-      ...(name === undefined ? {} : { name }),
+      ...defined({ name }),
       shell: shell ?? null,
       cwd: cwd ?? null,
       ...(tag === undefined ? {} : { tags: [...tag] }),

@@ -1,5 +1,6 @@
 /** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered } from "../print.ts";
@@ -52,8 +53,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const { lines, grep, context, head, tail, lineNumber } = options;
       const result = await session.call("output.get", {
-        ...(options.since === undefined ? {} : { since: options.since }),
-        ...(options.command === undefined ? {} : { command_id: options.command }),
+        ...defined({ since: options.since, command_id: options.command }),
         ...(lines === undefined ? {} : typeof lines === "number" ? { lines } : { range: lines }),
         grep,
         context,

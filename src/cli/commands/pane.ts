@@ -1,5 +1,6 @@
 /** `wsh pane`: lists, moves, changes and closes the panes of a session. */
 import { Argument, type Command, Option } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { type Amount, amount, type ProgramOptions, programOf, type Side, sides } from "../panes/options.ts";
 import { done, endedText, paneTable, printChange } from "../panes/shown.ts";
@@ -78,8 +79,7 @@ async function act(action: Action, { words, after, options, at }: Given<PaneOpti
     case "move": {
       const { to, direction, size, focus } = options;
       const input = {
-        ...(to === undefined ? {} : { to }),
-        ...(direction === undefined ? {} : { direction }),
+        ...defined({ to, direction }),
         ...size,
         focus: focus === true,
       };
@@ -122,8 +122,7 @@ function resizing({ direction, by, rows, cols }: PaneOptions) {
     throw new UsageError("--direction cannot be used together with --rows and --cols");
   }
   return {
-    ...(direction === undefined ? {} : { direction }),
-    ...(by === undefined ? {} : { by }),
+    ...defined({ direction, by }),
     ...(rows === undefined ? {} : "cells" in rows ? { rows: rows.cells } : { rows_percent: rows.percent }),
     ...(cols === undefined ? {} : "cells" in cols ? { cols: cols.cells } : { cols_percent: cols.percent }),
   };

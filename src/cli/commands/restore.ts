@@ -1,5 +1,6 @@
 /** `wsh restore`: crashed sessions run again. */
 import type { Command } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
@@ -28,7 +29,7 @@ export function register(program: Command): void {
       const session = name ?? (all ? undefined : await onlyCrashed(instance));
       const done = await restoreAsked(
         instance,
-        { ...(session === undefined ? {} : { session }), all, ...(as === undefined ? {} : { as }) },
+        { ...defined({ session }), all, ...defined({ as }) },
         { env: process.env, starter: "cli" },
       );
       if (json === true) await printJson(done);

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { codeOf } from "../../attach/outcome.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { seconds } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
@@ -55,9 +56,9 @@ export function register(program: Command): void {
         submit: options.keys === undefined && options.enter,
         format: "plain",
         ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
-        ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),
+        ...defined({ timeout_ms: options.idle }),
         ...(options.until === undefined ? {} : { until: [...options.until] }),
-        ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
+        ...defined({ max_wait_ms: options.timeout }),
       });
       let late: WshError | null = null;
       const result = await call.catch((error: unknown) => {

@@ -1,5 +1,6 @@
 /** `wsh screen`: prints a session's screen, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import type { Screen } from "../../protocol/screen.ts";
 import { visibleRendered } from "../../protocol/visible.ts";
 import { spansToAnsi } from "../ansi.ts";
@@ -31,7 +32,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const screen = await session.call("screen.get", {
         format: format === "plain" ? "plain" : "styled",
-        ...(tail === undefined ? {} : { tail }),
+        ...defined({ tail }),
       });
       if (json === true || format === "styled") return printJson(screen);
       const lines = screen.lines.map((line) =>

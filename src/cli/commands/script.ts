@@ -1,6 +1,7 @@
 /** `wsh script`: runs a TypeScript program that drives terminals, by the Bun in the executable. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { paneAround } from "../session/around.ts";
@@ -36,7 +37,7 @@ export function register(program: Command): void {
         kind: "script",
         socket,
         args: [...given, ...args],
-        ...(code === undefined ? {} : { code }),
+        ...defined({ code }),
         ...(around === null ? {} : { beside: around.pane }),
         ...(trace === undefined ? {} : { trace: resolve(trace) }),
         ...(code === undefined && file !== undefined && file !== "-" ? { file: resolve(file) } : {}),

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type AgentState, agentStates } from "../../protocol/agent.ts";
 import { simpleConditions, type WaitConditionInput } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { seconds, UsageError, wholeNumber } from "../arguments.ts";
 import { agentState, conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
@@ -56,9 +57,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const result = await session.call("wait", {
         any_of: conditions,
-        ...(options.commandId === undefined ? {} : { command_id: options.commandId }),
-        ...(options.since === undefined ? {} : { since: options.since }),
-        ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
+        ...defined({ command_id: options.commandId, since: options.since, max_wait_ms: options.timeout }),
       });
       if (result.decided_by === "timeout") process.exitCode = TIMED_OUT;
       if (result.decided_by === "port_in_use" || result.decided_by === "unsupported") process.exitCode = NEVER;

@@ -1,5 +1,6 @@
 /** `wsh window`: lists, makes, changes and closes the windows of a session. */
 import { Argument, type Command, Option } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
 import { done, endedText, printChange, windowTable } from "../panes/shown.ts";
@@ -47,8 +48,7 @@ async function act(action: Action, { words, after, options, at }: Given<WindowOp
       const { name, index, focus } = options;
       const input = {
         ...programOf(options, after),
-        ...(name === undefined ? {} : { name }),
-        ...(index === undefined ? {} : { index }),
+        ...defined({ name, index }),
         focus: focus === true,
       };
       const made = await at(wordsOf(action, words).target, (session) => session.call("window.create", input));

@@ -8,6 +8,7 @@ import type { History } from "../../history/ask.ts";
 import { MAX_COMMAND } from "../../history/record.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { UsageError } from "../arguments.ts";
 import { errorScreen, fullScreen, outputScreen, type Screen } from "../full-screen.ts";
@@ -98,7 +99,7 @@ function next(
   if (action.kind === "draw") return action.state;
   const { commands } = action.state;
   const before = commands.at(-1)?.id;
-  const page = history.search({ ...filtersOf(filters, action.state), ...(before === undefined ? {} : { before }) });
+  const page = history.search({ ...filtersOf(filters, action.state), ...defined({ before }) });
   const all = [...commands, ...page.commands];
   return { ...action.state, commands: all, more: page.more, chosen: Math.min(action.state.chosen + 1, all.length - 1) };
 }

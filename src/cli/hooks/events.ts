@@ -6,6 +6,7 @@
  */
 import * as v from "valibot";
 import type { AgentState } from "../../protocol/agent.ts";
+import { defined } from "../../protocol/defined.ts";
 
 const PayloadSchema = v.object({
   notification_type: v.optional(v.fallback(v.optional(v.string()), undefined)),
@@ -29,7 +30,7 @@ const asks = (payload: Payload): HookReading => {
   const { message, title } = payload;
   const tool = payload.tool_name ?? payload.toolName;
   const words = message ?? title ?? (tool === undefined ? undefined : `asks to use ${tool}`);
-  return { state: "needs_input", ...(words === undefined ? {} : { message: words }) };
+  return { state: "needs_input", ...defined({ message: words }) };
 };
 
 /** Notifications of a host that has several kinds: only some mean that it waits for an answer. */

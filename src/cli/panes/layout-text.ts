@@ -1,6 +1,7 @@
 /** A session's windows as the text of a layout file: with programs and directories, so that it can be started again. */
 import { basename } from "node:path";
 import type { OperationOutput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
 
 /** Programs that a pane has without a command. */
@@ -63,14 +64,13 @@ function savedNode(
   const { command, cwd, view, active } = pane;
   const { title, keep_after_exit, env } = branch;
   const chosen = {
-    ...(title === undefined ? {} : { title }),
-    ...(keep_after_exit === undefined ? {} : { keep_after_exit }),
+    ...defined({ title, keep_after_exit }),
     ...(saysFocus && active ? { focus: true } : {}),
   };
   if (view !== undefined) return { view, ...chosen };
   const isShell = !command.includes(" ") && shells.has(basename(command));
   const program = !isShell ? { command } : command === ownShell ? {} : { shell: command };
-  return { ...program, ...(cwd === null ? {} : { cwd }), ...(env === undefined ? {} : { env }), ...chosen };
+  return { ...program, ...(cwd === null ? {} : { cwd }), ...defined({ env }), ...chosen };
 }
 
 export function layoutToml(windows: readonly Saved[]): string {

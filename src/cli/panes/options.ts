@@ -1,5 +1,6 @@
 /** Options that the commands on panes share: what to start, where to put it, and amounts of cells. */
 import { type Command, Option } from "commander";
+import { defined } from "../../protocol/defined.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";
 import { shellText } from "../../shell/words.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
@@ -32,12 +33,11 @@ export function programOf(
   if (view !== undefined && after !== null) throw new UsageError("--view cannot be used with a command");
   return {
     ...(after === null ? {} : { command: shellText(after) }),
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
     ...(env === undefined ? {} : { env: variables(env) }),
-    ...(shell === undefined ? {} : { shell }),
-    ...(title === undefined ? {} : { title }),
+    ...defined({ shell, title }),
     ...(keep === true ? { keep_after_exit: true } : {}),
-    ...(view === undefined ? {} : { view }),
+    ...defined({ view }),
   };
 }
 
@@ -61,7 +61,7 @@ export function addPlaceOptions(command: Command): Command {
 
 export function placeOf({ direction, size, whole, focus }: PlaceOptions) {
   return {
-    ...(direction === undefined ? {} : { direction }),
+    ...defined({ direction }),
     ...(size === undefined ? {} : size),
     ...(whole === true ? { whole } : {}),
     focus: focus === true,

@@ -2,6 +2,7 @@
 
 import { type Binding, keyName } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LoadedSettings } from "../../settings/settings.ts";
 
@@ -34,7 +35,7 @@ export async function bindingsOf(
       requireEffect(operationNamed(name));
     },
     prefix: prefix === null ? undefined : (keyName(prefix.key) ?? undefined),
-    ...(fault === undefined ? {} : { fault }),
+    ...defined({ fault }),
   });
 }
 

@@ -10,6 +10,7 @@ import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../pane/agent/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { Asked } from "../../protocol/requests.ts";
@@ -115,7 +116,7 @@ export class SessionClient implements Disposable {
       caller: cliCaller,
       access: "admin",
       target: isForOne ? pane : target,
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     } as const;
     const ask = async (asked: Asked = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForOne ? this.connection : this.whole;

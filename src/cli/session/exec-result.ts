@@ -1,5 +1,6 @@
 /** The result of a command that `wsh exec` followed: the same as the operation `exec` would have returned. */
 import { type CommandRecord, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { SessionClient } from "./client.ts";
 import type { ExecOptions, PipelineStep } from "./exec-options.ts";
 
@@ -15,7 +16,7 @@ export async function resultOf(
   const filter = { grep, context, head, tail, output: shown, output_limit: MAX_OUTPUT_LIMIT };
   const result = await session.call("commands.result", {
     id,
-    ...(stopped === undefined ? {} : { stopped }),
+    ...defined({ stopped }),
     ...filter,
   });
   return { ...result, session: session.name };

@@ -1,5 +1,6 @@
 /** `--create`: the session with a name, made if missing. */
 import type { Instance } from "../../instance/paths.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { absolute, variables } from "../arguments.ts";
@@ -54,7 +55,7 @@ async function make(
     return;
   }
   const { startThere } = await import("./start-there.ts");
-  const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === null ? {} : { env }) };
+  const place = { ...defined({ cwd }), ...(env === null ? {} : { env }) };
   // With a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });
 }

@@ -3,6 +3,7 @@ import { addressedSession } from "../../cluster/addressed.ts";
 import type { LinkRequest } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { cliCaller } from "./client.ts";
 import { linkOf } from "./machines.ts";
@@ -19,6 +20,6 @@ export async function startThere(
   request?: LinkRequest,
 ): Promise<SessionInfo> {
   const link = await linkOf(instance, machine);
-  const asked = { caller: cliCaller, ...(request === undefined ? {} : { request }) };
+  const asked = { caller: cliCaller, ...defined({ request }) };
   return addressedSession(machine, await link.call("sessions.create", { ...input, server: "local" }, asked));
 }

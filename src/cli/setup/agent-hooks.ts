@@ -7,6 +7,7 @@
  * The command's text is the same in every version of wsh: hosts trust hooks by their content.
  */
 import { join } from "node:path";
+import { defined } from "../../protocol/defined.ts";
 import type { Places } from "./ai-hosts.ts";
 
 export interface HookHost {
@@ -68,7 +69,7 @@ const grouped = (agent: string, timeout: number, events: readonly (readonly [str
   events.map(([event, matcher]) => ({
     event,
     value: {
-      ...(matcher === undefined ? {} : { matcher }),
+      ...defined({ matcher }),
       hooks: [{ type: "command", command: hookCommand(agent, event), timeout }],
     },
   }));

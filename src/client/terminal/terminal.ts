@@ -8,6 +8,7 @@
  */
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, patternOf } from "./awaited.ts";
 import { clickSequence } from "./click.ts";
@@ -178,7 +179,7 @@ export class Terminal implements AsyncDisposable {
         const found = await this.ask("wait", {
           any_of: [condition, "exited", ...(this.command === undefined ? [] : (["command_finished"] as const))],
           since,
-          ...(this.command === undefined ? {} : { command_id: this.command }),
+          ...defined({ command_id: this.command }),
           max_wait_ms: Math.min(left, MAX_WAIT_MS),
         });
         if (found.decided_by === condition.type) return matched(found);
@@ -323,7 +324,7 @@ export class Terminal implements AsyncDisposable {
       const { decided_by } = await this.ask("wait", {
         any_of: [...anyOf],
         since,
-        ...(this.command === undefined ? {} : { command_id: this.command }),
+        ...defined({ command_id: this.command }),
         max_wait_ms: Math.min(left, MAX_WAIT_MS),
       });
       if ((names as ReadonlySet<string>).has(decided_by)) return true;
@@ -396,7 +397,7 @@ export class Terminal implements AsyncDisposable {
       code,
       session: this.name,
       ...(status === undefined ? {} : { state: status.state, why: status.why }),
-      ...(screen === undefined ? {} : { screen }),
+      ...defined({ screen }),
     };
   }
 }

@@ -5,6 +5,7 @@
  * late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
+import { defined } from "../../protocol/defined.ts";
 import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
 import { inboxSubject } from "../../protocol/fleet-subjects.ts";
 
@@ -148,7 +149,7 @@ export class FleetConnection {
     if (payload.length > this.maxBytes) return false;
     try {
       nats.publish(subject, payload, {
-        ...(reply === undefined ? {} : { reply }),
+        ...defined({ reply }),
         ...(headers === undefined ? {} : { headers: headersOf(client, headers) }),
       });
       return true;

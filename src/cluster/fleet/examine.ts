@@ -1,6 +1,7 @@
 /** The way to a fleet's servers step by step, from nothing, for `wsh doctor`: what fails, and what to do. */
 import net from "node:net";
 import * as v from "valibot";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Credentials, type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
@@ -54,7 +55,7 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
     yield { step: "TLS", ok: false, text: `${good.server}: ${good.text}`, advice };
     return;
   }
-  yield { step: "TLS", ok: true, text: good.text, ...(good.advice === undefined ? {} : { advice: good.advice }) };
+  yield { step: "TLS", ok: true, text: good.text, ...defined({ advice: good.advice }) };
   yield* examineLogin(credentials, `'${user}' (${role})`);
 }
 
@@ -199,7 +200,7 @@ async function reach(server: string, ca: string | undefined): Promise<Reached> {
   const done = Promise.withResolvers<Reached>();
   let reached: number | null = null;
   const end = (ok: boolean, text: string, advice?: string): void => {
-    done.resolve({ server, reached, ok, text, ...(advice === undefined ? {} : { advice }) });
+    done.resolve({ server, reached, ok, text, ...defined({ advice }) });
   };
   socket.setTimeout(PATIENCE_MS, () => end(false, "the connection stalls"));
   socket.on("error", (error) => end(false, error.message));

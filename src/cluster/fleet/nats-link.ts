@@ -5,6 +5,7 @@
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";
 import { type Access, accessCovers } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { headerNames } from "../../protocol/fleet-messages.ts";
 import { requestSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
@@ -117,7 +118,7 @@ export class NatsLink implements Link, Carrying {
         headers: { ...headers(), [headerNames.boot]: boot },
         isGone: () => this.isGone(boot),
         refusedBy: async () => !(await this.isAlive(boot)),
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       });
       switch (outcome.kind) {
         case "answer":

@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import type { Caller } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { createLogger } from "../log.ts";
 import { sharedLog } from "../shared-log.ts";
 
@@ -64,7 +65,7 @@ export function auditLog(file: string, key: string): AuditLog {
       ms: Math.round(ms * 10) / 10,
       input_bytes: bytes,
       input_hmac: hmac,
-      ...(left_out === undefined ? {} : { left_out }),
+      ...defined({ left_out }),
     });
   };
   return { write, hasher };

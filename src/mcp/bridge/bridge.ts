@@ -7,6 +7,7 @@
 
 import type { Instance } from "../../instance/paths.ts";
 import { startServer } from "../../launch/server.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { visible } from "../../protocol/visible.ts";
@@ -60,10 +61,10 @@ function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environm
   return fitHello({
     wsh_mcp: MCP_SOCKET_VERSION,
     version: VERSION,
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
     env: Object.fromEntries(kept),
     tools,
-    ...(session === undefined ? {} : { session }),
+    ...defined({ session }),
     read_only: readOnly,
   });
 }

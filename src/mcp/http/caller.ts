@@ -1,5 +1,6 @@
 /** The caller over HTTP: the gateway's findings about the request, and the options in its URL. */
 import type { Access, Admission } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { type Share, shareOf } from "../../protocol/shares.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
@@ -26,7 +27,7 @@ export interface HttpIdentity {
 }
 
 export function shareOfIdentity({ access, via, only }: HttpIdentity): Share {
-  return shareOf({ access, caller: { via, ...(only === undefined ? {} : { only }) } });
+  return shareOf({ access, caller: { via, ...defined({ only }) } });
 }
 
 /** The caller, and the options of the URL's query: `tools=core|machines`, `session=NAME`, `read_only=1`. */
@@ -39,8 +40,8 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     access: query.get("read_only") === "1" ? "observe" : identity.access,
     tools: toolSets.find((set) => set === query.get("tools")) ?? "all",
     via: identity.via,
-    ...(identity.ended === undefined ? {} : { ended: identity.ended }),
+    ...defined({ ended: identity.ended }),
     ...(session === null ? {} : { session }),
-    ...(identity.only === undefined ? {} : { only: identity.only }),
+    ...defined({ only: identity.only }),
   };
 }

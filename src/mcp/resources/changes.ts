@@ -5,6 +5,7 @@
  */
 import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /** Pause between two updates of one session, in ms: "at most a few a second". */
@@ -105,7 +106,7 @@ export class Changes {
       access: "observe",
       caller: {
         ...{ kind: "mcp", id: "mcp:subscriptions", connected: true },
-        ...(only === undefined ? {} : { only }),
+        ...defined({ only }),
       },
     };
     let since: number | undefined;

@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -153,8 +154,6 @@ function callerOf(line: string): McpCaller {
     connected: true,
     access: read_only ? "observe" : "admin",
     tools,
-    ...(session === undefined ? {} : { session }),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(env === undefined ? {} : { env }),
+    ...defined({ session, cwd, env }),
   };
 }

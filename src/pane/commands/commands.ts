@@ -10,6 +10,7 @@ import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
@@ -147,8 +148,7 @@ export class Commands {
       echoPending: () => this.echo.pending,
       checkShell: () => this.checkShell(),
       awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
-      ...(port.observed === undefined ? {} : { observed: port.observed }),
-      ...(readFacts === undefined ? {} : { readFacts }),
+      ...defined({ observed: port.observed, readFacts }),
     });
     const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
     const starts = new CommandStarts(program, this.log);

@@ -10,6 +10,7 @@
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
 import type { Step, StepResult } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type TypedShell, typedLine } from "../../shell/typed-line.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -165,7 +166,7 @@ export class TypedExec {
   ): StepResult {
     const { text, omittedLines } = cutOutput(run.output(), outputLimit);
     return {
-      ...(step.name === undefined ? {} : { name: step.name }),
+      ...defined({ name: step.name }),
       state,
       exit_code: exitCode,
       signal: signalOfExitCode(exitCode),

@@ -2,6 +2,7 @@
  * Decides whether a line may be typed at the visible prompt of a shell that wsh cannot query: judged by the program's
  * state, earlier input, and the text before the cursor. Pure; a doubt is a refusal.
  */
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 
@@ -31,7 +32,7 @@ export function refusalAt(standing: Standing): { readonly error: WshError; reado
   const { state, quietMs, before, isTouched } = standing;
   const process = state.foreground?.name ?? null;
   const refuse = (message: string, isPassing = false, hint?: string) => {
-    const details = { process, state: state.state, ...(hint === undefined ? {} : { hint }) };
+    const details = { process, state: state.state, ...defined({ hint }) };
     return { error: new WshError("not_at_prompt", message, details), isPassing };
   };
   const why = `${state.state}: ${state.why}`;

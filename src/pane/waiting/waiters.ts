@@ -16,6 +16,7 @@ import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandLog } from "../commands/command-log.ts";
@@ -291,7 +292,7 @@ export class Waiters {
     waiter.settle(kind, {
       port: { port, ...owner },
       ...(kind === "port" ? {} : { reason }),
-      ...(command === undefined ? {} : { command }),
+      ...defined({ command }),
     });
   }
 

@@ -5,6 +5,7 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Access } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { ErrorCode } from "../../protocol/errors.ts";
 
 export type Verdict =
@@ -120,8 +121,6 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     tokenName: held.name,
     tokenId: held.id,
     ended: held.ended,
-    ...(held.session === undefined ? {} : { session: held.session }),
-    ...(held.share === undefined ? {} : { share: held.share }),
-    ...(held.expiresAt === undefined ? {} : { expiresAt: held.expiresAt }),
+    ...defined({ session: held.session, share: held.share, expiresAt: held.expiresAt }),
   };
 }

@@ -6,6 +6,7 @@
 
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
+import { defined } from "../../protocol/defined.ts";
 import { type Device, devices } from "../../secrets/devices.ts";
 import { readTokens, type StoredToken, tokensFile } from "../../secrets/named-tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
@@ -95,9 +96,6 @@ export type Link = Lasting<Named>;
 function known({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
   return {
     ...{ id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`, name, digest: Uint8Array.fromHex(digest), access },
-    ...(session === undefined ? {} : { session }),
-    ...(share === undefined ? {} : { share }),
-    ...(browser === undefined ? {} : { browser }),
-    ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+    ...defined({ session, share, browser, expiresAt: expires_at }),
   };
 }

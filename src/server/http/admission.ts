@@ -6,6 +6,7 @@ import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import * as v from "valibot";
 import { ActingSchema } from "../../protocol/control.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ACTING_HEADER, REQUEST_HEADERS } from "../../protocol/requests.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../auth/guard.ts";
@@ -78,7 +79,7 @@ function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Adm
   const { access, caller } = parsed.output;
   const { token: tokenName = own.tokenName, id: tokenId = tokenName } = caller.via ?? {};
   const ended = tokens()?.find(({ id }) => id === tokenId)?.ended ?? null;
-  return { ...own, access, tokenName, tokenId, ended, ...(caller.only === undefined ? {} : { session: caller.only }) };
+  return { ...own, access, tokenName, tokenId, ended, ...defined({ session: caller.only }) };
 }
 
 /** Lets pages of these origins only call and read (docs/security.md, TCP). */

@@ -1,6 +1,7 @@
 /** A request's context in the app: its origin, and the identity that admitted it. */
 import type { Context } from "hono";
 import type { Acting, Caller } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 
@@ -34,7 +35,7 @@ export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): 
   const via = { token, id, peer: c.env.peer };
   return {
     access,
-    caller: { ...caller, via, ...(session === undefined ? {} : { only: session }) },
+    caller: { ...caller, via, ...defined({ only: session }) },
     ...(ended === null ? {} : { ended }),
   };
 }

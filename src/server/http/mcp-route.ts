@@ -1,5 +1,6 @@
 /** `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream with the caller's token. */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
+import { defined } from "../../protocol/defined.ts";
 import { whileValid } from "../auth/ended.ts";
 import { requestWithBody } from "./body.ts";
 import type { AppContext } from "./context.ts";
@@ -11,7 +12,7 @@ export async function handleMcp(mcp: McpEndpoint, c: AppContext): Promise<Respon
   const request = await requestWithBody(c);
   const via = { token, id, peer: c.env.peer };
   const ends = ended === null ? {} : { ended };
-  const identity = { access, via, ...ends, ...(session === undefined ? {} : { only: session }) };
+  const identity = { access, via, ...ends, ...defined({ only: session }) };
   const response = await whileValid(
     ended,
     () => mcp.handle(request, identity),

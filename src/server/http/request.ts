@@ -7,6 +7,7 @@ import type { HttpBinding, Operation } from "../../operations/define.ts";
 import { queryInput } from "../../operations/query-string.ts";
 import type { OperationName } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { askedBy } from "../../protocol/requests.ts";
@@ -45,7 +46,7 @@ export async function callFromHttp(
     },
     signal: c.req.raw.signal,
     ...actingFor(c, { kind: "http", id: owner, connected: false }),
-    ...(machine === undefined ? {} : { machine }),
+    ...defined({ machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
     ...askedBy((name) => c.req.header(name), owner, {
       operation: operation.name,

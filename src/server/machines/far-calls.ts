@@ -6,6 +6,7 @@ import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
@@ -72,7 +73,7 @@ export class FarCalls {
     const link = this.linkTo(machine, name);
     const asked = {
       ...(session === undefined ? {} : { session: parsePlace(session).target }),
-      ...(deadline === undefined ? {} : { deadline }),
+      ...defined({ deadline }),
     };
     const there = inputThere(name, input) as OperationInput<N>;
     const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };

@@ -11,6 +11,7 @@ import { isUnlimited, requireAccess, requireAllSessions } from "../../operations
 import { addressesPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
 import { actingAt, type Caller } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -96,8 +97,7 @@ export class LinkEnd {
       caller,
       access: context.access,
       signal: context.signal,
-      ...(session === undefined ? {} : { session }),
-      ...(deadline === undefined ? {} : { deadline }),
+      ...defined({ session, deadline }),
       ...(once === undefined ? {} : { request: { id: once.key, shown: once.id, firstAt: once.first_at } }),
     });
   }
@@ -117,8 +117,7 @@ export class LinkEnd {
     const known: Caller = {
       ...actingAt(context.caller, share),
       ...{ kind, id, connected: false },
-      ...(name === undefined ? {} : { name }),
-      ...(agent === undefined ? {} : { agent }),
+      ...defined({ name, agent }),
     };
     return { operation, input: input ?? {}, session, caller: known };
   }
@@ -173,7 +172,7 @@ export class LinkEnd {
       by: { access: context.access, caller: context.caller },
       id: `${context.caller.id}#${crypto.randomUUID()}`,
       ...how,
-      ...(context.ended === undefined ? {} : { ended: context.ended }),
+      ...defined({ ended: context.ended }),
       closed: () => {
         this.streams.delete(relay);
         this.options.changed();

@@ -3,6 +3,7 @@
  * must be quick and must not throw.
  */
 import type { Call, CallContext, Reached } from "../../operations/call.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 export interface CallRecord {
@@ -36,7 +37,7 @@ export function recorded(call: Call, sinks: readonly ((record: CallRecord) => vo
       throw thrown;
     } finally {
       const ms = performance.now() - began;
-      const record = { operation, input, context, result, ms, ...(reached === undefined ? {} : { reached }) };
+      const record = { operation, input, context, result, ms, ...defined({ reached }) };
       for (const sink of sinks) sink(record);
     }
   };

@@ -5,6 +5,7 @@
 import { addressedAnswer } from "../../cluster/addressed.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
@@ -50,7 +51,7 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
   if (last_session === undefined) return rest;
   const place = parsePlace(last_session);
   if (place.machine !== machine) return rest;
-  return { ...rest, last_session: place.target, ...(last_generation === undefined ? {} : { last_generation }) };
+  return { ...rest, last_session: place.target, ...defined({ last_generation }) };
 }
 
 /** Asks the person at a terminal of this machine; without one, a person at a reachable machine. */

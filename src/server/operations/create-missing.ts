@@ -5,6 +5,7 @@
 import type { CallContext } from "../../operations/call.ts";
 import { inputSchema, type OperationName, type ParsedInput } from "../../operations/table.ts";
 import { NO_PAGERS, stepsOf } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -88,7 +89,7 @@ export async function inMade(
     await proxy.request("wait", wait, {
       access,
       caller,
-      ...(from.signal === undefined ? {} : { signal: from.signal }),
+      ...defined({ signal: from.signal }),
     });
     return { ...((await proxy.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };
   } catch (thrown) {

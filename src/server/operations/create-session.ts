@@ -7,6 +7,7 @@ import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
 import { ownerOf } from "../../protocol/owner.ts";
@@ -43,8 +44,7 @@ export async function createSession(
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),
     ...files,
-    ...(once === undefined ? {} : { once }),
-    ...(deadline === undefined ? {} : { deadline }),
+    ...defined({ once, deadline }),
   });
   let ready: ReadyReport;
   try {

@@ -10,6 +10,7 @@ import {
   type ParsedInput,
   type ServerOperationName,
 } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
 import type { Settings } from "../../settings/table.ts";
@@ -75,7 +76,7 @@ export function createCall(
     requireMay(context, operation, proxy.info.id, input);
     context.reached?.(proxy.info);
     const { access, caller, signal, once, deadline } = context;
-    const asked = { ...(once === undefined ? {} : { once }), ...(deadline === undefined ? {} : { deadline }) };
+    const asked = { ...defined({ once, deadline }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
     const result = await proxies.ask(proxy, name, input, from);

@@ -11,6 +11,7 @@ import { type Call, type CallContext, requireUsable } from "../../operations/cal
 import type { Operation } from "../../operations/define.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -161,11 +162,11 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   /** @param unknown fields of the request that its operation does not have */
   protected answer({ id, method }: JsonRequest, result: unknown, unknown: readonly string[] = []): void {
     const warnings = unknown.length === 0 ? {} : { warnings: unknownFieldWarnings(unknown) };
-    this.send({ ...(id === undefined ? {} : { id }), method, result: result ?? {}, ...warnings });
+    this.send({ ...defined({ id }), method, result: result ?? {}, ...warnings });
   }
 
   protected fail({ id, method }: JsonRequest, thrown: unknown): void {
-    this.send({ ...(id === undefined ? {} : { id }), method, error: bodyOf(thrown) });
+    this.send({ ...defined({ id }), method, error: bodyOf(thrown) });
   }
 
   private async work(): Promise<void> {
@@ -210,7 +211,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     const began = performance.now();
     const { signal } = this;
     const target = session ?? this.target;
-    const context = { ...this.options.context, signal, ...(target === undefined ? {} : { session: target }) };
+    const context = { ...this.options.context, signal, ...defined({ session: target }) };
     let result = "ok";
     try {
       await done;
@@ -267,7 +268,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     session: string | undefined,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const context = { ...this.options.context, signal, ...(session === undefined ? {} : { session }) };
+    const context = { ...this.options.context, signal, ...defined({ session }) };
     return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
   }
 

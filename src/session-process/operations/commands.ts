@@ -16,6 +16,7 @@ import {
   stepsOf,
 } from "../../protocol/commands.ts";
 import { type ConditionInput, condition, splitConditions } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { requireInTime } from "../../protocol/requests.ts";
@@ -110,7 +111,7 @@ async function waitForProgram(
     ...decisionOf(outcome),
     state: outcome.state?.state ?? pane.state(),
     output_cursor: outcome.outputCursor,
-    ...(command === undefined ? {} : { command }),
+    ...defined({ command }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
 }

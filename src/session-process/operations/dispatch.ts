@@ -13,6 +13,7 @@ import { findOperation, inputSchema } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { callerLabel } from "../../protocol/caller.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -135,8 +136,7 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     sessionId: session.id,
     questions: session.questions,
     notice: session.notice,
-    ...(target === undefined ? {} : { target }),
-    ...(deadline === undefined ? {} : { deadline }),
+    ...defined({ target, deadline }),
   };
 }
 

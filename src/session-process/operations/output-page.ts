@@ -10,6 +10,7 @@ import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { KeptLines } from "../../pane/text/kept-lines.ts";
 import { requireOwnCursor, unsavedSince } from "../../pane/text/own-cursor.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -106,7 +107,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   if (input.raw === true) return rawOutput(pane, id);
   const record = pane.commands.log.require(id);
   const { exit_code, first_line_id, warnings } = record;
-  const base = { exit_code, first_line_id, ...(warnings === undefined ? {} : { warnings }) };
+  const base = { exit_code, first_line_id, ...defined({ warnings }) };
   if (input.format === "styled") {
     if (query.lines !== null || query.context > 0 || input.line_numbers === true) {
       throw new WshError("invalid_request", "'range', 'context' and 'line_numbers' need the format 'plain'");

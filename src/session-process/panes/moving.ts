@@ -5,6 +5,7 @@
  */
 import * as v from "valibot";
 import { sessionSocket } from "../../instance/paths.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { KeepSchema } from "../../protocol/layout.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
@@ -43,7 +44,7 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   const local = arrangement.localOf(pane);
   const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
   const { title = null, keep = null, env } = state.panes[pane] ?? {};
-  const chosen = { title, keep, ...(env === undefined ? {} : { env }) };
+  const chosen = { title, keep, ...defined({ env }) };
   const { connection } = await Connection.open(entry.socket, "cli");
   // Whoever is to show it finds it by its id, and gives it its size.
   if (local !== null) keeper.lend(local, { number: entry.session, name: entry.name ?? "" });
@@ -90,7 +91,7 @@ export async function adopt(
     session.requireRunning();
     const beside = parts.place(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
-    const change = { pane: beside, side, whole, focus, ...(size === undefined ? {} : { size }) };
+    const change = { pane: beside, side, whole, focus, ...defined({ size }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
     const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
     const id = Number(pane.slice(1));

@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
 import { type Attach, composedAttach, type LookInput, type TerminalColors } from "../../protocol/attach.ts";
 import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
@@ -207,10 +208,7 @@ export class ViewLink implements PlacedPane {
     const { rows, cols } = this.frame ?? own ?? this.told;
     return {
       ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
-      ...(own?.program === undefined ? {} : { program: own.program }),
-      ...(own?.last_exit_code === undefined ? {} : { last_exit_code: own.last_exit_code }),
-      ...(own?.typed_by === undefined ? {} : { typed_by: own.typed_by }),
-      ...(agent === undefined ? {} : { agent }),
+      ...defined({ program: own?.program, last_exit_code: own?.last_exit_code, typed_by: own?.typed_by, agent }),
     };
   }
 

@@ -6,6 +6,7 @@
  * is told how many it missed. The first report and the start of the subscription are one step between two chunks.
  */
 import type { AgentInfo } from "../../protocol/agent.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
 import { messageTypes } from "../../protocol/messages.ts";
@@ -141,7 +142,7 @@ export class SessionSubscription {
             mode,
             raw: [...raw],
             parsed: parsed === null ? null : { key: parsed.key, modifiers: [...parsed.modifiers] },
-            ...(target === undefined ? {} : { target }),
+            ...defined({ target }),
           });
         }),
         session.events.on("inputMode", (mode) => this.enqueue({ event: "mode", mode })),

@@ -4,6 +4,7 @@
  * Only the store changes these. Invariant: returned values are plain data in the wire's form (docs/protocol.md,
  * Drawing), with unset keys absent, and do not change afterwards.
  */
+import { defined } from "../../protocol/defined.ts";
 import type {
   ElementLimits,
   ElementScreenMode,
@@ -101,7 +102,7 @@ export function showPanel(panel: StoredPanel): Panel {
 
 function shown({ background, spans, writes, focusable, mode, persist }: Stored) {
   return {
-    ...(background === undefined ? {} : { background }),
+    ...defined({ background }),
     spans,
     ...(writes.length === 0 ? {} : { region_writes: writes }),
     ...(focusable ? { focusable } : {}),

@@ -5,6 +5,7 @@
  * Pure. Invariants: see state.ts; a change moves the focus only on request, except that a closed pane leaves its focus
  * to the one used before it.
  */
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -59,7 +60,7 @@ export function split(state: Windows, made: PaneEntry, change: SplitChange, area
   const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(change.pane);
   const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
   const cells = cellsOf(change.size, own);
-  const request = { pane: change.pane, made: made.id, side: change.side, ...(cells === undefined ? {} : { cells }) };
+  const request = { pane: change.pane, made: made.id, side: change.side, ...defined({ cells }) };
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
   const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);

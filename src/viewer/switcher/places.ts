@@ -7,6 +7,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { requireMay } from "../../operations/rights.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
 import { commandNow, type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
@@ -45,7 +46,7 @@ export interface Place {
 
 function ask(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_MS);
-  return askProcess(socket, op, input, { by, ...(target === undefined ? {} : { target }), signal });
+  return askProcess(socket, op, input, { by, ...defined({ target }), signal });
 }
 
 /** All places of a kind that a caller may see; agents in the order in which they need a person. */

@@ -7,6 +7,7 @@ import { inPipeline, inSequence, type StepFiles } from "../../../launch/pipeline
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
 import { MAX_PARALLEL, NO_PAGERS, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { requireCombinable } from "../../../protocol/exec-rules.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
@@ -116,7 +117,7 @@ function stops({ state, exit_code }: Result, { stop_on_error }: Input): boolean 
 
 function skipped(step: Step, before: Result): Result {
   const { output_cursor, session } = before;
-  return { ...skippedStep(step, output_cursor), ...(session === undefined ? {} : { session }) };
+  return { ...skippedStep(step, output_cursor), ...defined({ session }) };
 }
 
 async function runInOwnSession(
@@ -144,7 +145,7 @@ async function runInOwnSession(
       ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
     },
     context,
-    { ...(stdin_path === undefined ? {} : { stdin_path }), ...(stdout_path === undefined ? {} : { stdout_path }) },
+    { ...defined({ stdin_path, stdout_path }) },
   );
   const result = await awaitStep(await proxies.find(info.id), input, step, waitMs, context, { session: info.name });
   const warnings = [...(info.warnings ?? []), ...(result.warnings ?? [])];

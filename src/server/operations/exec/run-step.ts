@@ -2,6 +2,7 @@
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
 import { isPartial, type Step } from "../../../protocol/commands.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { filterOf } from "../../../protocol/output-filter.ts";
 import { firstCommandId } from "../../../protocol/pane-numbers.ts";
@@ -33,8 +34,7 @@ export async function awaitStep(
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
     ...(input.asking_ms === undefined || input.background ? {} : { asking_ms: input.asking_ms }),
     on_timeout: leaves ? "leave" : input.on_timeout,
-    ...(input.output_limit === undefined ? {} : { output_limit: input.output_limit }),
-    ...(input.until === undefined ? {} : { until: input.until }),
+    ...defined({ output_limit: input.output_limit, until: input.until }),
     ...filterOf(input, step),
     extend: extended.reserve(pane),
   };
@@ -43,7 +43,7 @@ export async function awaitStep(
     const waited = proxy.request("process.wait", wait, { access, caller, signal, target: pane });
     const result = (await waited.catch(rethrowStarted(where.session, pane))) as OperationOutput<"process.wait">;
     if (isPartial(result)) until = result.readable_until;
-    return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
+    return { ...result, ...where, ...defined({ name: step.name }) };
   } finally {
     if (wait.extend) extended.settle(pane, until);
   }

@@ -5,6 +5,7 @@
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput } from "../../../operations/table.ts";
 import { NO_PAGERS, type Step } from "../../../protocol/commands.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Asked } from "../../../protocol/requests.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
@@ -81,8 +82,8 @@ function programOf({ cwd, env, stdin }: Input, step: Step, context: CallContext)
     title: (step.name ?? step.command).replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
     keep_after_exit: true,
     focus: false,
-    ...(directory === undefined ? {} : { cwd: directory }),
+    ...defined({ cwd: directory }),
     env: { ...NO_PAGERS, ...env },
-    ...(stdin === undefined ? {} : { stdin }),
+    ...defined({ stdin }),
   };
 }

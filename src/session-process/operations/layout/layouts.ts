@@ -1,6 +1,7 @@
 /** Operations on the layout of a window as a whole. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { countPanes, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
 import { windowId } from "../../../protocol/names.ts";
@@ -52,7 +53,7 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
 function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
   if (isLeaf(node)) {
     const { title, keep, env } = panes[node.pane] ?? {};
-    const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...(env === undefined ? {} : { env }) };
+    const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...defined({ env }) };
     return { pane: node.pane, weight: node.weight, ...(title == null ? {} : { title }), ...kept };
   }
   const children = node.children.map((child) => treeOf(child, panes));

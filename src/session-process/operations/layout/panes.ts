@@ -1,6 +1,7 @@
 /** Operations on the panes of a session with several. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { parseTarget } from "../../../protocol/names.ts";
@@ -42,7 +43,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     return arrangement.change(async () => {
       session.requireRunning();
       const size = amount(cells, percent);
-      const change = { pane: call.place.pane, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      const change = { pane: call.place.pane, side: direction, whole, focus, ...defined({ size }) };
       const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
       const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
       const window = windowWith(made, PROVISIONAL);
@@ -80,8 +81,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     }
     const set = {
       kind: "set",
-      ...(height === undefined ? {} : { rows: height }),
-      ...(width === undefined ? {} : { cols: width }),
+      ...defined({ rows: height, cols: width }),
     } as const;
     return change(call, (state, area) => resize(state, pane, set, area));
   },
@@ -100,7 +100,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       const { state } = arrangement;
       const area = arrangement.sizeOf(windowWith(state, pane));
       if (to === undefined || to === null) {
-        const options = { focus, ...(index === undefined ? {} : { index }), ...(name === undefined ? {} : { name }) };
+        const options = { focus, ...defined({ index, name }) };
         // Checked before an id is given out.
         breakOut(state, pane, 0, area, options);
         const id = await takeWindowId(parts.instance);
@@ -114,7 +114,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       }
       const size = amount(cells, percent);
       const beside = parts.place(to).pane;
-      const change = { pane: beside, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      const change = { pane: beside, side: direction, whole, focus, ...defined({ size }) };
       arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
       return answer(parts, pane);
     });
@@ -123,7 +123,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     parts.arrangement.change(() => {
       const { arrangement } = parts;
       const entry = arrangement.state.panes[pane] ?? paneEntry(pane);
-      const changes = { ...(title === undefined ? {} : { title }), ...(keep === undefined ? {} : { keep }) };
+      const changes = { ...defined({ title, keep }) };
       arrangement.commit(putPane(arrangement.state, { ...entry, ...changes }));
       if (keep === false) arrangement.removeEnded(pane);
       return answer(parts, pane);

@@ -4,6 +4,7 @@ import { keptVariables } from "../../../checkpoints/files/environment.ts";
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
 import { programsIn } from "../../../endpoint/operations/running.ts";
 import { directoryOf } from "../../../platform/directory.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
@@ -129,13 +130,13 @@ export async function startPane(
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
   const source = arrangement.placed.get(place.pane)?.paneInfo();
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
-  const create = { command, cwd, shell, env, ...(stdin === undefined ? {} : { stdin }) };
+  const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // That of the pane beside it: where its program is now, else what it reported.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
   const local = await parts.start({ create, cwd: from, window, byPerson, owner }, size);
   arrangement.put(local);
   const kept = keptVariables(program.env);
-  const entry = paneEntry(local.id, { title, keep, ...(kept === undefined ? {} : { env: kept }) });
+  const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });
   return { entry, undo: () => drop(parts, local.id) };
 }
 

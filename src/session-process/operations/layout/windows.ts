@@ -1,6 +1,7 @@
 /** Operations on the windows of a session. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
+import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { windowId } from "../../../protocol/names.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
@@ -28,7 +29,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     const { arrangement, session, instance } = call.parts;
     return arrangement.change(async () => {
       session.requireRunning();
-      const options = { focus, name: name ?? null, ...(index === undefined ? {} : { index }) };
+      const options = { focus, name: name ?? null, ...defined({ index }) };
       addWindow(arrangement.state, 0, paneEntry(PROVISIONAL), options);
       const id = await takeWindowId(instance);
       const { entry, undo } = await startPane(call, program, id, arrangement.area);
@@ -67,8 +68,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       const window = windowById(moved, id);
       return putWindow(moved, {
         ...window,
-        ...(name === undefined ? {} : { name }),
-        ...(synchronized === undefined ? {} : { synchronized }),
+        ...defined({ name, synchronized }),
       });
     }),
 };
