@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { getOperation, type OperationName, type OperationOutput } from "../operations/table.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
-import { isId, isSessionName } from "../protocol/names.ts";
+import { isId, isSessionName, isTag } from "../protocol/names.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { addressedDetails, returnsSessions } from "./addressed.ts";
 import { type Asked, outcomeUnknown } from "./ask-again.ts";
@@ -75,5 +75,5 @@ export function isPossibleSession(session: unknown): boolean {
   const names = v.safeParse(NamesSchema, session);
   if (!names.success) return false;
   const { id, pane_id, name, tags } = names.output;
-  return isId(id) && isId(pane_id) && [name, ...tags].every(isSessionName);
+  return isId(id) && isId(pane_id) && isSessionName(name) && tags.every(isTag);
 }

@@ -1,4 +1,5 @@
 /** Which events a reader wants, and the wait for the first of them. */
+import { normalName } from "../protocol/names.ts";
 import type { EventsPage, RecordedEvent, RecordedEventName } from "../protocol/recorded-events.ts";
 import { EventReader, watchEvents } from "./reader.ts";
 
@@ -30,9 +31,10 @@ export interface ReadOptions extends Selection {
 
 /** @throws WshError invalid_request for the cursor */
 export async function readEvents(directory: string, options: ReadOptions, signal: AbortSignal): Promise<EventsPage> {
+  const session = options.session.map(normalName);
   const reader = new EventReader(directory, options.since);
   const isWanted = (event: RecordedEvent): boolean =>
-    (options.only === undefined || event.session_id === options.only) && isSelected(options, event);
+    (options.only === undefined || event.session_id === options.only) && isSelected({ ...options, session }, event);
   const deadline = performance.now() + options.wait_ms;
   for (;;) {
     // Watched before it is read: what comes in between is not missed.

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { ArrangementSchema, LayoutTreeSchema, ProgramFields, WindowLayoutSchema } from "../protocol/layout.ts";
-import { isWindowName } from "../protocol/names.ts";
+import { isWindowName, normalName } from "../protocol/names.ts";
 import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { FocusField, startErrors } from "./panes.ts";
@@ -12,8 +12,9 @@ import { NothingSchema } from "./sessions.ts";
 
 const WindowNameSchema = v.pipe(
   v.string(),
-  v.check(isWindowName, "not a window's name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits"),
-  v.description("name of the window, 1 to 64 of A-Z a-z 0-9 . _ -"),
+  v.transform(normalName),
+  v.check(isWindowName, "not a window's name: 1 to 64 characters without : / ~, and not only digits"),
+  v.description("name of the window, 1 to 64 characters without : / ~"),
 );
 const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(9999), v.description("its number"));
 

@@ -43,7 +43,10 @@ const kinds = {
     hint: "Nothing was changed. The session's list of windows shows the layout of its panes.",
   },
   invalid_tag: { status: 400, hint: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
-  invalid_session_name: { status: 400, hint: "A name is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
+  invalid_session_name: {
+    status: 400,
+    hint: "A name is 1 to 64 visible characters and blanks between them, without : / ~, does not begin with @, and is not . or ..",
+  },
   invalid_label: {
     status: 400,
     hint: "A label is 1 to 64 of the characters A-Z a-z 0-9 . _ -, does not begin with -, and is not . or ..",

@@ -1,9 +1,10 @@
 /**
  * Names given by people and programs: sessions, tags, instances, and the targets that address a session, a window or a
- * pane. Pure text rules, the same in every transport. A session name consists of URL-safe ASCII only, so that it can be
- * part of a path, a resource URI and (encoded, see encodeName) a file name in the registry. `:` separates the window,
- * `@` begins an id, `~` marks an ended session's name and `/` ends the name of another machine: none of the four may occur
- * in a name.
+ * pane. Pure text rules, the same in every transport. Sessions and windows are called what people like, in any script:
+ * only what cannot be seen is refused, and what targets need. `:` separates the window, `@` begins an id, `~` marks an
+ * ended session's name and `/` ends the name of another machine. Names are compared in Unicode's form NFC, in which they
+ * are kept. Tags, labels and instances are ASCII. A name is text, never code: who puts it into an address or a line of a
+ * shell quotes it; as a file name it is encoded (encodeName).
  */
 
 import { WshError } from "./errors.ts";
@@ -14,8 +15,16 @@ export const defaultInstanceName = "default";
 export const defaultSessionName = "default";
 
 /** `.` and `..` are path segments, which clients remove from an address before they send it. */
-/** Session name, window name or tag. */
-const namePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+/** Tag or label. */
+const asciiPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+/**
+ * Session or window name: characters that are seen, with single blanks or more between them. A joiner is part of an
+ * emoji; other marks of format, which could hide or turn text around, are refused.
+ */
+const namePattern = /^(?!\.{1,2}$)(?![@ ])(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}:/~]|[ \u{200d}]){1,64}(?<! )$/u;
+/** Longest name in UTF-8: a file name has at most 255 bytes, and escapes take some. */
+const MAX_NAME_BYTES = 200;
+const encoder = new TextEncoder();
 /** Short, because it is part of socket paths of at most 103 bytes. */
 const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
 /** `@7` a pane, `@w5` a window, `@s3` a session. */
@@ -25,7 +34,17 @@ const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
 const quotedLength = 80;
 
 export function isSessionName(text: string): boolean {
-  return namePattern.test(text);
+  if (asciiPattern.test(text)) return true;
+  return text.length <= MAX_NAME_BYTES && namePattern.test(text) && encoder.encode(text).length <= MAX_NAME_BYTES;
+}
+
+/** The name in the form in which it is kept and compared. */
+export function normalName(text: string): string {
+  return text.normalize("NFC");
+}
+
+export function isTag(text: string): boolean {
+  return asciiPattern.test(text);
 }
 
 /** A number as a name would be taken for the window's index. */
@@ -35,18 +54,19 @@ export function isWindowName(text: string): boolean {
 
 /** Returns the name. @throws WshError invalid_session_name */
 export function checkSessionName(text: string): string {
-  if (!isSessionName(text)) throw new WshError("invalid_session_name", `${quote(text)} is not a session name`);
-  return text;
+  const name = normalName(text);
+  if (!isSessionName(name)) throw new WshError("invalid_session_name", `${quote(text)} is not a session name`);
+  return name;
 }
 
-/** Whether a text can be the label of a checkpoint: valid as a session's name, and no option of a command line. */
+/** Whether a text can be the label of a checkpoint: valid as a tag, and no option of a command line. */
 export function isLabel(text: string): boolean {
-  return isSessionName(text) && !text.startsWith("-");
+  return isTag(text) && !text.startsWith("-");
 }
 
 /** Returns the tag. @throws WshError invalid_tag */
 export function checkTag(text: string): string {
-  if (!namePattern.test(text)) throw new WshError("invalid_tag", `${quote(text)} is not a tag`);
+  if (!isTag(text)) throw new WshError("invalid_tag", `${quote(text)} is not a tag`);
   return text;
 }
 
@@ -133,7 +153,8 @@ export function sessionId(id: number): string {
  * After a name, a window is given by index or name, a pane by index; `name:` is the focused pane. An invalid target
  * gives session_not_found, as an unknown name does: a lookup fails in one way only.
  */
-export function parseTarget(text: string): Target {
+export function parseTarget(given: string): Target {
+  const text = normalName(given);
   if (text.startsWith("@")) {
     const [, letter = "", digits] = idPattern.exec(text) ?? [];
     const kind = idKinds[letter];
@@ -202,18 +223,33 @@ export function numericName(name: string): number | null {
 }
 
 /**
- * Returns a session name as a file name: a leading dot becomes %2E, so that no name is hidden, `.` or `..`. On file
- * systems that ignore case (`foldsCase`), upper case becomes %41 … %5A, because session names are case-sensitive.
+ * Returns a session name as a file name: a leading dot becomes %2E, so that no name is hidden, `.` or `..`, and % is
+ * %25. On file systems that ignore case (`foldsCase`), upper case becomes %41 … %5A, or %{C9} outside of ASCII, because
+ * session names are case-sensitive.
  */
 export function encodeName(name: string, foldsCase: boolean): string {
-  const special = foldsCase ? /^\.|[A-Z]/g : /^\./;
-  return name.replace(special, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  if (!foldsCase) return name.replace(/^\.|%/g, escaped);
+  return [...name]
+    .map((char, at) => (char === "%" || (at === 0 && char === ".") || folds(char) ? escaped(char) : char))
+    .join("");
+}
+
+/** Whether a file system that ignores case takes the character for another one. */
+function folds(char: string): boolean {
+  return char.toLowerCase() !== char || char.toUpperCase().toLowerCase() !== char;
+}
+
+function escaped(char: string): string {
+  const hex = (char.codePointAt(0) ?? 0).toString(16).toUpperCase();
+  return hex.length === 2 && char < "\x7f" ? `%${hex}` : `%{${hex}}`;
 }
 
 /** Returns the session name that a file name encodes, null when encodeName cannot have made it. */
 export function decodeName(fileName: string): string | null {
-  const name = fileName.replace(/%(2E|4[1-9A-F]|5[0-9A])/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-  return isSessionName(name) ? name : null;
+  const name = fileName.replace(/%(?:(2[5E]|4[1-9A-F]|5[0-9A])|\{([0-9A-F]{2,6})\})|%/g, (_, ascii = "", other = "") =>
+    ascii + other === "" || parseInt(other, 16) > 0x10ffff ? "\0" : String.fromCodePoint(parseInt(ascii + other, 16)),
+  );
+  return isSessionName(normalName(name)) ? normalName(name) : null;
 }
 
 function quote(text: string): string {

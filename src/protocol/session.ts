@@ -250,7 +250,7 @@ export type Place = v.InferOutput<typeof PlaceSchema>;
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 export const CreateSessionSchema = v.object({
   name: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ - (default: the next free number)"))),
+    v.nullable(v.pipe(v.string(), v.description("1 to 64 characters without : / ~ (default: the next free number)"))),
   ),
   command: v.optional(v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell")))),
   rows: v.optional(v.pipe(SideSchema, v.description("height in cells, 1 to 1000")), 24),

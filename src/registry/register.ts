@@ -247,8 +247,8 @@ function chooseName(
 ): { text: string; next: number } {
   switch (rule.kind) {
     case "exact":
-      refuseConflict(instance, files, rule.name);
-      return { text: rule.name, next: counters.name };
+      refuseConflict(instance, files, checkSessionName(rule.name));
+      return { text: checkSessionName(rule.name), next: counters.name };
     case "prefix": {
       const text = `${rule.prefix}${counters.session}`;
       if (isLiveName(instance, files, text)) return chooseName(instance, { kind: "number" }, files, counters);

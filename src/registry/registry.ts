@@ -89,14 +89,15 @@ export function isRegistered(instance: Instance, id: number): boolean {
  * Renames a session. Its current name is a success without effect; a live session's name is session_name_conflict, an
  * ended session's is free.
  */
-export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
-  checkSessionName(name);
+export async function renameSession(instance: Instance, id: number, given: string): Promise<string> {
+  const name = checkSessionName(given);
   await withDirectoryLock(instance.sessionsDir, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
     linkName(instance, entry, name, entry.ended);
     for (const link of own) unlinkName(instance, link.file);
   });
+  return name;
 }
 
 /** What a session process knows of its own links, so that the directories need not be read. */

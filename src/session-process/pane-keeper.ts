@@ -61,7 +61,7 @@ function windowWith({ windows }: Windows, pane: string): string | null {
 
 const nothing = async (): Promise<void> => {};
 /** The registry has a pane of its session under this name. */
-const noRegistry = { rename: nothing, ended: nothing, live: nothing, leave: nothing };
+const noRegistry = { rename: async (name: string) => name, ended: nothing, live: nothing, leave: nothing };
 
 export class PaneKeeper {
   private readonly checkpoints = new Map<string, Checkpoints>();

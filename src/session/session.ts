@@ -291,10 +291,7 @@ export class Session<P extends PaneRef = PaneRef> {
     const adding = normalizeTags(change.add_tags).filter((tag) => !this.tagSet.has(tag));
     const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
     const { name } = change;
-    if (name !== undefined && name !== this.currentName) {
-      await this.registry.rename(name);
-      this.renamedTo(name);
-    }
+    if (name !== undefined && name !== this.currentName) this.renamedTo(await this.registry.rename(name));
     this.keptPrivate = change.private ?? this.keptPrivate;
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });

@@ -171,8 +171,8 @@ export interface SessionEvents {
 
 /** How the registry is notified; the session process implements it over the file system. */
 export interface SessionRegistry {
-  /** @throws WshError invalid_session_name, session_name_conflict */
-  rename(name: string): Promise<void>;
+  /** @returns the name as it is kept @throws WshError invalid_session_name, session_name_conflict */
+  rename(name: string): Promise<string>;
   ended(name: string): Promise<void>;
   live(): Promise<void>;
   /** The session can no longer be found, by name or by id. */

@@ -282,9 +282,9 @@ describe("nothing is left behind by a refusal", () => {
   const refusals: readonly [object, number, string, RegExp][] = [
     [{ name: "" }, 400, "invalid_session_name", /./],
     [{ name: "n".repeat(65) }, 400, "invalid_session_name", /nnn/],
-    [{ name: "a b" }, 400, "invalid_session_name", /a b/],
+    [{ name: " b" }, 400, "invalid_session_name", / b/],
     [{ name: "a/../b" }, 400, "invalid_session_name", /./],
-    [{ name: "ü" }, 400, "invalid_session_name", /ü/],
+    [{ name: "a:b" }, 400, "invalid_session_name", /a:b/],
     [{ name: "@7" }, 400, "invalid_session_name", /@7/],
     [{ tags: [""] }, 400, "invalid_tag", /./],
     [{ tags: ["ok", "t".repeat(65)] }, 400, "invalid_tag", /ttt/],
@@ -398,7 +398,7 @@ describe("a session that exists", () => {
     const refusals: readonly [object, number, string][] = [
       [{ name: "other", add_tags: ["c"] }, 409, "session_name_conflict"],
       [{ name: "new", add_tags: ["c", "d e"] }, 400, "invalid_tag"],
-      [{ name: "no good", add_tags: ["c"], remove_tags: ["a"] }, 400, "invalid_session_name"],
+      [{ name: "no: good", add_tags: ["c"], remove_tags: ["a"] }, 400, "invalid_session_name"],
       [{ name: "", add_tags: ["c"] }, 400, "invalid_session_name"],
       [{ name: "new", add_tags: "c" }, 422, "invalid_request"],
       [{ name: null }, 422, "invalid_request"],

@@ -3,9 +3,12 @@ import type { CompletionCommand, Value } from "./model.ts";
 
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
   return `_wsh_sessions() {
-  local there=()
+  local there=() name
   case $cur in */*) there=(--server "\${cur%%/*}") ;; esac
-  COMPREPLY=($(compgen -W "$(wsh \${instance[@]+"\${instance[@]}"} list --names \${there[@]+"\${there[@]}"} </dev/null 2>/dev/null)" -- "$cur"))
+  # A name is text of anybody's: compgen -W would expand it.
+  while IFS= read -r name; do
+    case $name in "$cur"*) COMPREPLY+=("$(printf %q "$name")") ;; esac
+  done < <(wsh \${instance[@]+"\${instance[@]}"} list --names \${there[@]+"\${there[@]}"} </dev/null 2>/dev/null)
 }
 _wsh() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= position=0 i word instance=()

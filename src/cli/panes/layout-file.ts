@@ -213,7 +213,7 @@ function readWindows(value: Table, reading: Reading): PlannedWindow[] {
 
 function readWindow({ name, ...rest }: Table, path: Path, reading: Reading): PlannedWindow {
   if (name !== undefined && (typeof name !== "string" || !isWindowName(name))) {
-    reading.fail([...path, "name"], "is not a window name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits");
+    reading.fail([...path, "name"], "is not a window name: 1 to 64 characters without : / ~, and not only digits");
   }
   const named = typeof name === "string" ? name : null;
   if (!("tmux" in rest)) return { name: named, tree: readNode(rest, path, reading) };

@@ -250,7 +250,7 @@ describe("renaming", () => {
     await expect(renameSession(place.instance, build.id, "prod")).rejects.toMatchObject({
       code: "session_name_conflict",
     });
-    await expect(renameSession(place.instance, build.id, "a b")).rejects.toMatchObject({
+    await expect(renameSession(place.instance, build.id, "a/b")).rejects.toMatchObject({
       code: "invalid_session_name",
     });
     await expect(renameSession(place.instance, 99, "x")).rejects.toMatchObject({ code: "session_not_found" });

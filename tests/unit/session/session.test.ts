@@ -77,7 +77,12 @@ function shown() {
       settings: { graceMs: 60_000, execGraceMs: 60_000, sizePolicy: "latest", elements: defaultElementLimits },
     },
     pane,
-    { rename: noted("rename"), ended: noted("ended"), live: noted("live"), leave: noted("leave") },
+    {
+      rename: async (name) => (registry.push("rename"), name),
+      ended: noted("ended"),
+      live: noted("live"),
+      leave: noted("leave"),
+    },
   );
   const events: string[] = [];
   for (const name of ["exited", "ending", "destroyed"] as const) session.events.on(name, () => events.push(name));
