@@ -34,6 +34,7 @@ export function guarded(sink: Required<ProgramSink>): ProgramSink {
     reply: guard(sink.reply),
     retired: guard(sink.retired),
     displacing: guard(sink.displacing),
+    overwriting: guard(sink.overwriting),
     erasedBelow: guard(sink.erasedBelow),
     exit: guard(sink.exit),
   };

@@ -21,7 +21,8 @@ import { Activity } from "./activity.ts";
 import type { AgentWatch } from "./agent/agent-watch.ts";
 import { agentOf } from "./agent/pane-agent.ts";
 import { lastExit } from "./commands/command-records.ts";
-import { Commands, type CommandsPort } from "./commands/commands.ts";
+import { Commands } from "./commands/commands.ts";
+import type { CommandsPort } from "./commands/commands-port.ts";
 import { execTargetOf } from "./exec-target.ts";
 import { guarded } from "./guarded-sink.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
@@ -92,6 +93,7 @@ export class Pane {
         retired: (lines) => this.commands.retired(lines),
         // The start of that line is gone: text printed there next starts another line.
         displacing: () => this.commands.log.displacing(),
+        overwriting: (slice, end) => this.commands.overwritten.parsing(slice, end),
         erasedBelow: ({ line, col }) => this.erasedBelow(col > 0 ? line + 1 : line),
         exit: (exit) => {
           options.keyFile?.withdraw();
@@ -383,12 +385,9 @@ export class Pane {
       if (mark.kind === "D") this.answers.drop();
       this.betweenCommands(mark.kind);
     }
+    const { kind, nonce, exitCode } = mark;
     this.commands.mark({
-      kind: mark.kind,
-      verified,
-      child,
-      nonce: mark.nonce,
-      exitCode: mark.exitCode,
+      ...{ kind, verified, child, nonce, exitCode },
       commandLine: mark.commandLine ?? null,
       params: mark.params,
       offset: mark.offset,

@@ -10,7 +10,7 @@ import type { ShellKind } from "../shell/plan.ts";
 import type { Attention, TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { ChildKey } from "./commands/child-shells.ts";
-import type { CommandLimits } from "./commands/commands.ts";
+import type { CommandLimits } from "./commands/commands-port.ts";
 import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
 import type { CursorPlace } from "./text/text.ts";

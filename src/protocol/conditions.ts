@@ -188,6 +188,10 @@ export const WaitResultSchema = v.object({
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
+  /** The beginning and the end of its output, when its end ended the wait. */
+  output: v.optional(v.string()),
+  /** Lines of it that are left out; its id reads them. */
+  omitted_lines: v.optional(v.number()),
   ask: v.optional(v.pipe(AskResultSchema, v.description("the closed question, if that ended the wait"))),
   /** Parts of the output that the wait could not see. */
   warnings: v.optional(v.array(v.string())),

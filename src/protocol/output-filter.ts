@@ -1,7 +1,7 @@
 /** A caller's filter for a command's output: lines that match, the first, the last, a range, or none at all. */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
-import { lineTest } from "./pattern.ts";
+import { linePattern } from "./pattern.ts";
 
 /** Lines around a match; for more, use a range. */
 const MAX_CONTEXT = 1_000;
@@ -52,6 +52,8 @@ export interface OutputQuery {
   readonly lines: { readonly from: number; readonly to: number } | null;
   /** Whether a line is requested. */
   readonly test: ((line: string) => boolean) | null;
+  /** Where the match begins in such a line. */
+  readonly start: ((line: string) => number) | null;
   /** Lines shown before and after each match. */
   readonly context: number;
   /** This many at the start and the end: of the matches, else of the lines. */
@@ -70,9 +72,11 @@ export async function outputQuery(filter: OutputFilter, numbered: boolean): Prom
   if (context !== undefined && grep === undefined) {
     throw new WshError("invalid_request", "'context' needs 'grep'");
   }
+  const pattern = grep === undefined ? null : await linePattern(grep);
   return {
     lines: range === undefined ? null : lineRange(range),
-    test: grep === undefined ? null : await lineTest(grep),
+    test: pattern?.test ?? null,
+    start: pattern?.start ?? null,
     context: context ?? 0,
     head,
     tail,

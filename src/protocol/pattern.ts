@@ -41,9 +41,22 @@ export async function compilePattern(pattern: string, flags = ""): Promise<RE2JS
 
 const SPECIAL = /[\\^$.|?*+()[\]{}]/;
 
-/** A test whether a line contains a match; a pattern without special characters is searched as text. */
-export async function lineTest(pattern: string): Promise<(line: string) => boolean> {
-  if (!SPECIAL.test(pattern)) return (line) => line.includes(pattern);
+export interface LinePattern {
+  /** Whether a line contains a match. */
+  test(line: string): boolean;
+  /** Where the first match in a line begins; -1 without one. */
+  start(line: string): number;
+}
+
+/** A pattern without special characters is searched as text. */
+export async function linePattern(pattern: string): Promise<LinePattern> {
+  if (!SPECIAL.test(pattern)) {
+    return { test: (line) => line.includes(pattern), start: (line) => line.indexOf(pattern) };
+  }
   const compiled = await compilePattern(pattern);
-  return (line) => compiled.test(line);
+  const start = (line: string): number => {
+    const matcher = compiled.matcher(line);
+    return matcher.find() ? matcher.start() : -1;
+  };
+  return { test: (line) => compiled.test(line), start };
 }

@@ -15,7 +15,7 @@ import { installScripts, restoreScripts } from "../launch/script-files.ts";
 import type { RestoredSpec, SessionSpec } from "../launch/session-spec.ts";
 import { writeStdinFile } from "../launch/stdin-file.ts";
 import type { ChildKey } from "../pane/commands/child-shells.ts";
-import { defaultCommandLimits } from "../pane/commands/commands.ts";
+import { defaultCommandLimits } from "../pane/commands/commands-port.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
 import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";

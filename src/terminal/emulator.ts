@@ -44,6 +44,8 @@ export interface EmulatorSink extends AnnouncementSink {
   retired?(lines: RetiredLines): void;
   /** The cursor of the normal screen may move up, or lines move or are erased: existing text may be overwritten. */
   displacing?(): void;
+  /** The slice, about to be parsed, writes over text after a carriage return. @param end offset at its end */
+  overwriting?(slice: Uint8Array, end: number): void;
   /** Text below this position was erased and text above it stays: a menu is being redrawn. */
   erasedBelow?(top: Position): void;
 }
@@ -70,6 +72,18 @@ interface Parts {
 
 /** CUU, CPL, CUP, HVP, VPA, restored cursor, SU, SD, IL, DL; RI, DECRC. */
 const UPWARD = { csi: ["A", "F", "H", "f", "d", "u", "S", "T", "L", "M"], esc: ["M", "8"] } as const;
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** Whether a slice has a carriage return that does not end a line. Runs per slice. */
+function overwrites(slice: Uint8Array): boolean {
+  for (let at = slice.indexOf(CR); at >= 0; at = slice.indexOf(CR, at + 1)) {
+    const next = slice[at + 1];
+    if (next !== LF && next !== CR) return true;
+  }
+  return false;
+}
 
 const encoder = new TextEncoder();
 
@@ -181,6 +195,7 @@ export class Emulator {
   parse(slice: Uint8Array, end: number): Uint8Array | null {
     this.settle();
     this.sliceEnd = end;
+    if (!this.onAlternate && overwrites(slice)) this.sink.overwriting?.(slice, end);
     try {
       this.feed(slice);
       if (!this.tidyAfter) {

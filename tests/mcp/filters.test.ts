@@ -43,6 +43,21 @@ for (const [where, place] of [
       expect(pattern).toMatchObject({ output: "1:ab\n2:AB", exit_code: 3, matches: 2, total_lines: 3 });
     });
 
+    test("that was written over, and a match in the middle of a long line", async () => {
+      const steps = "printf '[1] step\\rnote: cached\\r[2] step of two\\ndone\\n'";
+      const found = await exec({ ...place, command: steps, grep: "note" });
+      expect(found).toMatchObject({ output: "1:note: cached", matches: 1, total_lines: 2 });
+      const { session, command_id, output_cursor } = found;
+      const again = await call(client, "wsh_get_output", { session, command_id, grep: "^note" });
+      expect(again.value.text).toBe("1:note: cached");
+      const any_of = [{ type: "regex", pattern: "note: (\\w+)" }];
+      const waited = await call(client, "wsh_wait", { session, since: output_cursor - 200, any_of, max_wait_ms: 0 });
+      if (session === "filtered") expect(waited.value).toMatchObject({ decided_by: "regex", groups: ["cached"] });
+      const long = "printf '%030000dNEEDLE%030000d\\n' 0 0";
+      const { output } = await exec({ ...place, command: long, grep: "NEED" });
+      expect(output).toMatch(/^1:\[… 29850 characters\] 0{150}NEEDLE0{244} \[29756 characters …\]$/);
+    });
+
     test("of which both ends are wanted, and the middle later", async () => {
       const ends = await exec({ ...place, command: MANY, head: 1, tail: 2 });
       expect(ends.output.split("\n")).toEqual([

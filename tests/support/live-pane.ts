@@ -2,7 +2,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type CommandLimits, type Commands, defaultCommandLimits } from "../../src/pane/commands/commands.ts";
+import type { Commands } from "../../src/pane/commands/commands.ts";
+import { type CommandLimits, defaultCommandLimits } from "../../src/pane/commands/commands-port.ts";
 import { Pane } from "../../src/pane/pane.ts";
 import { planProgram, programOf } from "../../src/pane/spawn-plan.ts";
 import { WshError } from "../../src/protocol/errors.ts";

@@ -4,36 +4,34 @@
  * lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
-import type { Clock } from "../../base/clock.ts";
 import { readTerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
-import type { CommandRecord } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
 import { inactiveReason, shellKind } from "../../shell/plan.ts";
-import type { Activity } from "../activity.ts";
 import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
+import { Overwritten } from "../output/overwritten.ts";
 import { RawOutputs } from "../output/raw-outputs.ts";
-import { type SpoolLimits, Spools } from "../output/spool.ts";
-import type { ExecTarget, IntegratedShell, ProgramPort, ShellMark } from "../ports.ts";
+import { Spools } from "../output/spool.ts";
+import type { IntegratedShell, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
-import { type ObserverPort, StateObserver } from "../state/observer.ts";
+import { StateObserver } from "../state/observer.ts";
 import { Submits } from "../submits.ts";
 import { EchoTracker } from "../text/echo.ts";
-import type { RetiredLines, TerminalText } from "../text/text.ts";
+import type { RetiredLines } from "../text/text.ts";
 import type { LookAt } from "../waiting/port-watch.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
 import { Asking } from "./asking.ts";
-import { type ChildKey, type ChildShell, ChildShells } from "./child-shells.ts";
+import { type ChildShell, ChildShells } from "./child-shells.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { CommandLog } from "./command-log.ts";
-import { type CommandLogLimits, defaultCommandLogLimits } from "./command-records.ts";
 import { CommandStarts } from "./command-starts.ts";
+import { type CommandsPort, defaultCommandLimits } from "./commands-port.ts";
 import { Exec, type ExecOutcome } from "./exec.ts";
 import type { ExecRequest } from "./exec-port.ts";
 import { LineEditor } from "./line-editor.ts";
@@ -49,45 +47,6 @@ const CHECK_MS = [50, 250, 1_000, 5_000] as const;
  * command: zsh's `exit 1` looks the same, and fish reports its `exit` by a mark. bash ends by the signal.
  */
 const hangupCodes: Readonly<Record<IntegratedShell, number | null>> = { bash: null, zsh: 1, fish: 0 };
-
-export interface CommandLimits extends CommandLogLimits {
-  /** Pending waits. */
-  readonly waiters: number;
-}
-
-/** 256 waits exceed what callers need, and are few enough that a leak is noticed. */
-export const defaultCommandLimits: CommandLimits = { ...defaultCommandLogLimits, waiters: 256 };
-
-export interface CommandsPort {
-  readonly text: TerminalText;
-  readonly clock: Clock;
-  readonly program: ProgramPort;
-  readonly target: ExecTarget;
-  readonly activity: Activity;
-  /** Directory that the shell has reported, or in which the program was started. */
-  cwd(): string | null;
-  readonly limits?: CommandLimits;
-  /** Storage for output that a caller requested; null or absent: none. */
-  readonly spool?: SpoolLimits | null;
-  /** The program itself is a command that a caller requested. */
-  readonly isAskedFor?: boolean;
-  /** File of the integrated shell that was started; null or absent when the program is not one. */
-  readonly shellFile?: string | null;
-  /** A key for a shell inside; null or absent: there are no files to give to shells. */
-  readonly newKey?: (() => ChildKey) | null;
-  /** Commands of the same pane before it was lost. */
-  readonly restored?: readonly CommandRecord[];
-  /** The id before the first command's; default 0. */
-  readonly lastCommandId?: number;
-  /** Kept equal to the secrets of shells inside. */
-  readonly childNonces?: Set<string>;
-  /** The agent in the foreground, as last seen. */
-  readonly agent?: () => AgentInfo | null;
-  /** Called after each check of the program. */
-  readonly observed?: ObserverPort["observed"];
-  /** Replaced by tests. */
-  readonly readFacts?: ObserverPort["readFacts"];
-}
 
 export class Commands {
   readonly log: CommandLog;
@@ -106,6 +65,7 @@ export class Commands {
   private readonly spools: Spools | null;
   readonly submits: Submits;
   readonly raw: RawOutputs;
+  readonly overwritten: Overwritten;
   private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
@@ -122,8 +82,9 @@ export class Commands {
     const { restored = [], lastCommandId = 0 } = port;
     // The shell's directory at its prompt: a quick command has left the directory by now.
     const startCwd = (): string | null => port.cwd() ?? this.cwd();
+    const flags = () => program.flags();
     const readsKeys = (): boolean | null => {
-      const modes = program.flags();
+      const modes = flags();
       return modes === null ? null : !modes.canonical;
     };
     const shellReads = (child: ChildShell | null): boolean | null => {
@@ -138,7 +99,7 @@ export class Commands {
     this.raw = new RawOutputs(this.log);
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
-    this.cookedLine = new CookedLine(() => program.flags());
+    this.cookedLine = new CookedLine(flags);
     this.observer = new StateObserver({
       program,
       text,
@@ -150,13 +111,21 @@ export class Commands {
       awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
       ...defined({ observed: port.observed, readFacts }),
     });
-    const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
+    const { log, observer, echo } = this;
+    this.overwritten = new Overwritten({ text, flags, log });
+    const parts = { text, clock, log, observer, echo };
     const starts = new CommandStarts(program, this.log);
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
-    // Replaced facts include none from the kernel.
     const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not report it" });
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
-    this.waiters = new Waiters({ ...parts, activity, ...ports, agent: port.agent, limit: limits.waiters });
+    this.waiters = new Waiters({
+      ...parts,
+      overwritten: this.overwritten,
+      activity,
+      ...ports,
+      agent: port.agent,
+      limit: limits.waiters,
+    });
     this.log.on({
       started: ({ id }) => {
         target.typed.accepted();
@@ -167,7 +136,7 @@ export class Commands {
     this.editor = new LineEditor({
       target,
       log: this.log,
-      flags: () => program.flags(),
+      flags,
       // Replaced facts include none from the kernel.
       reader: () => (this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid)),
       quietMs: () => this.observer.quietMs(),
@@ -180,7 +149,6 @@ export class Commands {
     };
     this.offers = { ...parts, target, editor: this.editor, send };
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
-    const flags = () => program.flags();
     const inside = { shells: this.shells, newKey: port.newKey ?? null };
     this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags }, inside);
     const write = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));

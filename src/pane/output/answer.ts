@@ -27,6 +27,12 @@ interface Hit {
   bytes: number;
 }
 
+/** A matching line of more than this share of the limit is shown around its match, */
+const LONG_SHARE = 4;
+/** by this many characters before and after its beginning. */
+const EXCERPT_BEFORE = 150;
+const EXCERPT_AFTER = 250;
+
 /** Past this many dropped hits, the queue is moved down. */
 const SLACK = 1_024;
 
@@ -39,6 +45,8 @@ export class Answer {
   private backStart = 0;
   private backBytes = 0;
   private droppedBytes = 0;
+  /** Left out of lines that are shown in part. */
+  private excerptBytes = 0;
   private hits = 0;
   /** The last hit, while the lines that come are its context. */
   private open: Hit | null = null;
@@ -58,7 +66,7 @@ export class Answer {
     const { test, context } = this.query;
     if (test === null) this.hit({ first: number, at: 0, lines: [line], bytes: this.cost(number, line) });
     else if (test(line)) {
-      const lines = [...this.before, line];
+      const lines = [...this.before, this.excerpt(line)];
       const first = number - this.before.length;
       this.before = [];
       this.hit({
@@ -89,7 +97,7 @@ export class Answer {
       return { text, omittedLines, omittedBytes: Math.max(0, left - Buffer.byteLength(text)), matches };
     }
     const text = limit === 0 ? "" : this.join(front, back, omittedLines, ranges);
-    return { text, omittedLines, omittedBytes: left, matches };
+    return { text, omittedLines, omittedBytes: left + this.excerptBytes, matches };
   }
 
   /** Lines of the answer if there were no limit: matches, or all. */
@@ -115,6 +123,18 @@ export class Answer {
     this.back.push(hit);
     this.backBytes += hit.bytes;
     this.trim();
+  }
+
+  /** A long line around its match, and how much is left out: `range` shows all of it. */
+  private excerpt(line: string): string {
+    const isLong = this.query.start !== null && this.limit > 0 && line.length * LONG_SHARE > this.limit;
+    if (!isLong || line.length <= 2 * (EXCERPT_BEFORE + EXCERPT_AFTER)) return line;
+    const at = Math.max(0, this.query.start?.(line) ?? 0);
+    const from = Math.max(0, at - EXCERPT_BEFORE);
+    const to = Math.min(line.length, at + EXCERPT_AFTER);
+    this.excerptBytes += Buffer.byteLength(line) - Buffer.byteLength(line.slice(from, to));
+    const before = from === 0 ? "" : `[… ${from} characters] `;
+    return `${before}${line.slice(from, to)}${to === line.length ? "" : ` [${line.length - to} characters …]`}`;
   }
 
   /** A line that does not match. */

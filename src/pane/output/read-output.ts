@@ -25,6 +25,7 @@ export interface OutputReading extends AnswerText {
 
 /**
  * @param limit UTF-8 bytes of the text; past it the beginning and the end are kept
+ * @param overwritten text by line that was printed there and written over: a pattern finds it, too
  * @throws WshError regex_too_slow, cancelled
  */
 export async function readOutput(
@@ -32,18 +33,29 @@ export async function readOutput(
   query: OutputQuery,
   limit: number,
   signal?: AbortSignal,
+  overwritten: ReadonlyMap<number, readonly string[]> = new Map(),
 ): Promise<OutputReading> {
   const work = new Work(signal);
   const ranges = rangesOf(output, query);
   const answer = new Answer(query, limit);
+  const addOverwritten = (number: number, line: string): void => {
+    for (const text of overwritten.get(number) ?? []) {
+      // What is shown now is found there.
+      if (!line.startsWith(text) && query.test?.(text) === true) answer.add(number, text);
+    }
+  };
   for (const range of ranges) {
     for (const { first, lines } of output.parts(range)) {
       for (const [at, line] of lines.entries()) {
+        if (overwritten.size > 0) addOverwritten(first + at, line);
         answer.add(first + at, line);
         if (at % CLOCK_LINES === 0 && work.isDue) await work.pause();
       }
     }
   }
+  // Lines at the end that were written over by blanks are no lines of the output.
+  const isToEnd = (query.lines?.to ?? Number.POSITIVE_INFINITY) > output.total;
+  for (const number of isToEnd ? overwritten.keys() : []) if (number > output.total) addOverwritten(number, "");
   const missing = ranges.map((range) => output.missing(range)).find((part) => part !== null) ?? null;
   return { ...answer.result(ranges), totalLines: output.total, missing };
 }

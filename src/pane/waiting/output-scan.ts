@@ -6,6 +6,7 @@
  * seen text, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
  */
 
+import type { Overwritten } from "../output/overwritten.ts";
 import { type Mask, openPieces } from "../text/masks.ts";
 import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, Match } from "./pattern.ts";
@@ -24,6 +25,7 @@ export interface ScanMatch extends Match {
 /** The output as a scan reads it; `masks` are the places that are echo. */
 export interface ScanSource {
   readonly text: TerminalText;
+  readonly overwritten: Pick<Overwritten, "newest" | "after" | "since">;
   masks(line: number): readonly Mask[];
 }
 
@@ -57,6 +59,8 @@ export class OutputScan {
   private readonly seen: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
+  /** Number of the last text that was looked at of those written over. */
+  private overwritten: number;
   /** Next line that has never been searched. */
   private next: number;
   /** Whether the earlier part of the first line has been rewritten since. */
@@ -68,8 +72,10 @@ export class OutputScan {
     private readonly source: ScanSource,
     origin: ScanOrigin,
     private readonly find: Finder,
-    private readonly budget: Budget | null,
+    /** `since`: the offset at which output begins to count. */
+    private readonly limits: { readonly budget: Budget | null; readonly since: number },
   ) {
+    this.overwritten = (source.overwritten.since(limits.since)[0]?.number ?? source.overwritten.newest + 1) - 1;
     this.seen = new Map(origin.before);
     this.since = origin.since;
     this.rows = origin.rows;
@@ -78,7 +84,21 @@ export class OutputScan {
 
   /** Searches new output. Called after each chunk of output. */
   scan(): ScanMatch | null {
-    return this.scanScreen() ?? this.scanAlternate();
+    return this.scanOverwritten() ?? this.scanScreen() ?? this.scanAlternate();
+  }
+
+  private scanOverwritten(): ScanMatch | null {
+    const { overwritten } = this.source;
+    if (overwritten.newest === this.overwritten) return null;
+    for (const { number, line, text, isStanding } of overwritten.after(this.overwritten)) {
+      this.overwritten = number;
+      const start = isStanding && line === this.since.line ? this.since.index : 0;
+      for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line) : [])) {
+        const match = this.tryFind(text, piece.start, piece.end);
+        if (match !== null) return { ...match, line };
+      }
+    }
+    return null;
   }
 
   /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
@@ -160,7 +180,8 @@ export class OutputScan {
   }
 
   private tryFind(line: string, from: number, to: number): Match | null {
-    return this.budget === null ? this.find(line, from, to) : this.budget.spend(() => this.find(line, from, to));
+    const { budget } = this.limits;
+    return budget === null ? this.find(line, from, to) : budget.spend(() => this.find(line, from, to));
   }
 }
 

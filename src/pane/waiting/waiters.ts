@@ -20,6 +20,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandLog } from "../commands/command-log.ts";
+import type { Overwritten } from "../output/overwritten.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
@@ -40,6 +41,7 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
+  readonly overwritten: Overwritten;
   /** The agent in the foreground, as last seen; absent without agent detection. */
   readonly agent?: (() => AgentInfo | null) | undefined;
   /** The processes of a command, or of the session. */
@@ -123,10 +125,10 @@ export class Waiters {
       this.starting--;
     }
     if (request.signal?.aborted === true) return this.outcome("cancelled");
-    const source = { text, masks: (line: number) => this.port.echo.masks(line) };
+    const source = { text, overwritten: this.port.overwritten, masks: (line: number) => this.port.echo.masks(line) };
     const scans = finders.map(({ type, find }) => {
       const budget = type === "regex" ? new Budget(() => performance.now()) : null;
-      return { type, scan: new OutputScan(source, origin, find, budget) };
+      return { type, scan: new OutputScan(source, origin, find, { budget, since }) };
     });
     return this.begin(request, since, scans);
   }

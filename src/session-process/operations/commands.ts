@@ -9,6 +9,7 @@ import { cutOutput, cutToEnd } from "../../pane/text/cut-output.ts";
 import { unsavedSince } from "../../pane/text/own-cursor.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
 import {
+  type CommandRecord,
   DEFAULT_OUTPUT_LIMIT,
   isPartial,
   READY_OUTPUT_LIMIT,
@@ -31,6 +32,8 @@ import { stepOutput } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
+/** Bytes of a command's output beside its end. */
+const SHORT_OUTPUT = 1_024;
 /** Longest time for a program to end after it was interrupted or killed at its deadline, in ms. */
 const STOP_MS = 2_000;
 
@@ -103,7 +106,8 @@ async function waitForProgram(
     signal: context.signal,
   });
   const { command } = outcome;
-  const warnings = [...(outcome.warnings ?? []), ...unsaved];
+  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since) : [];
+  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...unseen];
   // A cursor that is the end of the output is given with the screen that belongs to it.
   if (outcome.outputCursor === pane.outputCursor) await pane.terminal.atRest(() => pane.giveCursor());
   return {
@@ -111,9 +115,27 @@ async function waitForProgram(
     ...decisionOf(outcome),
     state: outcome.state?.state ?? pane.state(),
     output_cursor: outcome.outputCursor,
-    ...defined({ command }),
+    ...(command === undefined ? {} : { command, ...shortOutput(pane, command) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
+}
+
+/** What a wait for a text could not look at. */
+function droppedSince({ text, terminal }: Pane, since: number | undefined): string[] {
+  const line = since === undefined ? terminal.firstLine : text.lineAt(since);
+  if (line !== null && line >= terminal.firstLine) return [];
+  const count = line === null ? "some" : terminal.firstLine - line;
+  return [
+    `${count} lines since the cursor have left the history and were not looked at: grep a command's output by its id`,
+  ];
+}
+
+/** Little of what a command printed: its id reads the rest. */
+function shortOutput(pane: Pane, { id }: CommandRecord): { output?: string; omitted_lines?: number } {
+  const kept = pane.commands.log.output(id);
+  if (kept === null) return {};
+  const { text, omittedLines } = cutOutput(kept, SHORT_OUTPUT);
+  return { output: text, ...(omittedLines === 0 ? {} : { omitted_lines: omittedLines }) };
 }
 
 async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {

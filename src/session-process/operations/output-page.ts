@@ -14,7 +14,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
-import { incomplete } from "./step-output.ts";
+import { incomplete, overwrittenIn } from "./step-output.ts";
 
 /** Newest lines that are returned when the caller does not say. */
 const DEFAULT_LINES = 100;
@@ -25,6 +25,7 @@ type Filter = OutputFilter & {
   readonly format: Format;
   readonly max_bytes: number;
   readonly raw?: boolean | undefined;
+  readonly since?: number | undefined;
 };
 
 /** @throws WshError invalid_cursor, command_not_found, invalid_request, regex_too_slow */
@@ -123,7 +124,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   using stored = pane.commands.log.stored(id);
   if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = placeOf(pane);
-  const reading = await readOutput(stored, query, input.max_bytes, signal);
+  const reading = await readOutput(stored, query, input.max_bytes, signal, overwrittenIn(pane, id));
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
 
@@ -182,10 +183,21 @@ async function shown(
   const texts = rows.lines.map(({ line }) => plainText(line));
   using stored = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
   const { matches, text, omitted_bytes, omitted_lines } = read(
-    await readOutput(stored, query, input.max_bytes, signal),
+    await readOutput(stored, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
   );
   const counted = matches === undefined ? {} : { matches };
   return { ...first, ...counted, text, omitted_bytes, omitted_lines: omitted_lines + rows.dropped, ...base };
+}
+
+/** What was printed and written over in these lines, by their place. */
+function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
+  const places = new Map(lines.map(({ id }, at) => [id, at + 1]));
+  const found = new Map<number, string[]>();
+  for (const { line, text } of pane.commands.overwritten.since(since ?? 0)) {
+    const place = places.get(line);
+    if (place !== undefined) found.set(place, [...(found.get(place) ?? []), text]);
+  }
+  return found;
 }
 
 /** The last lines within the limit, as spans. */

@@ -3,6 +3,7 @@
  * unreadable parts are named first.
  */
 
+import { byLine } from "../../pane/output/overwritten.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -25,7 +26,7 @@ export async function stepOutput<R extends StepResult>(
     return { ...result, output: "", omitted_lines: 0, total_lines: total };
   }
   if (query !== null) {
-    const reading = await readOutput(stored, query, limit, signal);
+    const reading = await readOutput(stored, query, limit, signal, overwrittenIn(pane, result.command_id));
     const { matches } = reading;
     const counted = matches === null ? {} : { matches };
     const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: total };
@@ -33,6 +34,18 @@ export async function stepOutput<R extends StepResult>(
   }
   if (result.omitted_lines === 0) return result;
   return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
+}
+
+/** What a command printed and wrote over, by line of its output. */
+export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof byLine> {
+  const record = id === null ? null : pane.commands.log.get(id);
+  if (record === null) return new Map();
+  const { output_start, first_line_id: first, last_line_id: last } = record;
+  const texts = pane.commands.overwritten.since(output_start);
+  return byLine(
+    texts.filter(({ line }) => line >= first && (last === null || line <= last)),
+    first,
+  );
 }
 
 /** Unreadable parts of a reading, in the form of results. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 
-import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
+import { defaultCommandLimits } from "../../../src/pane/commands/commands-port.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { openPieces } from "../../../src/pane/text/masks.ts";
 import { Budget, regexFinder } from "../../../src/pane/waiting/pattern.ts";

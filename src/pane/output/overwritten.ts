@@ -1,0 +1,121 @@
+/**
+ * Text that a program printed and wrote over after a carriage return, such as the states of a progress line: no screen
+ * or history shows it, but searches and waits find it. The newest is kept, within MOST_TEXTS and MOST_CHARS.
+ *
+ * Of commands, and only of programs whose terminal collects lines: editors of a line write over their own echo. Not while
+ * a password is asked for, and not on the alternate screen.
+ */
+import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import type { ShellPhase } from "../state/shell-phase.ts";
+import type { TerminalText } from "../text/text.ts";
+
+const MOST_TEXTS = 2_048;
+const MOST_CHARS = 262_144;
+const DROPPED_AT_ONCE = 64;
+/** Characters of one text. */
+const LONGEST = 2_048;
+
+export interface OverwrittenText {
+  /** Grows by one with each. */
+  readonly number: number;
+  /** Output parsed when it was printed, at least. */
+  readonly offset: number;
+  /** The logical line that it stood in. */
+  readonly line: number;
+  readonly text: string;
+  /** It begins with text that stood there before, at these places of the line. */
+  readonly isStanding: boolean;
+}
+
+const NONE: readonly OverwrittenText[] = [];
+
+/** Our marks of a command's begin (C) and end, line ends, and carriage returns that end no line. */
+const TOKEN = /\x1b\]133;([A-D])[^\x07\x1b]*(?:\x07|\x1b\\)|\r?\n|\r/g;
+
+export interface OverwrittenPort {
+  readonly text: Pick<TerminalText, "line" | "position">;
+  flags(): PtyFlags | null;
+  readonly log: { readonly phase: ShellPhase; shellHoldsTerminal(): boolean | null };
+}
+
+export class Overwritten {
+  private texts: OverwrittenText[] = [];
+  private chars = 0;
+  private last = 0;
+  private readonly decoder = new TextDecoder();
+
+  constructor(private readonly port: OverwrittenPort) {}
+
+  /** Number of the newest. */
+  get newest(): number {
+    return this.last;
+  }
+
+  /** The slice is about to be parsed. @param end offset at its end */
+  parsing(slice: Uint8Array, end: number): void {
+    const { text, flags, log } = this.port;
+    const modes = flags();
+    if (isSecret(modes)) return;
+    // A quick command's terminal is the shell's again when its output is read.
+    if (modes?.canonical === false && log.shellHoldsTerminal() === false) return;
+    let isOutput = log.phase === "running" || (log.phase === "none" && modes?.canonical !== false);
+    const { line: first, index } = text.position();
+    let line = first;
+    let standing = (text.line(first) ?? "").padEnd(index).slice(0, index);
+    let part = "";
+    let from = 0;
+    const all = this.decoder.decode(slice);
+    for (const { 0: token, 1: mark, index: at } of all.matchAll(TOKEN)) {
+      part += all.slice(from, at);
+      from = at + token.length;
+      if (mark === undefined && token === "\r" && isOutput) {
+        this.add({ offset: end, line, text: standing + plain(part), isStanding: standing !== "" });
+      }
+      if (mark !== undefined) isOutput = mark === "C";
+      if (mark === undefined || isOutput) standing = part = "";
+      if (token.endsWith("\n")) line++;
+    }
+  }
+
+  /** Those printed after an offset, oldest first. */
+  since(offset: number): readonly OverwrittenText[] {
+    return this.texts.length === 0 ? NONE : this.texts.filter((each) => each.offset > offset);
+  }
+
+  /** Those with a greater number. */
+  after(number: number): readonly OverwrittenText[] {
+    if (number >= this.last) return NONE;
+    return this.texts.filter((each) => each.number > number);
+  }
+
+  private add(found: Omit<OverwrittenText, "number">): void {
+    const text = found.text.trimEnd().slice(-LONGEST);
+    const before = this.texts.at(-1);
+    if (text === "" || (before?.line === found.line && before.text === text)) return;
+    this.texts.push({ ...found, text, number: ++this.last });
+    this.chars += text.length;
+    while (this.chars > MOST_CHARS || this.texts.length > MOST_TEXTS) {
+      for (const gone of this.texts.splice(0, DROPPED_AT_ONCE)) this.chars -= gone.text.length;
+    }
+  }
+}
+
+/** Text alone: without escape sequences and controls. */
+function plain(text: string): string {
+  return text.replace(
+    /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g,
+    "",
+  );
+}
+
+/** Texts that were written over, by the number of their line in an output that begins at line `first`. */
+export function byLine(texts: readonly OverwrittenText[], first: number): ReadonlyMap<number, readonly string[]> {
+  const found = new Map<number, string[]>();
+  for (const { line, text } of texts) {
+    const number = line - first + 1;
+    const known = found.get(number);
+    if (known === undefined) found.set(number, [text]);
+    else known.push(text);
+  }
+  return found;
+}
