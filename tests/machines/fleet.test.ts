@@ -1,5 +1,6 @@
 /** `wsh fleet`: what it writes and refuses, who gets in, and what each role may say, with a real nats-server. */
 import { afterAll, test as always, beforeAll, expect } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
@@ -86,6 +87,15 @@ test("a cluster of three knows its servers by the fleet's certificates", async (
   const hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
   const ports = ["--port", `${tls}`, "--wss-port", `${wss}`, "--cluster-port", `${between}`];
   await wsh.ok("fleet", "init", "f", ...hosts.flatMap((host) => ["--host", host]), ...ports);
+  const ca = new X509Certificate(fs.readFileSync(join(wsh.dir, "f/keys/ca.pem")));
+  const pem = (at: number) => new X509Certificate(fs.readFileSync(join(wsh.dir, `f/server${at + 1}/tls/server.pem`)));
+  const before = hosts.map((_, at) => pem(at).serialNumber);
+  expect((await wsh.ok("fleet", "renew", "--dir", "f")).trim().split("\n")).toHaveLength(3);
+  for (const [at, host] of hosts.entries()) {
+    // Whoever was invited before accepts it.
+    expect([pem(at).checkIssued(ca), pem(at).verify(ca.publicKey), pem(at).checkIP(host)]).toEqual([true, true, host]);
+    expect(pem(at).serialNumber).not.toBe(before[at] ?? "");
+  }
   const servers = hosts.map((_, at) => {
     const log = join(wsh.dir, `${at}.log`);
     const cwd = join(wsh.dir, `f/server${at + 1}`);

@@ -22,6 +22,8 @@ const PORT = 4222;
 const WSS_PORT = 8443;
 const CLUSTER_PORT = 6222;
 const LAST_PORT = 65_535;
+/** Remaining validity of the servers' certificates from which on renewal is due, in ms. */
+const RENEW_MS = 60 * 86_400_000;
 
 interface Options {
   readonly name?: string;
@@ -45,7 +47,7 @@ interface Options {
 export function register(program: Command): void {
   program
     .command("fleet [action] [word]")
-    .usage("init [DIR] | invite | list | revoke NAME | join [LINE] | leave")
+    .usage("init [DIR] | invite | list | revoke NAME | renew | join | leave")
     .description(
       "Connect many machines through your own NATS server; use them as NAME/SESSION (docs/machines.md). " +
         "init writes the server's configuration and the keys; invite prints a line to run on another machine.",
@@ -66,7 +68,7 @@ export function register(program: Command): void {
     .option("--tag <tag>", "invite: tag of the machine (repeatable)", collect)
     .option("--expires <duration>", "invite: lifetime of the credentials: 12h, 30d (default: until revoked)")
     .option("--wss", "invite: secure WebSocket only")
-    .option("--dir <dir>", "invite, list, revoke: the fleet's directory (default: fleet, beside the logs)")
+    .option("--dir <dir>", "invite, list, revoke, renew: the fleet's directory (default: fleet, beside the logs)")
     .option("--file <file>", "join: write the credentials to FILE, for wsh server --fleet FILE")
     .option("--no-start", "join: do not start a server")
     .option("--json", "list: as JSON")
@@ -81,6 +83,8 @@ export function register(program: Command): void {
           return list(instance, options);
         case "revoke":
           return revokeOne(instance, word, options);
+        case "renew":
+          return renew(instance, options);
         case "join":
           return (await import("../fleet/join.ts")).join(instance, word, options);
         case "leave":
@@ -88,7 +92,7 @@ export function register(program: Command): void {
         default:
           throw new UsageError(
             action === undefined ? "the action is missing" : `unknown action '${action}'`,
-            "Use init, invite, list, revoke, join or leave.",
+            "Use init, invite, list, revoke, renew, join or leave.",
           );
       }
     });
@@ -192,7 +196,13 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
     import("../../cluster/authority/directory.ts"),
     import("../../cluster/authority/invite.ts"),
   ]);
-  const { members } = readFleet(directoryOf(instance, dir));
+  const directory = directoryOf(instance, dir);
+  const { members } = readFleet(directory);
+  const { certificatesEndAt } = await import("../../cluster/authority/renew.ts");
+  const endsAt = certificatesEndAt(directory);
+  if (endsAt !== null && endsAt - Date.now() < RENEW_MS) {
+    complain(`the servers' certificates end on ${dayOf(endsAt)}: run wsh fleet renew`);
+  }
   const now = Date.now();
   const stateOf = (each: (typeof members)[number]) =>
     isIn(each, now) ? "invited" : each.revokedAt === null ? "expired" : "revoked";
@@ -220,6 +230,20 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
     day(each.expiresAt),
   ]);
   await print(table([["NAME", "ROLE", "TAGS", "STATE", "INVITED", "EXPIRES"], ...rows]));
+}
+
+async function renew(instance: Instance, { dir }: Options): Promise<void> {
+  const { renewCertificates } = await import("../../cluster/authority/renew.ts");
+  const renewed = await recorded(instance, "fleet.renew", {}, () => renewCertificates(directoryOf(instance, dir)));
+  const { servers, endsAt } = renewed;
+  complain(`the servers' certificates are renewed until ${dayOf(endsAt)}`);
+  complain("copy tls/ of each directory to its server, and reload nats-server there:");
+  for (const server of servers) await print(`${quote(join(server, "tls"))}\n`);
+  complain("  nats-server --signal reload");
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 async function revokeOne(instance: Instance, name: string | undefined, options: Options): Promise<void> {

@@ -2,12 +2,23 @@
  * Certificates of a fleet's own authority: X.509 version 3 with P-256 keys, in DER (RFC 5280). They are made here
  * because a machine may have no openssl; only the parts that a fleet's servers need are supported.
  */
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { isIP } from "node:net";
 
-/** Validity of an authority and its servers' certificates, in days: nothing renews them automatically. */
-const AUTHORITY_DAYS = 20 * 365;
-const SERVER_DAYS = 10 * 365;
+/**
+ * Validity of an authority and of its servers' certificates, in days. `wsh fleet renew` makes new ones, `wsh fleet list`
+ * and `wsh doctor` say when that is due.
+ */
+const AUTHORITY_DAYS = 10 * 365;
+const SERVER_DAYS = 2 * 365;
 const DAY_MS = 86_400_000;
 /** Clocks of other machines may be late by this much, in ms. */
 const BACKDATED_MS = DAY_MS;
@@ -36,14 +47,19 @@ const oids = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-/** A new authority. @param name for people */
-export function makeAuthority(name: string): Certified {
-  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+export function authorityNameOf(fleet: string): string {
+  return `wsh fleet ${fleet}`;
+}
+
+/** A new authority, or a new certificate of the one with this key. @param name for people */
+export function makeAuthority(name: string, known?: string): Certified {
+  const privateKey =
+    known === undefined ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey : createPrivateKey(known);
   const certificate = certify({
     subject: name,
     issuer: name,
-    key: keys.publicKey,
-    signer: keys.privateKey,
+    key: createPublicKey(pem(privateKey)),
+    signer: privateKey,
     days: AUTHORITY_DAYS,
     extensions: [
       // An authority that signs servers and no other authority (path length 0).
@@ -51,7 +67,7 @@ export function makeAuthority(name: string): Certified {
       extension(oids.keyUsage, bits(Buffer.from([0x06]), 1), true), // keyCertSign, cRLSign
     ],
   });
-  return { certificate, key: pem(keys.privateKey) };
+  return { certificate, key: pem(privateKey) };
 }
 
 /** A server's certificate for these host names and addresses; servers of a cluster also present it to each other. */

@@ -14,7 +14,7 @@ import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { writeSecret } from "../fleet/creds-file.ts";
-import { type Certified, makeAuthority, makeServerCertificate } from "./certificate.ts";
+import { authorityNameOf, type Certified, makeAuthority, makeServerCertificate } from "./certificate.ts";
 import { bracketed, serverConfig, serverFiles } from "./server-config.ts";
 import { type FleetKeys, makeKeys, signAccount, signOperator, signSystemAccount } from "./signing.ts";
 
@@ -83,7 +83,7 @@ export async function makeFleet(dir: string, fleet: NewFleet): Promise<void> {
 
 async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promise<void> {
   const { name, hosts, port, wssPort, clusterPort, given } = fleet;
-  const authorityName = `wsh fleet ${name}`;
+  const authorityName = authorityNameOf(name);
   const authority = given === undefined || hosts.length > 1 ? makeAuthority(authorityName) : null;
   const system = await signSystemAccount(keys);
   const files = new Map<string, string>();
@@ -166,7 +166,7 @@ export function readKey(dir: string, name: "account" | "operator" | "system" | F
 }
 
 /** A server's own name, and its names on its own machine. */
-function hostsOf(host: string): string[] {
+export function hostsOf(host: string): string[] {
   return [...new Set([host, "localhost", "127.0.0.1", "::1"])];
 }
 
