@@ -81,6 +81,8 @@ export interface Backend {
   /** Words as one line of shell text; a single one is that already. */
   shellText(words: readonly string[]): string;
   isAlive(pid: number): boolean;
+  /** Asks a client in control mode to leave. */
+  detach(pid: number): void;
   end(pid: number): void;
   /** Gives what a pane writes from now on to a shell command. @returns the process that does */
   pipe(pane: string, command: string): number;

@@ -8,6 +8,7 @@ import { TmuxError } from "./error.ts";
 import { expand, type Scope } from "./formats/expand.ts";
 import { type Around, type Facts, needsLayouts, needsScreens, type PaneFacts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
+import { hooksOf } from "./options/hooks.ts";
 import { optionAt } from "./options/options.ts";
 import { optionTable } from "./options/table.ts";
 import { type Arguments, parseArguments, type Syntax } from "./parse/arguments.ts";
@@ -38,14 +39,19 @@ export class Run {
   status = 0;
   /** What commands of this run without a target mean from now on: what a command before them made. */
   private made: string | null = null;
+  private isInHook = false;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
 
   constructor(
     readonly backend: Backend,
     /** Every command, by name. */
     readonly table: readonly Command[],
-    private readonly guard: Guard | null = null,
+    private readonly guarded: Guard | null = null,
   ) {}
+
+  private get guard(): Guard | null {
+    return this.isInHook ? null : this.guarded;
+  }
 
   /** Runs commands in order. @returns false after one that failed */
   async commands(all: readonly (readonly string[])[], prefix = ""): Promise<boolean> {
@@ -103,6 +109,30 @@ export class Run {
       if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
     }
     await command.run(this, args);
+    for (const name of hooksOf(command.name)) await this.hook(name);
+  }
+
+  /** @throws TmuxError as the command would without being carried out */
+  check(words: readonly string[]): void {
+    this.parsed(words);
+  }
+
+  /** Carries out what is set for a hook. What that does sets off none. */
+  async hook(name: string): Promise<void> {
+    const state = this.backend.readState();
+    const isSet = [state.session, state.window, ...Object.values(state.own)].some(
+      (values) => values[name] !== undefined,
+    );
+    if (!isSet || this.isInHook) return;
+    this.loaded = null;
+    const place = (await this.targets()).current ?? {};
+    this.isInHook = true;
+    try {
+      for (const text of (optionAt(state, place, name) ?? "").split("\n"))
+        if (text !== "") await this.commands([["run-shell", "-C", text]]);
+    } finally {
+      this.isInHook = false;
+    }
   }
 
   /** The sessions and what tmux keeps, as they are for the command. */
@@ -226,6 +256,9 @@ export class Run {
       marked: state.marked,
       pipes: new Set(Object.keys(state.pipes)),
       historyLimit: Number(optionAt(state, {}, "history-limit") ?? 0),
+      controlled: Object.values(state.clients).flatMap(({ pid: client, session }) =>
+        this.backend.isAlive(client) ? [session] : [],
+      ),
       attached: model.sessions.filter(({ info }) => info.attached > 0),
     };
   }

@@ -32,6 +32,8 @@ export const StateSchema = v.object({
   ),
   /** Panes whose output goes to a command: the process that carries it. */
   pipes: v.optional(v.record(v.string(), v.number()), {}),
+  /** Clients in control mode by name: their process, and the session that they show. */
+  clients: v.optional(v.record(v.string(), v.object({ pid: v.number(), session: v.string(), flags: v.string() })), {}),
   marked: v.optional(v.nullable(v.string()), null),
 });
 export type State = v.InferOutput<typeof StateSchema>;
@@ -45,5 +47,6 @@ export function prune(state: State, living: ReadonlySet<string>): void {
   for (const table of [state.own, state.environments, state.panes, state.names, state.pipes])
     for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
   for (const [name, { session }] of Object.entries(state.buffers)) if (!living.has(session)) delete state.buffers[name];
+  for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
   if (state.marked !== null && !living.has(state.marked)) state.marked = null;
 }

@@ -55,6 +55,12 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   ];
   expect(await at(...chain)).toBe("two 2");
 
+  // Hooks are of what callers of tmux do.
+  await at("set-hook", "-t", "two", "session-renamed", "display-message -p 'now #S'");
+  expect(await at("show-hooks", "-t", "two")).toStartWith("session-renamed[0] display-message");
+  expect(await at("rename-session", "-t", "two", "zwei", ";", "rename-session", "-t", "zwei", "two")).toContain(
+    "now two",
+  );
   // A window goes to another session as it stands, and the last one of a session, too.
   const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
   const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
@@ -68,6 +74,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   for (const [words, said] of [
     [["has-session", "-t=two"], "can't find session: two"],
     [["has-session", "-t=nobody"], "can't find session: nobody"],
+    [["set-hook", "-g", "pane-died", "kill-pane"], "invalid option: pane-died"],
     [["choose-tree"], "unknown command: choose-tree"],
     [["split-window", "-d", "-I"], "command split-window: unknown flag -I"],
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],

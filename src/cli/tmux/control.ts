@@ -21,6 +21,7 @@ export async function runControl(instance: Instance, words: readonly string[], i
   });
   const isRaw = isDouble && tty.isatty(0);
   if (isRaw) stdin.setRawMode(true);
+  process.on("SIGTERM", () => mode.leave());
   stdin.on("data", (bytes: Buffer) => mode.receive(bytes));
   stdin.on("end", () => mode.close());
   try {

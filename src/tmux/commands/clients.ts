@@ -5,6 +5,7 @@ import { TmuxError } from "../error.ts";
 import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
+import type { State } from "../state.ts";
 import { around } from "../targets.ts";
 import { type Command, command } from "./command.ts";
 
@@ -14,11 +15,13 @@ const CLIENT =
 
 export const clientCommands: readonly Command[] = [
   command("list-clients lsc", "F:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
-    const { model } = await run.load();
+    const { model, state } = await run.load();
     const sessions = args.has("t") ? [(await run.place(args, "session")).session] : model.sessions;
     for (const session of sessions) {
-      const control = run.backend.control;
-      const own = control?.session === session.target ? [{ ...clientOf(session, 0), ...controlled(control, run) }] : [];
+      const own = controlling(run, state, session).map(([name, { pid, flags }]) => ({
+        ...clientOf(session, 0),
+        ...{ client_name: name, client_flags: flags, client_control_mode: "1", client_pid: String(pid) },
+      }));
       const people = Array.from({ length: session.info.attached }, (_, i) => clientOf(session, i));
       for (const extra of [...own, ...people])
         await run.print(await run.format(args.get("F") ?? CLIENT, placeOf(session), extra));
@@ -26,12 +29,29 @@ export const clientCommands: readonly Command[] = [
   }),
   command("detach-client detach", "as:t:", [0, 0], "[-a] [-s target-session] [-t target-client]", async (run, args) => {
     const { control } = run.backend;
-    const isOwn = args.has("t") ? args.get("t") === control?.name : !args.has("s") && !args.has("a");
+    const { model, state } = await run.load();
+    const named = args.get("t");
+    const all = model.sessions.flatMap((each) => controlling(run, state, each));
+    const isOwn = named === undefined || named === control?.name;
+    const kept = isOwn ? control?.name : named;
+    if (!isOwn && !all.some(([name]) => name === named)) throw new TmuxError(`can't find client: ${named}`);
+    if (args.has("a")) {
+      for (const [name, { pid }] of all) if (name !== kept) run.backend.detach(pid);
+      for (const each of model.sessions) if (each.info.attached > 0) await detachPeople(run, each);
+      return;
+    }
+    if (args.has("s")) {
+      const { session } = await run.place(args, "session", "s");
+      for (const [, { pid }] of controlling(run, state, session)) run.backend.detach(pid);
+      return detachPeople(run, session);
+    }
     if (control !== null && isOwn) return control.leave();
-    if (args.has("t")) throw new TmuxError(`can't find client: ${args.get("t")}`);
+    if (named !== undefined) return run.backend.detach(state.clients[named]?.pid ?? 0);
     const { session } = await run.place(args, "session", "s");
-    if (session.info.attached === 0 && !args.has("s")) throw new TmuxError("no current client");
-    await run.backend.call("session.detach", {}, session.target);
+    const [client] = controlling(run, state, session);
+    if (session.info.attached > 0) return detachPeople(run, session);
+    if (client === undefined) throw new TmuxError("no current client");
+    run.backend.detach(client[1].pid);
   }),
   command(
     "switch-client switchc",
@@ -57,8 +77,15 @@ function clientOf(session: Session, index: number) {
   };
 }
 
-function controlled({ name, flags }: ControlClient, { backend }: Run) {
-  return { client_name: name, client_flags: flags, client_control_mode: "1", client_pid: String(backend.caller) };
+async function detachPeople(run: Run, { target }: Session): Promise<void> {
+  await run.backend.call("session.detach", {}, target);
+}
+
+/** Clients in control mode that show a session. */
+function controlling({ backend }: Run, state: State, { target }: Session) {
+  return Object.entries(state.clients).filter(
+    ([, { pid, session }]) => session === target && pid > 1 && backend.isAlive(pid),
+  );
 }
 
 /** The client in control mode that asks. @throws TmuxError where another is meant, or none asks */

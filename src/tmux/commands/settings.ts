@@ -16,6 +16,7 @@ import { optionTable } from "../options/table.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { environmentOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
+import { commandsIn } from "./shell.ts";
 import { keepOf } from "./start.ts";
 
 export const settingCommands: readonly Command[] = [
@@ -30,6 +31,10 @@ export const settingCommands: readonly Command[] = [
   ),
   command("show-window-options showw", "gvt:", [0, 1], "[-gv] [-t target-window] [option]", (run, args) =>
     show(run, args, true),
+  ),
+  command("set-hook", "agpRt:uw", [1, 2], "[-agpRuw] [-t target-pane] hook [command]", setHook),
+  command("show-hooks", "gpt:w", [0, 1], "[-gpw] [-t target-pane] [hook]", (run, args) =>
+    show(run, args.with("H"), false),
   ),
   command("set-environment setenv", "Fhgrt:u", [1, 2], "[-Fhgru] [-t target-session] name [value]", setEnvironment),
   command("show-environment showenv", "hgst:", [0, 1], "[-hgs] [-t target-session] [name]", showEnvironment),
@@ -84,7 +89,9 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
     throw new TmuxError(`already set: ${named}`);
   }
   const before = valueIn(state, chainOf(scope, place), option) ?? "";
-  const next = isUnset ? undefined : changedValue(option, value, before, args.has("a"));
+  const isOne = index !== null && own !== undefined;
+  const next =
+    isUnset && isOne ? without(own, index) : isUnset ? undefined : changedValue(option, value, before, args.has("a"));
   const panes = place?.window.panes ?? [];
   await run.change((changed) => {
     const values = valuesOf(changed, scope);
@@ -93,6 +100,12 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
     if (args.has("U")) for (const { target } of panes) delete changed.own[target]?.[name];
   });
   await apply(run, name, scope, place);
+}
+
+/** A list without one of its values, whose place stays. */
+function without(list: string, index: number): string | undefined {
+  const lines = list.split("\n").map((line, i) => (i === index ? "" : line));
+  return lines.every((line) => line === "") ? undefined : lines.join("\n");
 }
 
 function changedValue(
@@ -113,6 +126,7 @@ function changedValue(
       lines[index] = isAdded ? `${lines[index]}${given}` : given;
       return lines.join("\n");
     }
+    if (kind.type === "command") return [...(isAdded ? lines : []), given.replace(/\s*\n\s*/g, " ")].join("\n");
     const added = given.split(name === "update-environment" ? /[ ,]/ : ",").filter((each) => each !== "");
     return [...(isAdded ? lines : []), ...added].join("\n");
   }
@@ -166,7 +180,9 @@ async function showAll(run: Run, args: Arguments, scope: OptionScope, place: Pla
     .toSorted())
     await print(run, args, { name, index: null, kind: undefined }, values[name] ?? "", false);
   const level = scope.kind === "own" ? scope.level : scope.kind;
+  const isHooks = args.has("H");
   for (const [name, kind] of Object.entries(optionTable)) {
+    if ((kind.type === "command") !== isHooks) continue;
     if (level === "pane" ? kind.pane !== true : kind.scope !== level) continue;
     const isGlobal = scope.kind !== "own";
     const own = values[name];
@@ -198,7 +214,17 @@ async function print(
   const lines = value === "" ? [] : value.split("\n");
   if (index !== null) return lines[index] === undefined ? undefined : one(`${name}[${index}]`, lines[index] ?? "");
   if (lines.length === 0 && !args.has("v")) return run.print(`${name}${isInherited ? "*" : ""}`);
-  for (const [i, line] of lines.entries()) await one(`${name}[${i}]`, line);
+  for (const [i, line] of lines.entries()) if (line !== "" || kind.type !== "command") await one(`${name}[${i}]`, line);
+}
+
+async function setHook(run: Run, args: Arguments): Promise<void> {
+  const { name, kind } = optionNamed(args.word(0) ?? "");
+  if (kind?.type !== "command") throw new TmuxError(`invalid option: ${args.word(0)}`);
+  if (args.has("R")) return run.hook(name);
+  const text = args.word(1);
+  // What it is to do is checked now.
+  if (text !== undefined) for (const { words } of await commandsIn(run, text, {}, async () => {})) run.check(words);
+  await set(run, args, args.has("w"));
 }
 
 async function setEnvironment(run: Run, args: Arguments): Promise<void> {

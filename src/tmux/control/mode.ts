@@ -22,7 +22,7 @@ import { SessionsWatch } from "./watch.ts";
 /** Longest line of a client, in characters. */
 const MOST_LINE = 1024 * 1024;
 /** Commands behind which nothing can have changed. */
-const LOOKING = /^(list-|show-|display-|has-|capture-|save-|refresh-|send-|wait-)/;
+const LOOKING = /^(list-|show-|display-|has-|capture-|save-|send-|wait-)/;
 
 export interface ControlPort {
   /** `-CC`: the client is inside of a terminal that knows control mode. */
@@ -64,6 +64,8 @@ export class ControlMode implements ControlClient {
   private looking: Promise<void> = Promise.resolve();
   private readonly over = Promise.withResolvers<ControlEnd>();
   private isOver = false;
+  /** What others were told of this client. */
+  private listed = "null";
 
   constructor(
     instance: InstanceBackend,
@@ -233,6 +235,7 @@ export class ControlMode implements ControlClient {
     const next = async (): Promise<void> => {
       if (this.isOver) return;
       this.isStale = false;
+      await this.list(this.session);
       const now = await this.look();
       if (this.isOver) return;
       const before = new Set(this.seen.model.places.map(({ pane }) => pane.target));
@@ -295,6 +298,18 @@ export class ControlMode implements ControlClient {
     }));
   }
 
+  /** Others are told of this client, or that it is gone. */
+  private async list(session: string | null): Promise<void> {
+    const { name, flags } = this;
+    const said = `${session} ${flags}`;
+    if (said === this.listed) return;
+    this.listed = said;
+    await this.backend.changeState((state) => {
+      if (session === null) delete state.clients[name];
+      else state.clients[name] = { pid: this.backend.caller, session, flags };
+    });
+  }
+
   private end(end: ControlEnd): void {
     if (this.isOver) return;
     this.guard.end(end.status === 0);
@@ -303,7 +318,8 @@ export class ControlMode implements ControlClient {
     this.outputs.close();
     this.subscriptions.close();
     this.watch.close();
-    this.over.resolve(end);
+    const resolve = (): void => this.over.resolve(end);
+    void this.list(null).then(resolve, resolve);
   }
 }
 

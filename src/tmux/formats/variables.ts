@@ -26,6 +26,8 @@ export interface Facts {
   readonly layouts: ReadonlyMap<string, string>;
   readonly historyLimit: number;
   readonly attached: readonly Session[];
+  /** Sessions that clients in control mode show, once for each. */
+  readonly controlled: readonly string[];
 }
 
 type Values<T> = Readonly<Record<string, (of: T, facts: Facts) => string | number | boolean>>;
@@ -51,8 +53,8 @@ const ofSession: Values<Session> = {
   session_created: ({ info }) => seconds(info.created_at),
   session_activity: ({ info }) => seconds(info.last_activity_ms),
   session_last_attached: () => "",
-  session_attached: ({ info }) => info.attached,
-  session_many_attached: ({ info }) => info.attached > 1,
+  session_attached: (session, facts) => attachedTo(session, facts),
+  session_many_attached: (session, facts) => attachedTo(session, facts) > 1,
   session_attached_list: () => "",
   session_path: ({ info }) => info.cwd ?? "",
   session_alerts: () => "",
@@ -73,6 +75,10 @@ const ofSession: Values<Session> = {
   active_window_index: ({ current }) => current.index,
   last_window_index: ({ windows }) => windows.at(-1)?.index ?? 0,
 };
+
+function attachedTo({ info, target }: Session, { controlled }: Facts): number {
+  return info.attached + controlled.filter((each) => each === target).length;
+}
 
 type InWindow = Place;
 

@@ -93,6 +93,14 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
         return false;
       }
     },
+    detach(pid) {
+      if (pid <= 1) return;
+      try {
+        process.kill(pid, "SIGTERM");
+      } catch {
+        // It has left.
+      }
+    },
     end(pid) {
       try {
         // The whole group: what reads the pane, and the command.

@@ -7,7 +7,8 @@ import { colorHex } from "../formats/colors.ts";
 import { keyNamed } from "../keys.ts";
 import type { Place } from "../model.ts";
 import type { State } from "../state.ts";
-import { type OptionKind, optionTable } from "./table.ts";
+import type { OptionKind } from "./kind.ts";
+import { optionTable } from "./table.ts";
 
 /** Where a value stands. */
 export type OptionScope =

@@ -1,18 +1,9 @@
 /** The options of tmux 3.3a: where each belongs, what it takes, and its value where nobody has set it. */
-
-export interface OptionKind {
-  readonly scope: "server" | "session" | "window";
-  /** A pane may have a value of its own. */
-  readonly pane?: true;
-  readonly type: "string" | "number" | "flag" | "choice" | "colour" | "style" | "key";
-  /** One value a line. */
-  readonly list?: true;
-  readonly choices?: readonly string[];
-  readonly range?: readonly [number, number];
-  readonly value: string;
-}
+import { hookTable } from "./hooks.ts";
+import type { OptionKind } from "./kind.ts";
 
 export const optionTable: Readonly<Record<string, OptionKind>> = {
+  ...hookTable,
   backspace: { scope: "server", type: "key", value: "C-?" },
   "buffer-limit": { scope: "server", type: "number", range: [1, 2147483647], value: "50" },
   "command-alias": {

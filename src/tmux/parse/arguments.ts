@@ -27,6 +27,11 @@ export class Arguments {
     return this.values.get(flag) ?? [];
   }
 
+  /** The same with one flag more. */
+  with(flag: string): Arguments {
+    return new Arguments(new Map([...this.values, [flag, []]]), this.words);
+  }
+
   word(index: number): string | undefined {
     return this.words[index];
   }
