@@ -2,26 +2,7 @@
  * Every subcommand: its usage in short, its purpose, and where its code is. Help and dispatch read this table, so `wsh
  * list` loads the code of `list` alone and `wsh --help` loads none.
  */
-import type { Command } from "commander";
-
-/** Adds one subcommand. @param whole makes a program with all of them, for what is generated from them */
-type Register = (program: Command, whole: () => Promise<Command>) => void;
-
-export interface CatalogEntry {
-  readonly name: string;
-  readonly alias?: string;
-  /** Arguments in short, for the overview. */
-  readonly usage: string;
-  readonly summary: string;
-  /** Shown in the overview by its name alone. */
-  readonly isRare?: true;
-  readonly load: () => Promise<Register>;
-}
-
-export interface CatalogGroup {
-  readonly title: string;
-  readonly entries: readonly CatalogEntry[];
-}
+import type { CatalogEntry, CatalogGroup } from "./catalog-entry.ts";
 
 /** Groups in the overview's order: the most needed first. */
 export const catalog: readonly CatalogGroup[] = [
@@ -88,6 +69,12 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "NAME…",
         summary: "disconnect the terminals from a session",
         load: async () => (await import("./commands/detach.ts")).register,
+      },
+      {
+        name: "ports",
+        usage: "[PORT] [--json]",
+        summary: "show who listens on which port",
+        load: async () => (await import("./commands/ports.ts")).register,
       },
       {
         name: "events",

@@ -3,7 +3,8 @@
  * of their group by name alone.
  */
 import { VERSION } from "../protocol/version.ts";
-import { type CatalogEntry, catalog } from "./catalog.ts";
+import { catalog } from "./catalog.ts";
+import type { CatalogEntry } from "./catalog-entry.ts";
 import { bold } from "./print.ts";
 
 /** Where the summaries begin, in cells: past the longest usage. */

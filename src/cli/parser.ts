@@ -4,7 +4,8 @@
  */
 import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";
-import { type CatalogEntry, catalogEntries, findEntry } from "./catalog.ts";
+import { catalogEntries, findEntry } from "./catalog.ts";
+import type { CatalogEntry } from "./catalog-entry.ts";
 import { rootHelp } from "./help.ts";
 import { takesColor } from "./print.ts";
 

@@ -11,6 +11,7 @@ import { eventOperations } from "./events.ts";
 import { historyOperations } from "./history.ts";
 import { lineOperations } from "./lines.ts";
 import { paneOperations } from "./panes.ts";
+import { portOperations } from "./ports.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
@@ -27,6 +28,7 @@ const all = [
   ...askingOperations,
   ...bufferOperations,
   ...historyOperations,
+  ...portOperations,
   ...windowOperations,
   ...paneOperations,
   ...agentOperations,

@@ -147,6 +147,8 @@ export interface Listeners {
   /** Now; null when it cannot be had. */
   moment(): Moment | null;
   isLater(stat: Stat, than: Moment): boolean;
+  /** Unix time in ms at which a process was started; null when it cannot be had. */
+  startedAt(stat: Stat): number | null;
   /** Every process that is seen. */
   all(): readonly number[];
   children(pid: number): readonly number[];

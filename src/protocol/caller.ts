@@ -80,9 +80,15 @@ const nameless: Readonly<Record<Caller["kind"], string>> = {
 };
 
 /** Tokens that any number of programs share: the Unix socket's callers, the instance's own token, none at all. */
+const sharedTokens = ["socket", "own", "none"];
 const sharedIds: ReadonlySet<string> = new Set(
-  ["http", "mcp"].flatMap((way) => ["socket", "own", "none"].map((token) => `${way}:${token}`)),
+  ["http", "mcp"].flatMap((way) => sharedTokens.map((token) => `${way}:${token}`)),
 );
+
+/** The token by which a caller was admitted, if it is not one that any program of this account may use. */
+export function ownToken({ via }: Pick<Caller, "via">): string | null {
+  return via === undefined || sharedTokens.includes(via.token) ? null : via.token;
+}
 
 /** The id by which a caller is recognised; null when others have the same. */
 export function callerIdentity({ id }: Caller): string | null {

@@ -1,6 +1,6 @@
 /** Who made a session or a pane: what an AI agent made is its own, and everything else belongs to somebody else. */
 import * as v from "valibot";
-import { type Caller, callerLabel } from "./caller.ts";
+import { type Caller, callerLabel, ownToken } from "./caller.ts";
 import { WshError } from "./errors.ts";
 
 export const OwnerSchema = v.object({
@@ -21,10 +21,11 @@ export function agentOfCaller({ kind, name, agent }: Caller): string | null {
 /** The owner of what a caller makes. */
 export function ownerOf(caller: Caller): Owner {
   const agent = agentOfCaller(caller);
-  const { kind, via } = caller;
+  const { kind } = caller;
+  const token = ownToken(caller);
   // Two agents of the same name with tokens of their own are two.
-  if (agent !== null) return { kind: "agent", name: via === undefined ? agent : `${agent} (${via.token})` };
-  if (via !== undefined) return { kind: "token", name: via.token };
+  if (agent !== null) return { kind: "agent", name: token === null ? agent : `${agent} (${token})` };
+  if (token !== null) return { kind: "token", name: token };
   return kind === "cli" ? { kind: "person", name: "wsh" } : { kind: "program", name: callerLabel(caller) };
 }
 

@@ -123,6 +123,20 @@ describe("whose port it is", () => {
     expect(answer).toMatchObject({ decided_by: "port_in_use", port: { pid: process.pid }, state: "finished" });
     expect(answer.exit_code).not.toBe(0);
     expect(answer.output).toContain("EADDRINUSE");
+    expect(answer.warnings?.join()).toContain(`port ${other.port} is held by`);
+  });
+
+  test("the session and pane that have a port are named, wherever it is asked", async () => {
+    const port = freePort();
+    const held = await start("/exec", { command: serve(port), ...onPort(port) });
+    const { session } = held;
+    const taken = await http.expect<Answer>(200, http.post("/exec", { command: serve(port), max_wait_ms: 20_000 }));
+    expect(taken.warnings?.join()).toContain(`, session ${session}, pane @`);
+    const { ports } = await http.expect<OperationOutput<"ports.list">>(200, http.get(`/ports?port=${port}`));
+    expect(ports).toMatchObject([{ port, addresses: ["127.0.0.1"], session, pid: held.port?.pid }]);
+    expect(await wsh.ok("ports", String(port), "--json").then(JSON.parse)).toEqual(ports);
+    await http.kill(session);
+    expect((await wsh.run("ports", String(freePort()))).code).toBe(1);
   });
 
   test("a command that ends the old server first gets the port", async () => {

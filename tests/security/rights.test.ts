@@ -37,6 +37,8 @@ const observed: readonly OperationName[] = [
     "idle.any",
     "sessions.list",
     "events.read",
+    "ports.list",
+    "ports.list",
   ] as const),
   ...(["wait.any", "history.search", "checkpoint.list", "checkpoint.show", "checkpoint.diff", "session.get"] as const),
   ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),

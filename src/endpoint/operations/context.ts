@@ -6,6 +6,7 @@
 import type { Scope } from "../../operations/define.ts";
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
+import type { PortHolder } from "../../protocol/ports.ts";
 import type { Notice } from "../../session/notice.ts";
 import type { Answers } from "../../session/questions/types.ts";
 import type { Session } from "../../session/session.ts";
@@ -23,6 +24,8 @@ export interface HandlerContext {
   readonly pane: () => string;
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
+  /** The program that listens on a port, if the caller may know of it. */
+  holderOf(port: number): PortHolder | null;
   /** Unix time in ms after which nothing is begun. */
   readonly deadline?: number;
   /** The target as the caller wrote it; absent when the connection determines it. */

@@ -3,7 +3,7 @@
  * /proc/PID/fd, and children, starts and environments (proc(5)).
  */
 import fs from "node:fs";
-import type { Listeners, ListeningSocket, Moment } from "../port.ts";
+import type { Listeners, ListeningSocket, Moment, Stat } from "../port.ts";
 import { readText, statOf } from "./proc.ts";
 
 /** State LISTEN in /proc/net/tcp (include/net/tcp_states.h). */
@@ -14,6 +14,7 @@ const TICKS_PER_SECOND = 100;
 export const procListeners: Listeners = {
   moment,
   isLater: ({ started, pid }, { started: then, newest }) => started > then || (started === then && pid > newest),
+  startedAt,
   all: allProcesses,
   children: childrenOf,
   network: (pid) => linkOf(`/proc/${pid}/ns/net`),
@@ -34,6 +35,11 @@ function moment(): Moment | null {
   // proc(5): the last field is the process id that was given last.
   const newest = Number((readText("/proc/loadavg") ?? "").trim().split(" ")[4]);
   return Number.isFinite(uptime) && newest > 0 ? { started: Math.round(uptime * TICKS_PER_SECOND), newest } : null;
+}
+
+function startedAt({ started }: Stat): number | null {
+  const booted = Number(/^btime (\d+)$/m.exec(readText("/proc/stat") ?? "")?.[1]);
+  return Number.isFinite(booted) ? Math.round((booted + started / TICKS_PER_SECOND) * 1000) : null;
 }
 
 function childrenOf(pid: number): number[] {

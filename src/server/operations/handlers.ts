@@ -13,6 +13,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
+import { portsAnswer } from "../../registry/ports.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { askEverywhere, idleEverywhere } from "./any-machine.ts";
 import { hasTag } from "./any-session.ts";
@@ -62,6 +63,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
     "server.stop": async () => ({ sessions: await state.stop() }),
     "events.read": (input, { caller, signal }) =>
       readEvents(eventsDir(state.instance), { ...input, only: caller.only }, signal),
+    "ports.list": async (input, { caller }) => portsAnswer(state.instance, { ...input, only: caller.only }),
     "idle.any": (input, context) => idleEverywhere(proxies, far, input, context),
     "wait.any": (input, context) => waitEverywhere(proxies, far, state, input, context),
     "ask.any": (input, context) => askEverywhere(proxies, far, input, context),

@@ -28,7 +28,7 @@ import { offer } from "./offer.ts";
 import { commandOutput, output } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
 import { run } from "./run.ts";
-import { stepOutput } from "./step-output.ts";
+import { stepOutput, withPortHolder } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
@@ -165,7 +165,8 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     outcome.steps.map((step, n) => {
       const filter = filters[n];
       const limit = input.output_limit ?? DEFAULT_OUTPUT_LIMIT;
-      return filter === undefined ? step : stepOutput(pane, step, filter, limit, signal);
+      const said = withPortHolder(pane, step, context);
+      return filter === undefined ? said : stepOutput(pane, said, filter, limit, signal);
     }),
   );
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
@@ -181,8 +182,9 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
 async function processWait(
   pane: Pane,
   input: ParsedInput<"process.wait">,
-  { signal }: HandlerContext,
+  context: HandlerContext,
 ): Promise<OperationOutput<"process.wait">> {
+  const { signal } = context;
   const started = pane.commands.log.last();
   const { until } = input;
   await stepFilters(input, [{}]);
@@ -230,7 +232,7 @@ async function processWait(
   const whole = timedOut ? stillRunning(step, pane.commands.state(), input.on_timeout) : step;
   return {
     ...(until === undefined ? {} : decisionOf(outcome)),
-    ...readable(pane, await chosen(pane, whole, input, signal), input.extend),
+    ...readable(pane, await chosen(pane, whole, input, context), input.extend),
   };
 }
 
@@ -238,7 +240,7 @@ async function processWait(
 async function result(
   pane: Pane,
   input: ParsedInput<"commands.result">,
-  { signal, session }: HandlerContext,
+  context: HandlerContext,
 ): Promise<OperationOutput<"commands.result">> {
   const { id, stopped, output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
   const record = pane.commands.log.require(id);
@@ -246,19 +248,20 @@ async function result(
   const how = stopped === undefined ? "leave" : stopped === "killed" ? "kill" : "interrupt";
   const step = record.state === "running" ? stillRunning(given, pane.commands.state(), how) : given;
   const whole = pane.runsOneCommand ? { ...step, cwd: pane.startCwd } : step;
-  return { ...readable(pane, await chosen(pane, whole, input, signal), true), session };
+  return { ...readable(pane, await chosen(pane, whole, input, context), true), session: context.session };
 }
 
 /** With the requested part of the output. */
 async function chosen(
   pane: Pane,
-  step: StepResult,
+  given: StepResult,
   input: ParsedInput<"commands.result" | "process.wait">,
-  signal: AbortSignal,
+  context: HandlerContext,
 ): Promise<StepResult> {
   const [filter] = await stepFilters(input, [{}]);
+  const step = withPortHolder(pane, given, context);
   if (filter === undefined) return step;
-  return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, signal);
+  return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, context.signal);
 }
 
 /** Says until when an ended program's separate session can be read, and extends that time if the result is partial. */

@@ -17,6 +17,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
+import { listPorts } from "../../registry/ports.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
 import { panesIn, windowWith } from "../../session/windows/state.ts";
@@ -137,6 +138,10 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     questions: session.questions,
     notice: session.notice,
     ...defined({ target, deadline }),
+    holderOf(port) {
+      const { only } = caller;
+      return listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
+    },
   };
 }
 

@@ -4,11 +4,13 @@
  */
 
 import { byLine } from "../../pane/output/overwritten.ts";
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { StepResult } from "../../protocol/commands.ts";
 import type { StepFilter } from "../../protocol/output-filter.ts";
+import { holderText, refusedPort } from "../../protocol/ports.ts";
 
 /** @param limit UTF-8 bytes of the output */
 export async function stepOutput<R extends StepResult>(
@@ -46,6 +48,20 @@ export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof 
     texts.filter(({ line }) => line >= first && (last === null || line <= last)),
     first,
   );
+}
+
+/** A failed command that could not get a port, by its own words, is told who has it. */
+export function withPortHolder<R extends StepResult>(
+  pane: Pane,
+  result: R,
+  { holderOf }: Pick<HandlerContext, "holderOf">,
+): R {
+  const { state, exit_code, output, command_id, warnings = [] } = result;
+  if (state !== "finished" || exit_code === 0) return result;
+  const record = command_id === null ? null : pane.commands.log.get(command_id);
+  const port = refusedPort(output, record?.command ?? pane.command);
+  const holder = port === null ? null : holderOf(port);
+  return holder === null ? result : { ...result, warnings: [...warnings, holderText(holder)] };
 }
 
 /** Unreadable parts of a reading, in the form of results. */

@@ -1,0 +1,47 @@
+/** `wsh ports`: the programs that listen on TCP ports, and the panes in which they were started. Needs no server. */
+import { type Command, InvalidArgumentError } from "commander";
+import type { PortHolder } from "../../protocol/ports.ts";
+import { visibleCell } from "../../protocol/visible.ts";
+import { portsAnswer } from "../../registry/ports.ts";
+import { instanceOf } from "../instance.ts";
+import { print, printJson, say, table } from "../print.ts";
+
+interface PortsOptions {
+  readonly all?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("ports")
+    .description(
+      "Print the TCP ports on which programs of sessions listen, with their session and pane. With a port: who has it, " +
+        "in a session or not (exit code 1: nobody).",
+    )
+    .argument("[port]", "only this port", portNumber)
+    .option("--all", "programs outside sessions too")
+    .option("--json", "print them as JSON")
+    .action((port: number | undefined, { all = port !== undefined, json }: PortsOptions, command: Command) => {
+      const { ports, reason } = portsAnswer(instanceOf(command), { port, all });
+      if (json === true) printJson(ports);
+      else if (ports.length > 0)
+        print(table([["PORT", "ADDRESS", "SESSION", "PANE", "PID", "SINCE", "PROGRAM"], ...ports.map(row)]));
+      else
+        say(
+          `${reason ?? (port === undefined ? "No program of a session listens on a port" : `Nobody listens on port ${port}`)}.\n`,
+        );
+      if (port !== undefined && ports.length === 0) process.exitCode = 1;
+    });
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("a port is a number from 1 to 65535");
+}
+
+function row({ port, addresses, session, pane, pid, since, program }: PortHolder): string[] {
+  const when = since === null ? "" : new Date(since).toTimeString().slice(0, 8);
+  const place = [session ?? "-", pane ?? "-", pid === null ? "-" : String(pid)];
+  return [String(port), addresses.join(" "), ...place, when, visibleCell(program ?? "hidden by the system")];
+}

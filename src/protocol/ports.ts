@@ -1,0 +1,56 @@
+/** Programs that listen on TCP ports, and the panes in which they were started (docs/protocol.md, Ports). */
+import * as v from "valibot";
+import { visible } from "./visible.ts";
+
+export const PortHolderSchema = v.object({
+  port: v.number(),
+  addresses: v.pipe(v.array(v.string()), v.description("as 127.0.0.1, 0.0.0.0 or ::")),
+  pid: v.pipe(v.nullable(v.number()), v.description("null: the system hides it")),
+  program: v.pipe(v.nullable(v.string()), v.description("its command line, cut")),
+  since: v.pipe(v.nullable(v.number()), v.description("Unix time in ms at which it was started")),
+  session: v.optional(v.pipe(v.string(), v.description("the session in which it was started; absent: none of ours"))),
+  session_id: v.optional(v.string()),
+  pane: v.optional(v.string()),
+});
+export type PortHolder = v.InferOutput<typeof PortHolderSchema>;
+
+const PortSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535));
+
+export const ListPortsSchema = v.object({
+  port: v.optional(v.pipe(PortSchema, v.description("only who listens there"))),
+  all: v.optional(v.pipe(v.boolean(), v.description("also programs outside sessions")), false),
+});
+
+export const PortsSchema = v.object({
+  ports: v.pipe(v.array(PortHolderSchema), v.description("one for each program and port")),
+  reason: v.optional(v.pipe(v.string(), v.description("why the system does not show them"))),
+});
+
+/** "port 3000 is held by node server.js (pid 4711), session api, pane @3, since 12:04:10". */
+export function holderText({ port, pid, program, session, pane, since }: PortHolder): string {
+  const who =
+    program === null ? "a program that the system hides" : `${visible(program)}${pid === null ? "" : ` (pid ${pid})`}`;
+  const where = session === undefined ? "" : `, session ${session}, pane ${pane}`;
+  const when = since === null ? "" : `, since ${new Date(since).toTimeString().slice(0, 8)}`;
+  return `port ${port} is held by ${who}${where}${when}`;
+}
+
+/**
+ * The port that a program could not get, by its own words, else by the only number of that kind in its command line;
+ * null: it says nothing of the kind.
+ */
+export function refusedPort(output: string, command: string): number | null {
+  const about = /EADDRINUSE|[Aa]ddress (?:is )?already in use|port (?:\d+ )?(?:is )?already (?:in use|allocated)/i;
+  const at = output.search(about);
+  if (at < 0) return null;
+  // Behind those words first: what stands before them may be a line of the program's source.
+  const found = portIn.exec(output.slice(at, at + AROUND)) ?? portIn.exec(output.slice(Math.max(0, at - AROUND), at));
+  const named = [...new Set(command.match(/(?<![\d.])\d{4,5}(?![\d.])/g) ?? [])];
+  const port = Number(found?.[1] ?? (named.length === 1 ? named[0] : Number.NaN));
+  return port >= 1 && port <= 65_535 ? port : null;
+}
+
+const portIn = /(?:[\s\d\]*a-z:]:|\bport:?\s*|\bPORT=)(\d{2,5})\b/i;
+
+/** Characters on both sides of such words in which the port is looked for. */
+const AROUND = 300;
