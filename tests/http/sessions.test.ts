@@ -142,6 +142,7 @@ describe("a new session", () => {
       title: "",
       exit_code: null,
       signal: null,
+      owner: { kind: "program", name: "an HTTP client" },
       windows: [
         {
           id: expect.stringMatching(/^@w\d+$/),
