@@ -38,7 +38,6 @@ const observed: readonly OperationName[] = [
     "sessions.list",
     "events.read",
     "ports.list",
-    "ports.list",
   ] as const),
   ...(["wait.any", "history.search", "checkpoint.list", "checkpoint.show", "checkpoint.diff", "session.get"] as const),
   ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
@@ -67,6 +66,7 @@ const administered: readonly OperationName[] = [
 const openToOne: ReadonlySet<string> = new Set([
   "sessions.list",
   "events.read",
+  "ports.list",
   "server.info",
   "servers.list",
   "servers.get",

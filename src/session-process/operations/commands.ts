@@ -17,7 +17,6 @@ import {
   stepsOf,
 } from "../../protocol/commands.ts";
 import { type ConditionInput, condition, splitConditions } from "../../protocol/conditions.ts";
-import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { requireInTime } from "../../protocol/requests.ts";

@@ -3,8 +3,8 @@
  * unreadable parts are named first.
  */
 
-import { byLine } from "../../pane/output/overwritten.ts";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
+import { byLine } from "../../pane/output/overwritten.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
