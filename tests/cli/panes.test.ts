@@ -1,5 +1,5 @@
 /** Windows, panes and layouts on the command line, outside and inside of a session. */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
@@ -111,6 +111,12 @@ describe("split, pane and window", () => {
     const env = { WSH_PANE: pane_id, WSH_SOCKET: wsh.instance.httpSocket };
     expect((await wsh.runWith({ env }, "-L", "other", "pane", "list")).code).toBe(2);
   });
+});
+
+describe("what is not understood", () => {
+  const all = new Wsh();
+  beforeAll(() => all.session("dev"));
+  afterAll(() => all[Symbol.asyncDispose]());
 
   test.each([
     [["split", "dev", "--size", "0"], 2, "is not a size"],
@@ -137,13 +143,14 @@ describe("split, pane and window", () => {
     [["layout", "set", "/one", "/two"], 2, "Give a session"],
     [["layout", "set", "dev", "/dev/null"], 1, "not a regular file"],
   ])("%j is refused with %d: %s", async (args, code, said) => {
-    await using all = await instance();
-    const { wsh, windows } = all;
-    await wsh.session("dev");
-    const finished = await wsh.run(...args);
+    const finished = await all.run(...args);
     expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(said)]);
     expect(finished.stdout).toBe("");
-    expect((await windows("dev"))[0]?.panes).toHaveLength(1);
+  });
+
+  test("changes nothing", async () => {
+    expect((await all.list()).map(({ name }) => name)).toEqual(["dev"]);
+    expect(JSON.parse(await all.ok("window", "list", "dev", "--json"))).toMatchObject([{ panes: [{}] }]);
   });
 });
 

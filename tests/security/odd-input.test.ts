@@ -113,7 +113,8 @@ describe("over HTTP", () => {
       for (const { method, path, from } of operation.http) {
         const takesBody = from === undefined ? method !== "GET" && method !== "DELETE" : from === "json";
         for (const name of names) {
-          for (const id of ["1", ...names, "%zz", "%ED%A0%80"]) {
+          // In a brief run one session is asked for all ids.
+          for (const id of full || name === "constructor" ? ["1", ...names, "%zz", "%ED%A0%80"] : ["1"]) {
             const target = path.replace(":name", name).replace(":id", id).replace(":hostname", id);
             const said = await gateway.unix(target, takesBody ? { method, ...json(`{${AT_ONCE}}`) } : { method });
             expect(said.status, `${method} ${target}`).not.toBe(500);
