@@ -1,5 +1,5 @@
 /** Questions to the person: dialogs at attached terminals, answered by keys and by mouse. */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { AskResult } from "../../src/protocol/ask-result.ts";
 import { Http } from "../support/http.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -9,15 +9,21 @@ import { Wsh } from "../support/wsh.ts";
 /** Shown once a dialog takes keys. */
 const READY = /Esc dismisses/;
 
+const wsh = new Wsh();
+let server: Awaited<ReturnType<Wsh["server"]>>;
+beforeAll(async () => {
+  server = await wsh.server();
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+/** A session of its own and who is attached to it. */
 async function scene(sizes: readonly { rows?: number; cols?: number; flags?: string[] }[] = [{}]) {
-  const wsh = new Wsh();
-  const [server] = await Promise.all([wsh.server(), wsh.session("s")]);
+  await wsh.session("s");
   const terminals: EmulatorTerminal[] = [];
   for (const size of sizes) terminals.push(await EmulatorTerminal.attach(wsh, "s", { ...size, seen: "$" }));
   const http = new Http({ unix: wsh.instance.httpSocket });
   return {
     wsh,
-    server,
     http,
     terminals,
     get terminal(): EmulatorTerminal {
@@ -31,7 +37,7 @@ async function scene(sizes: readonly { rows?: number; cols?: number; flags?: str
       http.expect(200, http.post("/sessions/s/wait", { any_of: [{ type: "answer", ask_id }], max_wait_ms: 20_000 })),
     async [Symbol.asyncDispose]() {
       for (const each of terminals) await each[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
+      if ((await http.get("/sessions/s")).status === 200) await http.kill("s");
     },
   };
 }
@@ -132,9 +138,9 @@ describe("a question", () => {
     expect(listed).toMatchObject({ state: "open", kind: "text" });
     gone.abort();
     await asked;
-    await the.server.kill("SIGKILL");
+    await server.kill("SIGKILL");
     expect(await terminal.text()).toContain("Still here?");
-    await the.wsh.server();
+    server = await the.wsh.server();
     terminal.type("yes\r");
     expect(await the.wait(listed?.ask_id)).toMatchObject({ ask: { answer: "yes" } });
   });

@@ -20,6 +20,10 @@ const PREFIX = "\x1c";
 /** On the normal screen the colour of blanks behind a line's last letter is not kept for looking back: only text is the same. */
 const coloredEnds: ReadonlySet<string> = new Set(["dialog", "dialog-gauge"]);
 
+/** In a brief run ten of all kinds: screens of their own, pagers, editors of lines, dialogs, wide and coloured text. */
+const BRIEF = ["vim", "less", "mc", "git-diff", "python", "dialog", "fish", "tmux", "emoji", "attributes"];
+const programs = streamPrograms.filter(({ name }) => process.env.WSH_TEST_FULL === "1" || BRIEF.includes(name));
+
 /** The picture that the program's bytes make by themselves. */
 async function alone(path: string): Promise<string[]> {
   using terminal = quietTerminal({ rows: ROWS, cols: COLS });
@@ -34,7 +38,7 @@ describe("recorded programs behind a status line and a look back", () => {
   });
   afterAll(() => wsh[Symbol.asyncDispose]());
 
-  for (const { name } of streamPrograms) {
+  for (const { name } of programs) {
     test(name, async () => {
       const path = join(import.meta.dir, `../../fixtures/streams/${name}.vt`);
       const wanted = await alone(path);
