@@ -77,34 +77,54 @@ async function withWraps(run: Run, pane: Pane, rows: readonly Row[]): Promise<re
 function textOf(rows: readonly Row[], args: Arguments): string {
   const keepsBlanks = args.has("J") || args.has("N");
   let text = "";
-  let style = "";
+  let style = PLAIN;
   for (const [i, { spans, wrapped }] of rows.entries()) {
     let line = "";
     for (const span of spans) {
-      const next = args.has("e") ? styleOf(span) : "";
-      if (next !== style) line += `\x1b[0${next}m`;
-      style = next;
+      if (args.has("e")) {
+        const next = styleOf(span);
+        line += changeOf(style, next);
+        style = next;
+      }
       line += span.text;
     }
     const isLast = i === rows.length - 1;
     if (!keepsBlanks && !args.has("e")) line = line.replace(/ +$/, "");
     text += wrapped && args.has("J") && !isLast ? line : isLast ? line : `${line}\n`;
   }
-  return style === "" ? text : `${text}\x1b[0m`;
+  return text;
 }
 
-/** Parameters of SGR behind the 0. */
-function styleOf({ fg, bg, ...span }: Span): string {
-  const flags = { bold: 1, faint: 2, italic: 3, underline: 4, blink: 5, inverse: 7, strikethrough: 9 } as const;
-  const on = (Object.keys(flags) as (keyof typeof flags)[]).flatMap((flag) =>
-    span[flag] === true ? [String(flags[flag])] : [],
+/** Parameters of SGR. */
+interface Style {
+  readonly flags: readonly string[];
+  readonly fg: string;
+  readonly bg: string;
+}
+
+const PLAIN: Style = { flags: [], fg: "39", bg: "49" };
+
+function styleOf({ fg, bg, ...span }: Span): Style {
+  const all = { bold: 1, faint: 2, italic: 3, underline: 4, blink: 5, inverse: 7, strikethrough: 9 } as const;
+  const flags = (Object.keys(all) as (keyof typeof all)[]).flatMap((flag) =>
+    span[flag] === true ? [String(all[flag])] : [],
   );
-  return [...on, ...colorOf(fg, 30), ...colorOf(bg, 40)].map((each) => `;${each}`).join("");
+  return { flags, fg: colorOf(fg, 30), bg: colorOf(bg, 40) };
 }
 
-function colorOf(color: Span["fg"], base: number): string[] {
-  if (color === undefined) return [];
-  if ("rgb" in color) return [`${base + 8};2;${color.rgb.r};${color.rgb.g};${color.rgb.b}`];
-  if (color.indexed < 8) return [String(base + color.indexed)];
-  return color.indexed < 16 ? [String(base + 52 + color.indexed)] : [`${base + 8};5;${color.indexed}`];
+/** What makes one style of another, as tmux writes it: all is taken back where one flag is. */
+function changeOf(from: Style, to: Style): string {
+  const isReset = from.flags.some((flag) => !to.flags.includes(flag));
+  const flags = isReset ? ["0", ...to.flags] : to.flags.filter((flag) => !from.flags.includes(flag));
+  const colors = (["fg", "bg"] as const).flatMap((side) =>
+    isReset || from[side] !== to[side] ? [`\x1b[${to[side]}m`] : [],
+  );
+  return `${flags.length === 0 ? "" : `\x1b[${flags.join(";")}m`}${colors.join("")}`;
+}
+
+function colorOf(color: Span["fg"], base: number): string {
+  if (color === undefined) return String(base + 9);
+  if ("rgb" in color) return `${base + 8};2;${color.rgb.r};${color.rgb.g};${color.rgb.b}`;
+  if (color.indexed < 8) return String(base + color.indexed);
+  return color.indexed < 16 ? String(base + 52 + color.indexed) : `${base + 8};5;${color.indexed}`;
 }

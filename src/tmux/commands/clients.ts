@@ -116,6 +116,10 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
 }
 
 async function refresh(run: Run, args: Arguments): Promise<void> {
+  const { state } = await run.load();
+  const changes = ["A", "B", "C", "F", "f"].some((flag) => args.has(flag));
+  // Clients draw by themselves.
+  if (!changes && Object.keys(state.clients).some((name) => name === (args.get("t") ?? name))) return;
   const control = controlOf(run, args, "t");
   for (const flag of ["F", "f"]) if (args.has(flag)) control.setFlags(args.get(flag) ?? "");
   for (const each of args.all("A")) {

@@ -8,7 +8,7 @@ import { capture } from "./capture.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 
 export const inputCommands: readonly Command[] = [
-  command("send-keys send", "FHlN:t:X", [0, null], "[-FHlX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
+  command("send-keys send", "FHlN:Rt:X", [0, null], "[-FHlRX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
   command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
     await run.backend.call("input.send", { keys: [args.has("2") ? "Ctrl+B" : "Ctrl+\\"] }, pane.target);
@@ -43,6 +43,7 @@ interface Sending {
 async function sendKeys(run: Run, args: Arguments): Promise<void> {
   const place = await run.place(args, "pane");
   const count = args.has("N") ? wholeNumber("repeat count", args.get("N") ?? "", 1, 2_147_483_647) : 1;
+  if (args.has("R")) await run.backend.call("session.clear", {}, place.pane.target);
   if (args.has("X")) throw new TmuxError("not in a mode");
   const words = args.has("F") ? await Promise.all(args.words.map((word) => run.format(word, place))) : args.words;
   const typed = words.flatMap((word) => typedBy(word, args));

@@ -96,7 +96,8 @@ async function split(run: Run, args: Arguments): Promise<void> {
   } catch (thrown) {
     throw WshError.from(thrown).code === "invalid_layout" ? new TmuxError("no space for new pane") : thrown;
   }
-  if (args.has("Z") && focus) await run.backend.call("pane.zoom", { on: true }, made.pane);
+  if (args.has("Z") && movesFocus(run, place))
+    await run.backend.call("pane.zoom", { on: true }, focus ? made.pane : place.window.active.target);
   if (focus) await showAgain(run, place);
   await printMade(run, args, made.pane, focus);
 }

@@ -4,7 +4,7 @@ import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
-import { freeIndex, keepName, ownName, programOf } from "./start.ts";
+import { freeIndex, givenVariables, keepName, ownName, programOf } from "./start.ts";
 import { nameWindow } from "./windows.ts";
 
 /** Size of a session that nobody looks at, as in tmux. */
@@ -89,6 +89,13 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   });
   await run.refresh();
   if (own !== null && shown !== null && own !== shown) await keepName(run, info.id, own, shown);
+  const variables = Object.entries(givenVariables(args));
+  if (variables.length > 0)
+    await run.change((state) => {
+      state.environments[info.id] = Object.fromEntries(
+        variables.map(([name, value]) => [name, { value, hidden: false }]),
+      );
+    });
   const session = await sessionOf(run, info.id);
   if (program.keep_after_exit !== undefined)
     await run.backend.call("pane.update", { keep_after_exit: program.keep_after_exit }, session.current.active.target);

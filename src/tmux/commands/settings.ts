@@ -222,9 +222,14 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (kind?.type !== "command") throw new TmuxError(`invalid option: ${args.word(0)}`);
   if (args.has("R")) return run.hook(name);
   const text = args.word(1);
-  // What it is to do is checked now.
-  if (text !== undefined) for (const { words } of await commandsIn(run, text, {}, async () => {})) run.check(words);
-  await set(run, args, args.has("w"));
+  if (text === undefined) return set(run, args, args.has("w"));
+  // What it is to do is checked now, and kept with its whole name.
+  const all = await commandsIn(run, text, {}, async () => {});
+  for (const { words } of all) run.check(words);
+  const [first = ""] = all[0]?.words ?? [];
+  const whole = text.trimStart().startsWith(first) ? text.trimStart().slice(first.length) : null;
+  const kept = whole === null ? text : `${run.commandNamed(first).name}${whole}`;
+  await set(run, args.saying([args.word(0) ?? "", kept]), args.has("w"));
 }
 
 async function setEnvironment(run: Run, args: Arguments): Promise<void> {

@@ -75,19 +75,30 @@ export const windowCommands: readonly Command[] = [
       await respawn(run, args, { ...place, pane: first });
     },
   ),
-  command("resize-window resizew", "x:y:t:", [0, 0], "[-x width] [-y height] [-t target-window]", async (run, args) => {
-    const { session, window } = await run.place(args, "window");
-    const [cols, rows] = [args.get("x"), args.get("y")];
-    await run.backend.call(
-      "session.resize",
-      {
-        rows: rows === undefined ? window.info.rows : wholeNumber("height", rows, 1, 1000),
-        cols: cols === undefined ? window.info.cols : wholeNumber("width", cols, 2, 1000),
-        force: true,
-      },
-      session.target,
-    );
-  }),
+  command(
+    "resize-window resizew",
+    "DLRt:Ux:y:",
+    [0, 1],
+    "[-DLRU] [-x width] [-y height] [-t target-window] [adjustment]",
+    async (run, args) => {
+      const { session, window } = await run.place(args, "window");
+      const by = wholeNumber("adjustment", args.word(0) ?? "1", 1, 1000);
+      const step = (more: string, less: string): number => (args.has(more) ? by : args.has(less) ? -by : 0);
+      const { info } = window;
+      const [wide, high] = [step("R", "L"), step("D", "U")];
+      const cols = args.get("x") ?? (wide === 0 ? undefined : String(Math.max(2, info.cols + wide)));
+      const rows = args.get("y") ?? (high === 0 ? undefined : String(Math.max(1, info.rows + high)));
+      await run.backend.call(
+        "session.resize",
+        {
+          rows: rows === undefined ? window.info.rows : wholeNumber("height", rows, 1, 1000),
+          cols: cols === undefined ? window.info.cols : wholeNumber("width", cols, 2, 1000),
+          force: true,
+        },
+        session.target,
+      );
+    },
+  ),
 ];
 
 export async function nameWindow(run: Run, target: string, shown: string): Promise<void> {

@@ -32,6 +32,11 @@ export class Arguments {
     return new Arguments(new Map([...this.values, [flag, []]]), this.words);
   }
 
+  /** The same flags with other words. */
+  saying(words: readonly string[]): Arguments {
+    return new Arguments(this.values, words);
+  }
+
   word(index: number): string | undefined {
     return this.words[index];
   }
