@@ -8,7 +8,7 @@ import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { isId, isSessionName, isTag } from "../protocol/names.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { addressedDetails, returnsSessions } from "./addressed.ts";
-import { type Asked, outcomeUnknown } from "./ask-again.ts";
+import { outcomeUnknown, type RemoteRequest } from "./ask-again.ts";
 
 export const AnswerSchema = v.union([
   v.object({ result: v.unknown() }),
@@ -19,7 +19,7 @@ const AnswerTextSchema = v.pipe(v.string(), v.parseJson(), AnswerSchema);
 
 /** @throws WshError the operation's error there; outcome_unknown for an invalid answer: the operation was executed */
 export function readAnswer<N extends OperationName>(
-  asked: Asked & { readonly operation: N },
+  asked: RemoteRequest & { readonly operation: N },
   text: string,
 ): OperationOutput<N> {
   const answer = v.safeParse(AnswerTextSchema, text);
@@ -30,7 +30,7 @@ export function readAnswer<N extends OperationName>(
 
 /** @throws WshError outcome_unknown for an invalid answer */
 export function requireAnswer<N extends OperationName>(
-  asked: Asked & { readonly operation: N },
+  asked: RemoteRequest & { readonly operation: N },
   result: unknown,
 ): OperationOutput<N> {
   const { operation } = asked;

@@ -18,14 +18,14 @@ export const RETRY_MS = 500;
 /** The connection was lost after the request may have been sent. */
 export class WayLost extends Error {}
 
-export interface Asked {
+export interface RemoteRequest {
   readonly machine: string;
   readonly operation: string;
   /** The request's id, which a caller can ask again by. */
   readonly id: string;
 }
 
-export interface AskedAgain extends Asked {
+export interface RepeatedRequest extends RemoteRequest {
   /** Unix time in ms at which the caller sent it for the first time, where that was before. */
   readonly firstAt?: number | undefined;
   /** Unix time in ms by this machine's clock. */
@@ -45,7 +45,7 @@ export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "loc
  * as Unix time in ms, from the second attempt on
  * @throws WshError outcome_unknown, cancelled, and errors of `attempt`
  */
-export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
+export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
   const { signal, deadline } = asked;
   const firstAt = asked.firstAt ?? Date.now();
   // One that was sent before may have been done, also where nothing can be sent now.
@@ -76,7 +76,7 @@ export async function untilAnswered<T>(asked: AskedAgain, attempt: (firstAt?: nu
  * @throws WayLost when the machine is silent at the deadline, and errors of the answer's promise
  */
 export async function whileThere<T>(
-  { isOwn = false, deadline, isThere }: Pick<AskedAgain, "isOwn" | "deadline" | "isThere">,
+  { isOwn = false, deadline, isThere }: Pick<RepeatedRequest, "isOwn" | "deadline" | "isThere">,
   answer: Promise<T>,
 ): Promise<T> {
   if (!isOwn || isThere === undefined) return answer;
@@ -93,7 +93,7 @@ export async function whileThere<T>(
   }
 }
 
-export function outcomeUnknown({ machine, operation, id }: Asked, why: string): WshError {
+export function outcomeUnknown({ machine, operation, id }: RemoteRequest, why: string): WshError {
   const message = `'${operation}' was sent to machine '${machine}', but ${why} (request ${id})`;
   return new WshError("outcome_unknown", message, { machine, request: id });
 }

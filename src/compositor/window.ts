@@ -13,14 +13,14 @@ import { blankRow, Canvas, sliceRow } from "./canvas.ts";
 import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
-interface Place extends Size {
+interface Rectangle extends Size {
   readonly row: number;
   readonly col: number;
 }
 
 export interface PlacedPane {
   readonly id: string;
-  readonly box: Place;
+  readonly box: Rectangle;
   /** Said in the line above it, where there is one; absent: nothing. */
   readonly label?: PaneLabel;
   /** Said in the pane itself, of a program that has ended. */
@@ -137,7 +137,7 @@ function fitted(line: Row | undefined, cols: number): Row {
   return line.length > cols ? sliceRow(line, 0, cols) : [...line, ...blankRow(cols - line.length)];
 }
 
-function cursorIn(box: Place, picture: Grid | null): GridCursor {
+function cursorIn(box: Rectangle, picture: Grid | null): GridCursor {
   if (picture === null) return { ...hiddenCursor, row: box.row, col: box.col };
   const { cursor } = picture;
   const inside = cursor.row < box.rows && cursor.col < box.cols;

@@ -10,7 +10,7 @@ import { idAt } from "./ids.ts";
 import type { HistoryRecord } from "./record.ts";
 
 /** The line that an imported command is known by. */
-interface Place {
+interface ImportedKey {
   readonly journal: number;
   readonly seq: number;
 }
@@ -56,7 +56,7 @@ export class RowWriter {
    * @param from identifies an imported command; null for others
    * @param at orders a command without a start time, in ms of Unix time
    */
-  write(record: HistoryRecord, from: Place | null, at = 0): void {
+  write(record: HistoryRecord, from: ImportedKey | null, at = 0): void {
     const { command, cwd, exit_code, signal, by, duration_ms, session, session_id } = record;
     const directory = cwd === null ? null : (this.directories.get(cwd) ?? this.directory(cwd));
     const row: Indexed = { directory, origin: this.origin(record), by, exit_code, signal, duration_ms };
@@ -71,7 +71,7 @@ export class RowWriter {
   }
 
   /** @returns whether the id was free. Without lists of values, which take as long again as reading the command. */
-  private put(id: number, record: HistoryRecord, row: Indexed, from: Place | null): boolean {
+  private put(id: number, record: HistoryRecord, row: Indexed, from: ImportedKey | null): boolean {
     const { changes } = this.insert.run(
       id,
       record.command,

@@ -12,7 +12,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Operation } from "./define.ts";
 
 /** The requested operation, as the table of operations describes it. */
-export type Asked = Pick<Operation, "name" | "access" | "scope" | "forOneSession">;
+export type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession">;
 
 /**
  * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.
@@ -51,7 +51,7 @@ export function isUnlimited({ access, caller }: Acting): boolean {
  * @param session id of the session that has the subject now; null: the server, or a missing session
  * @throws WshError access_denied, session_not_found for another session than its own
  */
-export function requireMay(by: Acting, asked: Asked, session: string | null, input?: unknown): void {
+export function requireMay(by: Acting, asked: RequestedOperation, session: string | null, input?: unknown): void {
   requireAccess(asked, by.access);
   const { only } = by.caller;
   if (only === undefined) return;
@@ -64,7 +64,7 @@ export function requireMay(by: Acting, asked: Asked, session: string | null, inp
 }
 
 /** Whether `requireMay` passes, for lists of possible actions. */
-export function may(by: Acting, asked: Asked, session: string | null): boolean {
+export function may(by: Acting, asked: RequestedOperation, session: string | null): boolean {
   try {
     requireMay(by, asked, session);
     return true;
@@ -106,7 +106,7 @@ export function requireAllSessions(
  */
 export function targetsIn(
   { caller: { only } }: Pick<Acting, "caller">,
-  { name, scope }: Asked,
+  { name, scope }: RequestedOperation,
   input: unknown,
 ): string[] {
   if (only === undefined || scope !== "layout" || typeof input !== "object" || input === null) return [];
@@ -122,7 +122,7 @@ function viewsIn(input: unknown): unknown[] {
 }
 
 /** @throws WshError access_denied */
-export function requireAccess(asked: Pick<Asked, "name" | "access">, held: Access): void {
+export function requireAccess(asked: Pick<RequestedOperation, "name" | "access">, held: Access): void {
   if (accessCovers(held, asked.access)) return;
   throw new WshError("access_denied", `'${asked.name}' needs the access '${asked.access}'; this caller has '${held}'`);
 }

@@ -89,7 +89,7 @@ export function checkInstanceName(text: string): string {
 const machinePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A target and its machine; null: this one, which a bare name always means. */
-export interface Place {
+export interface QualifiedTarget {
   readonly machine: string | null;
   readonly target: string;
 }
@@ -108,14 +108,14 @@ export function checkMachineName(text: string): string {
  * Parses `machine/target`, or `ssh://user@host/target` and `https://host/target`, whose machine is the address itself.
  * The part before the last slash is not checked here.
  */
-export function parsePlace(text: string): Place {
+export function parsePlace(text: string): QualifiedTarget {
   const slash = text.lastIndexOf("/");
   if (slash === -1) return { machine: null, target: text };
   return { machine: text.slice(0, slash), target: text.slice(slash + 1) };
 }
 
 /** Returns the target as its caller names it. */
-export function formatPlace({ machine, target }: Place): string {
+export function formatPlace({ machine, target }: QualifiedTarget): string {
   return machine === null ? target : `${machine}/${target}`;
 }
 

@@ -50,7 +50,7 @@ export const OnceSchema = v.object({
 export type Once = v.InferOutput<typeof OnceSchema>;
 
 /** A caller's metadata of a request. */
-export interface Asked {
+export interface RequestMeta {
   readonly once?: Once;
   /** Unix time in ms by this machine's clock. */
   readonly deadline?: number;
@@ -67,7 +67,7 @@ export function askedBy(
   header: (name: string) => string | undefined,
   owner: string,
   asks: { readonly operation: string; readonly target?: string | undefined; readonly input: unknown },
-): Asked {
+): RequestMeta {
   const id = header(REQUEST_HEADER);
   const deadline = numberIn(header, DEADLINE_HEADER, Number.MAX_SAFE_INTEGER);
   const until = deadline === undefined ? {} : { deadline };

@@ -245,7 +245,7 @@ export const PlaceSchema = v.strictObject({
     "least_loaded",
   ),
 });
-export type Place = v.InferOutput<typeof PlaceSchema>;
+export type PlacementRule = v.InferOutput<typeof PlaceSchema>;
 
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 export const CreateSessionSchema = v.object({

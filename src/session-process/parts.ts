@@ -4,7 +4,7 @@ import type { WshError } from "../protocol/errors.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Session } from "../session/session.ts";
-import type { Place } from "../session/windows/state.ts";
+import type { Subject } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { PaneRequest } from "./create.ts";
@@ -33,7 +33,7 @@ export interface SessionParts {
   /** Finds the session of a request's subject. @returns its id at the time of the call */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
-  place(target: string | undefined): Place;
+  place(target: string | undefined): Subject;
   /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
   localFor(target: string | undefined): LocalPane;
   /** Starts a program in a new pane, which no window shows so far. @throws WshError of sessions.create */

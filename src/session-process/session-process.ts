@@ -20,7 +20,7 @@ import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import { type AskedFirst, askedFirst, endsPrograms } from "../session/windows/asked-first.ts";
-import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
+import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -281,7 +281,7 @@ export class SessionProcess implements SessionParts, Served {
    * @param target as the caller wrote it; absent: the session as a whole, which means its oldest pane
    * @throws WshError pane_not_found
    */
-  place(target: string | undefined): Place {
+  place(target: string | undefined): Subject {
     const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
     const { arrangement, content } = this;
     return findPlace(

@@ -33,7 +33,7 @@ export interface AnnouncementSink {
 }
 
 /** Where the parser is, for marks. */
-interface Place {
+interface ParserPosition {
   readonly position: () => Position;
   /** Offset at the end of the slice that is being parsed. */
   readonly sliceEnd: () => number;
@@ -48,7 +48,7 @@ export class Announcements {
   constructor(
     private readonly sink: AnnouncementSink,
     private readonly links: LinkTable,
-    private readonly place: Place,
+    private readonly place: ParserPosition,
   ) {}
 
   hook(terminal: Terminal): void {

@@ -1,7 +1,7 @@
 /** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { linesOf, type Shown, type ShownPane, shown } from "./shown.ts";
+import { type CheckpointView, linesOf, type ShownPane, shown } from "./shown.ts";
 
 type Difference = OperationOutput<"checkpoint.diff">;
 type Change = Difference["changes"][number];
@@ -62,8 +62,8 @@ function sizeOf({ rows, cols }: { readonly rows: number; readonly cols: number }
   return `${cols}x${rows}`;
 }
 
-function windowChanges(a: Shown, b: Shown): Change[] {
-  const values = (windows: Shown["windows"], id: string): Values => {
+function windowChanges(a: CheckpointView, b: CheckpointView): Change[] {
+  const values = (windows: CheckpointView["windows"], id: string): Values => {
     const window = windows.find((each) => each.id === id);
     if (window === undefined) return {};
     const { name, active, zoomed, layout } = window;
@@ -72,7 +72,7 @@ function windowChanges(a: Shown, b: Shown): Change[] {
   return union(a.windows, b.windows).flatMap((id) => changed(id, values(a.windows, id), values(b.windows, id)));
 }
 
-function paneChanges(a: Shown, b: Shown): Change[] {
+function paneChanges(a: CheckpointView, b: CheckpointView): Change[] {
   const values = (panes: readonly ShownPane[], id: string): Values => {
     const pane = panes.find((each) => each.id === id);
     if (pane === undefined) return {};

@@ -11,8 +11,8 @@ import { windowsIn } from "../windows.ts";
 import type { NamedCheckpoint } from "./find.ts";
 import { isRunning } from "./running.ts";
 
-export type Shown = OperationOutput<"checkpoint.show">;
-export type ShownPane = Shown["panes"][number];
+export type CheckpointView = OperationOutput<"checkpoint.show">;
+export type ShownPane = CheckpointView["panes"][number];
 
 /** A named checkpoint in a list. */
 export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
@@ -28,7 +28,7 @@ export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): O
 }
 
 /** @param label null: the continuously written checkpoint */
-export function shown(kept: CrashedSession, label: string | null): Shown {
+export function shown(kept: CrashedSession, label: string | null): CheckpointView {
   const { session, number, saved_at, layout, panes, left_out } = kept;
   const { name, tags, rows, cols } = session;
   const windows =

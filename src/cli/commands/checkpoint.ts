@@ -18,7 +18,7 @@ interface CheckpointOptions {
 
 const actions = ["save", "list", "show", "diff", "restore", "delete"] as const;
 type Action = (typeof actions)[number];
-type Shown = OperationOutput<"checkpoint.show">;
+type CheckpointView = OperationOutput<"checkpoint.show">;
 type Difference = OperationOutput<"checkpoint.diff">;
 
 const KB = 1_024;
@@ -51,13 +51,13 @@ export function register(program: Command): void {
     );
 }
 
-type Asked = CheckpointOptions & {
+type CheckpointArguments = CheckpointOptions & {
   readonly name: string | undefined;
   readonly label: string | undefined;
   readonly other: string | undefined;
 };
 
-async function act(action: Action, asked: Asked, command: Command): Promise<void> {
+async function act(action: Action, asked: CheckpointArguments, command: Command): Promise<void> {
   const { name, label, other, as, replace = false, json = false } = asked;
   if (other !== undefined && action !== "diff") throw new UsageError(`unexpected argument '${other}' for '${action}'`);
   if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
@@ -147,7 +147,7 @@ async function sayList({ named, crashed, unreadable }: OperationOutput<"checkpoi
   }
 }
 
-async function sayShown(shown: Shown): Promise<void> {
+async function sayShown(shown: CheckpointView): Promise<void> {
   const { session, id, label, saved_at, tags, rows, cols, windows, panes, left_out } = shown;
   const tagged = tags.length === 0 ? "" : `, tags ${tags.join(" ")}`;
   await say(

@@ -44,7 +44,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const isFar = allMachines === true || server !== undefined;
       if (names === true && !isFar && tag.length === 0) return say(namesOf(instance, all === true));
-      const listed: Shown[] = server === undefined ? await findAll(instance) : [];
+      const listed: ListedAnywhere[] = server === undefined ? await findAll(instance) : [];
       if (isFar) listed.push(...(await findThere(instance, server ?? null)));
       const shown = listed.filter(
         (one) =>
@@ -69,10 +69,10 @@ function namesOf(instance: Instance, all: boolean): string {
 }
 
 /** A session here, or one of another machine. */
-type Shown = Listed | { readonly far: string; readonly info: SessionInfo };
+type ListedAnywhere = Listed | { readonly far: string; readonly info: SessionInfo };
 
 /** Complains of machines that do not answer: what they have is not known. */
-async function findThere(instance: Instance, server: string | null): Promise<Shown[]> {
+async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
   const { sessionsThere } = await import("../session/shown-machines.ts");
   const asked = await sessionsThere(instance, server);
   for (const { machine, trouble } of asked) {
@@ -93,11 +93,11 @@ function troubleWords(machine: string, trouble: WshError): string {
   return `machine '${machine}' refuses to list its sessions; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
 }
 
-function nameOf(one: Shown): string {
+function nameOf(one: ListedAnywhere): string {
   return "info" in one ? one.info.name : (one.entry.name ?? paneId(one.entry.id));
 }
 
-function asRow(one: Shown): string[] {
+function asRow(one: ListedAnywhere): string[] {
   if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, FAR_CELLS));
   const { entry } = one;
   if ("trouble" in one) {

@@ -14,7 +14,7 @@ import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
 import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
-import { type Place, placeOf } from "../setup/place.ts";
+import { type ConfigFile, placeOf } from "../setup/place.ts";
 
 /** Longest wait for a host's answer, in ms: they take a second or two to start. */
 const ASK_MS = 10_000;
@@ -158,7 +158,7 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
 }
 
 /** A link is never followed silently. */
-function shown(place: Place | undefined): string {
+function shown(place: ConfigFile | undefined): string {
   if (place === undefined) return "No file";
   const { file, target } = place;
   return file === target ? file : `${file} (in fact ${target})`;

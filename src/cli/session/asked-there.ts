@@ -2,12 +2,12 @@
  * Requests of the command line to sessions of other machines, over the session's stream there (cluster/ask-again.ts).
  */
 import { errorThere, requireAnswer } from "../../cluster/answer.ts";
-import { type AskedAgain, beginsUntil, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
+import { beginsUntil, type RepeatedRequest, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
 import { isWait, untilDecided } from "../../cluster/wait-again.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Asked, onceOf } from "../../protocol/requests.ts";
+import { onceOf, type RequestMeta } from "../../protocol/requests.ts";
 
 /** Names the request that is asked again, after an `outcome_unknown` has named it. */
 const REQUEST_VARIABLE = "WSH_REQUEST";
@@ -59,11 +59,11 @@ interface Way {
 export async function askOverStream(
   link: Link,
   { operation, target, input, signal }: StreamAsk,
-  ask: (asked: Asked, input: unknown) => Promise<unknown>,
+  ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   way: Way,
 ): Promise<unknown> {
   const { machine } = link;
-  const checked = async (asked: Asked, sent: unknown): Promise<unknown> => {
+  const checked = async (asked: RequestMeta, sent: unknown): Promise<unknown> => {
     const answer = await ask(asked, sent).catch((thrown) => {
       throw thrown instanceof WshError ? errorThere(machine, thrown.toBody()) : thrown;
     });
@@ -75,7 +75,7 @@ export async function askOverStream(
   if (isLook && !endsAlike(operation)) return checked({}, input).catch((thrown) => throwLost(machine, thrown, way));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
-  const asked: AskedAgain = { machine, operation, id, firstAt, deadline, signal };
+  const asked: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
   return untilAnswered(asked, (before) =>
     over(way, () => {
       const first = before === undefined ? undefined : link.timeThere(before);
@@ -123,7 +123,7 @@ function endsAlike(operation: OperationName): boolean {
 async function waitOverStream(
   { machine }: Link,
   { operation, input, signal }: StreamAsk,
-  ask: (asked: Asked, input: unknown) => Promise<unknown>,
+  ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   way: Way,
 ): Promise<unknown> {
   const isThere = async (): Promise<boolean> => !way.isLost();

@@ -13,7 +13,7 @@ import type { Caller } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
-import type { Asked } from "../../protocol/requests.ts";
+import type { RequestMeta } from "../../protocol/requests.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -118,7 +118,7 @@ export class SessionClient implements Disposable {
       target: isForOne ? pane : target,
       ...defined({ signal }),
     } as const;
-    const ask = async (asked: Asked = {}, sent: unknown = input): Promise<unknown> => {
+    const ask = async (asked: RequestMeta = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForOne ? this.connection : this.whole;
       return connection.request(operation, sent, { ...context, ...asked });
     };
@@ -133,7 +133,7 @@ export class SessionClient implements Disposable {
     operation: OperationName,
     input: unknown,
     signal: AbortSignal | undefined,
-    ask: (asked: Asked, input: unknown) => Promise<unknown>,
+    ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   ): Promise<unknown> {
     const { askOverStream } = await import("./asked-there.ts");
     return askOverStream(far, { operation, target: this.target, input, signal }, ask, {

@@ -2,7 +2,7 @@
 import type { StepResult } from "../../protocol/commands.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import type { FilterOptions } from "./filtered-output.ts";
-import type { Place } from "./open-or-create.ts";
+import type { CreationOptions } from "./open-or-create.ts";
 
 /** The result of a step, as JSON. */
 export type PipelineStep = Omit<StepResult, "name">;
@@ -33,5 +33,5 @@ export interface ExecOptions extends FilterOptions {
   readonly json?: boolean;
   /** Takes the result in place of standard output. */
   readonly report?: (result: PipelineStep) => void;
-  readonly place?: Place;
+  readonly place?: CreationOptions;
 }

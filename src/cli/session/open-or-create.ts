@@ -8,7 +8,7 @@ import { SessionClient } from "./client.ts";
 import { startSession } from "./start.ts";
 
 /** Requested directory and variables: an existing session with others refuses the call. */
-export interface Place {
+export interface CreationOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -18,7 +18,7 @@ export async function openOrCreate(
   instance: Instance,
   name: string,
   { cwd, env }: { readonly cwd?: string; readonly env?: readonly string[] },
-): Promise<{ readonly session: SessionClient; readonly place: Place }> {
+): Promise<{ readonly session: SessionClient; readonly place: CreationOptions }> {
   const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
   const variablesOf = env === undefined ? null : variables(env);
   const place = {

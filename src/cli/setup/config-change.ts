@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
 import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
 import { at, readJsonc, removeFromJsonc, setInJsonc } from "./jsonc.ts";
-import { type Place, placeOf, textOf } from "./place.ts";
+import { type ConfigFile, placeOf, textOf } from "./place.ts";
 import { replaceFile } from "./replace-file.ts";
 import { readToml, removeFromToml, setInToml } from "./toml.ts";
 
 export interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
-  readonly place: Place;
+  readonly place: ConfigFile;
   /** The present entry, undefined without one. */
   readonly found: unknown;
   /** Text of the file, undefined when it does not exist. */
@@ -26,7 +26,7 @@ export function fileOf(host: AiHost, scope: HostScope, places: Places): string |
 }
 
 /** A host's entry for wsh, undefined without one. Throws errors of reading the file. */
-export function entryIn(host: AiHost, place: Place): unknown {
+export function entryIn(host: AiHost, place: ConfigFile): unknown {
   const text = textOf(place);
   if (text === undefined) return undefined;
   const root = host.syntax === "toml" ? readToml(text) : readJsonc(text);

@@ -8,11 +8,11 @@ import { WshError } from "../../protocol/errors.ts";
 import { type HookHost, isOurs, type MergedHooks } from "./agent-hooks.ts";
 import type { Places } from "./ai-hosts.ts";
 import { at, changeListInJsonc, readJsonc, setInJsonc } from "./jsonc.ts";
-import { type Place, placeOf, textOf } from "./place.ts";
+import { type ConfigFile, placeOf, textOf } from "./place.ts";
 import { replaceFile } from "./replace-file.ts";
 
 export interface HookChange {
-  readonly place: Place;
+  readonly place: ConfigFile;
   /** Undefined when the file does not exist. */
   readonly before: string | undefined;
   /** Undefined when the file goes. */
@@ -50,7 +50,7 @@ export function hookFiles({ own, merged }: HookHost, places: Places): string[] {
   return [...ownFiles, ...mergedFiles].map(({ file }) => file);
 }
 
-function planOwn(place: Place, owner: HookChange["owner"], after: string | undefined): HookChange {
+function planOwn(place: ConfigFile, owner: HookChange["owner"], after: string | undefined): HookChange {
   const before = textOf(place);
   if (before !== undefined && !before.includes("wsh hook ")) {
     if (after === undefined) return { place, owner, before, after: before, kind: "none" };
@@ -70,7 +70,7 @@ function planIn(merged: MergedHooks, places: Places, wanted: boolean): HookChang
 }
 
 /** An error about a file's text says which file that is. */
-function naming<T>({ file }: Place, read: () => T): T {
+function naming<T>({ file }: ConfigFile, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
@@ -81,7 +81,7 @@ function naming<T>({ file }: Place, read: () => T): T {
 
 function planMerged(
   { entries, root = {} }: MergedHooks,
-  place: Place,
+  place: ConfigFile,
   before: string | undefined,
   wanted: boolean,
 ): HookChange {

@@ -10,7 +10,7 @@ import type { HostScope } from "./ai-hosts.ts";
 /** Largest file that is read, in bytes: Claude Code keeps histories beside its servers; anything larger is a mistake. */
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
 
-export interface Place {
+export interface ConfigFile {
   /** The path as the host names it. */
   readonly file: string;
   /** The path with every link resolved; the file itself may not exist yet. */
@@ -18,7 +18,7 @@ export interface Place {
 }
 
 /** @throws WshError unsafe_path for a dangling link or, in a project, one out of it */
-export function placeOf(file: string, scope: HostScope, cwd: string): Place {
+export function placeOf(file: string, scope: HostScope, cwd: string): ConfigFile {
   const target = follow(file);
   if (scope === "project") {
     const root = realpathSync(cwd);
@@ -51,7 +51,7 @@ function leadsOut(file: string, target: string, where: string): WshError {
 /**
  * The text of a file, undefined when it does not exist. @throws WshError invalid_setting when it cannot be read as text
  */
-export function textOf({ file, target }: Place): string | undefined {
+export function textOf({ file, target }: ConfigFile): string | undefined {
   const refuse = (reason: string, cause?: unknown): WshError =>
     new WshError("invalid_setting", `${file} ${reason}`, { hint: "It was not changed." }, { cause });
   try {

@@ -21,7 +21,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Place, textOf } from "./place.ts";
+import { type ConfigFile, textOf } from "./place.ts";
 
 /** New files hold no secret of ours, but their neighbours often do: owner only. */
 const NEW_FILE_MODE = 0o600;
@@ -40,7 +40,7 @@ interface Kept {
  * @returns path of the copy of the old text, undefined without one
  * @throws WshError conflict when the file has changed since it was read
  */
-export function replaceFile(place: Place, before: string | undefined, after: string): string | undefined {
+export function replaceFile(place: ConfigFile, before: string | undefined, after: string): string | undefined {
   const { target } = place;
   const directory = makeDirectory(dirname(target));
   if (textOf(place) !== before) {

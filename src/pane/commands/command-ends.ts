@@ -42,7 +42,7 @@ export interface EndSink {
   ending(id: number, outputEnd: TextPosition): void;
 }
 
-type Place = Pick<ShellMark, "position" | "offset">;
+type MarkPosition = Pick<ShellMark, "position" | "offset">;
 
 export class CommandEnds {
   constructor(
@@ -118,7 +118,7 @@ export class CommandEnds {
   /** An end here and now. */
   at(
     { running }: ShellLevel,
-    { position, offset }: Place,
+    { position, offset }: MarkPosition,
     { exitCode = null, signal = null }: Partial<Pick<Ending, "exitCode" | "signal">> = {},
   ): Ending {
     const { clock, text } = this.port;

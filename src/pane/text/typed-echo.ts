@@ -8,7 +8,7 @@
 
 import type { TypedLine } from "./echo.ts";
 
-export interface Shown {
+export interface OutputLines {
   readonly lines: readonly string[];
   /** Which of them continues the line of the cursor; null when none does. */
   readonly cursor: number | null;
@@ -23,7 +23,10 @@ const MAX_PROMPT = 24;
 /** A new prompt: a mark at its end, and a blank. */
 const PROMPT_END = /(^|[^\p{L}\p{N}\s])\s+$/u;
 
-export function withoutEcho({ lines, cursor, prompt, kernelEchoes }: Shown, typed: readonly TypedLine[]): string[] {
+export function withoutEcho(
+  { lines, cursor, prompt, kernelEchoes }: OutputLines,
+  typed: readonly TypedLine[],
+): string[] {
   const [first, ...others] = typed;
   if (first === undefined) return [...lines];
   const found = firstEcho(lines, cursor, first, kernelEchoes);

@@ -10,7 +10,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
-import type { Place } from "../../protocol/session.ts";
+import type { PlacementRule } from "../../protocol/session.ts";
 import { Placing } from "./placing.ts";
 import { Repeats } from "./repeats.ts";
 
@@ -85,7 +85,7 @@ export class FarCalls {
 
   /** A session on any machine that suits. @throws WshError machine_not_found, machine_busy */
   async create(
-    place: Place,
+    place: PlacementRule,
     input: OperationInput<"sessions.create">,
     context: Context,
   ): Promise<OperationOutput<"sessions.create">> {

@@ -15,7 +15,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
-import type { Asked, askedBy } from "../../protocol/requests.ts";
+import type { askedBy, RequestMeta } from "../../protocol/requests.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
@@ -30,7 +30,7 @@ import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 const MAX_STREAMS = 1024;
 
 /** A request's metadata: its id, its deadline. */
-export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => Asked;
+export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => RequestMeta;
 
 export interface LinkEndOptions {
   readonly call: Call;

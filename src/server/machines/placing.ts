@@ -13,7 +13,7 @@ import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Once } from "../../protocol/requests.ts";
-import { CreateSessionSchema, type Place } from "../../protocol/session.ts";
+import { CreateSessionSchema, type PlacementRule } from "../../protocol/session.ts";
 
 /** Wait for added machines to report their load, and for the first that suits, in ms: with a login by ssh. */
 const SOON_MS = 1_000;
@@ -38,7 +38,7 @@ type Created = OperationOutput<"sessions.create">;
 export type CreateThere = (machine: string, input: Create) => Promise<Created>;
 
 /** The place that a call to make a session wants; null: none. @throws WshError invalid_request */
-export function placeOf(input: unknown): Place | null {
+export function placeOf(input: unknown): PlacementRule | null {
   if (typeof input !== "object" || input === null || !("place" in input)) return null;
   if (input.place === undefined || input.place === null) return null;
   return parse(CreateSessionSchema.entries.place, input.place, { what: "place" }) ?? null;
@@ -65,7 +65,7 @@ export class Placing {
    * @throws WshError machine_not_found when no machine suits, machine_busy when none takes it
    */
   async create(
-    { tags }: Place,
+    { tags }: PlacementRule,
     input: Create,
     { signal }: Pick<CallContext, "signal">,
     { key }: Pick<Once, "key">,

@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
-import { ASKING_HEADER, type Asked, askedBy } from "../../protocol/requests.ts";
+import { ASKING_HEADER, askedBy, type RequestMeta } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
@@ -119,7 +119,7 @@ function contextOf(c: AppContext): CallContext {
   return { signal: c.req.raw.signal, ...actingFor(c, caller) };
 }
 
-function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): Asked {
+function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): RequestMeta {
   return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, asks);
 }
 

@@ -62,21 +62,25 @@ export function askedFirst(
   }
 }
 
-type Asked = Omit<AskedFirst, "about">;
+type Confirmation = Omit<AskedFirst, "about">;
 
-function about(target: string, asked: Asked | null): AskedFirst | null {
+function about(target: string, asked: Confirmation | null): AskedFirst | null {
   return asked === null ? null : { ...asked, about: target };
 }
 
 /** @param session that ends with it; null when it continues */
-function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Asked | null {
+function closing(
+  there: readonly RunningProgram[],
+  what: "pane" | "window",
+  session: string | null,
+): Confirmation | null {
   if (there.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
   return confirming(question, endedWith(there));
 }
 
-function confirming(question: string, detail: string): Asked {
+function confirming(question: string, detail: string): Confirmation {
   return {
     question: { kind: "confirm", question, detail, prepared: false },
     input: (answer) => (answer === true ? {} : null),
@@ -118,7 +122,7 @@ export function endingQuestion(call: string, summary: string): Question {
 }
 
 /** An empty name gives the window its automatic one back. */
-function naming(now: string): Asked {
+function naming(now: string): Confirmation {
   return {
     question: { kind: "text", question: "Name of the window", detail: "Empty: the program's name.", prepared: now },
     input: (answer) => (typeof answer === "string" ? { name: answer.trim() === "" ? null : answer.trim() } : null),

@@ -114,7 +114,7 @@ export function placementOf(window: WindowEntry, size: Size): Placement {
 }
 
 /** A window and one of its panes that a target addresses. */
-export interface Place {
+export interface Subject {
   readonly window: WindowEntry;
   readonly pane: string;
 }
@@ -131,7 +131,7 @@ export function findPlace(
   target: Target,
   isLiving: (pane: string) => boolean,
   automatic: (window: WindowEntry) => string,
-): Place {
+): Subject {
   if (target.kind === "pane") {
     const pane = formatTarget(target);
     return { window: windowWith(state, pane), pane };

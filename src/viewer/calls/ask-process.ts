@@ -16,7 +16,7 @@ const CONNECT_MS = 1_000;
 /** Maximum processes per call: a session's, then that of a view. */
 const MAX_HOPS = 3;
 
-export interface Asked {
+export interface ForwardedCall {
   readonly by: Acting;
   /** As a person writes it; absent: everything that the process serves. */
   readonly target?: string;
@@ -28,7 +28,7 @@ export async function askProcess(
   socket: string,
   op: string,
   input: unknown,
-  { by, ...asked }: Asked,
+  { by, ...asked }: ForwardedCall,
 ): Promise<unknown> {
   const { access, caller } = byKeys(by);
   const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };

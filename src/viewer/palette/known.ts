@@ -7,7 +7,7 @@ import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { ending } from "../../session/windows/asked-first.ts";
-import type { Place } from "../switcher/places.ts";
+import type { SwitcherRow } from "../switcher/places.ts";
 import type { Known, KnownOperation, Named } from "./suggest.ts";
 
 /** The most frequent ones come first: those about the visible objects. */
@@ -36,7 +36,7 @@ export function parametersAt(name: string): readonly Parameter[] | null {
 export function knownFor(
   bindings: Bindings,
   by: Acting,
-  { places, recent }: { readonly places: readonly Place[]; readonly recent: readonly string[] },
+  { places, recent }: { readonly places: readonly SwitcherRow[]; readonly recent: readonly string[] },
 ): Known {
   const keysOf = (name: string): string => {
     const bound = new Map([...bindings].filter(([, { operation }]) => operation === name));
@@ -64,7 +64,7 @@ export function knownFor(
 }
 
 /** A place as calls name it. */
-function namedPlace({ kind, session, target, name, says }: Place): Named {
+function namedPlace({ kind, session, target, name, says }: SwitcherRow): Named {
   if (kind === "session") return { text: session, says: `session, ${says}` };
   return { text: target, says: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
 }

@@ -3,7 +3,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { type Place, places } from "../switcher/places.ts";
+import { places, type SwitcherRow } from "../switcher/places.ts";
 import type { OwnDialog } from "../terminal/above.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./known.ts";
@@ -33,7 +33,7 @@ export interface OpenPort {
 export function openPalette(port: OpenPort): OwnDialog {
   const { instance, bindings, by } = port;
   const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
-  const knownWith = (found: readonly Place[]): Known =>
+  const knownWith = (found: readonly SwitcherRow[]): Known =>
     knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
   let known = knownWith([]);
   const palette = new Palette({

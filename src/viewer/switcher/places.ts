@@ -24,9 +24,9 @@ const MAX_SESSIONS = 256;
 /** Longest wait for a new session, in ms. */
 const START_MS = 10_000;
 
-export type PlaceKind = "windows" | "sessions" | "agents";
+export type SwitcherScope = "windows" | "sessions" | "agents";
 
-export interface Place {
+export interface SwitcherRow {
   readonly kind: "session" | "window" | "pane";
   readonly session: string;
   /** The session's number, and the socket where it is served. */
@@ -50,7 +50,11 @@ function ask(by: Acting, socket: string, op: string, input: unknown, target?: st
 }
 
 /** All places of a kind that a caller may see; agents in the order in which they need a person. */
-export async function places(instance: Instance, kind: PlaceKind, { caller: { only } }: Acting): Promise<Place[]> {
+export async function places(
+  instance: Instance,
+  kind: SwitcherScope,
+  { caller: { only } }: Acting,
+): Promise<SwitcherRow[]> {
   const entries = listSessions(instance).filter(({ ended, name, socket, session }) => {
     if (only !== undefined && (session === null || sessionId(session) !== only)) return false;
     return !ended && name !== null && processState(socket) === "alive";
@@ -69,24 +73,24 @@ export async function places(instance: Instance, kind: PlaceKind, { caller: { on
   return agents.toSorted((a, b) => (a.urgency ?? 0) - (b.urgency ?? 0)).map((place) => ({ ...place, depth: 0 }));
 }
 
-function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): Place[] {
+function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
   const own = { session: name, number: Number(id.slice(2)), socket };
   const active = (panes: readonly PaneInfo[]): string => (panes.find((pane) => pane.active) ?? panes[0])?.id ?? "";
   const shown = windows.find((window) => window.active) ?? windows[0];
   const count = windows.length === 1 ? state : `${windows.length} windows`;
-  const session: Place = {
+  const session: SwitcherRow = {
     ...{ ...own, kind: "session", target: id, pane: active(shown?.panes ?? []), name, depth: 0, urgency: null },
     says: attached > 0 ? `${count}, attached` : count,
   };
   return [
     session,
-    ...windows.flatMap((window): Place[] => [
+    ...windows.flatMap((window): SwitcherRow[] => [
       {
         ...{ ...own, kind: "window", target: window.id, pane: active(window.panes), depth: 1, urgency: null },
         name: `${window.index}: ${window.name}`,
         says: window.active ? "shown" : "",
       },
-      ...window.panes.map((pane): Place => {
+      ...window.panes.map((pane): SwitcherRow => {
         const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${pane.agent.state}`;
         return {
           ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
@@ -100,7 +104,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
 }
 
 /** The session, window or pane that a target names. @throws WshError session_not_found, session_unavailable */
-export async function placeOf(instance: Instance, target: string, by: Acting): Promise<Place> {
+export async function placeOf(instance: Instance, target: string, by: Acting): Promise<SwitcherRow> {
   const parsed = parseTarget(target);
   const entry = findOwn(instance, by, target);
   const { socket } = entry;
@@ -126,7 +130,7 @@ function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "ses
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
 
 /** The current contents of a place; null when it does not answer. */
-export async function preview({ pane, socket }: Place, by: Acting): Promise<readonly string[] | null> {
+export async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<readonly string[] | null> {
   try {
     return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;
   } catch {
@@ -135,24 +139,24 @@ export async function preview({ pane, socket }: Place, by: Acting): Promise<read
 }
 
 /** Gives a window or pane the focus of its session. @throws WshError of that session, session_not_found */
-export async function focus(place: Place, by: Acting): Promise<void> {
+export async function focus(place: SwitcherRow, by: Acting): Promise<void> {
   if (place.kind !== "session") await act(by, place, place.kind === "window" ? "window.select" : "pane.select", {});
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function close(place: Place, by: Acting): Promise<void> {
+export async function close(place: SwitcherRow, by: Acting): Promise<void> {
   if (place.kind === "session") await act(by, place, "session.kill", { reason: "killed" });
   else await act(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function rename(place: Place, name: string, by: Acting): Promise<void> {
+export async function rename(place: SwitcherRow, name: string, by: Acting): Promise<void> {
   if (place.kind === "session") await act(by, place, "session.update", { name });
   else if (place.kind === "window") await act(by, place, "window.update", { name });
   else await act(by, place, "pane.update", { title: name });
 }
 
-async function act(by: Acting, { target, socket, session }: Place, op: string, input: unknown): Promise<void> {
+async function act(by: Acting, { target, socket, session }: SwitcherRow, op: string, input: unknown): Promise<void> {
   try {
     await ask(by, socket, op, input, target);
   } catch (thrown) {
@@ -162,7 +166,7 @@ async function act(by: Acting, { target, socket, session }: Place, op: string, i
 }
 
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
-export async function create(instance: Instance, name: string, by: Acting): Promise<Place> {
+export async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
   requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
   if (by.caller.via === undefined) await startHere(instance, name);
   else

@@ -18,7 +18,7 @@ import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
-import { close, create, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
+import { close, create, places, preview, rename, type SwitcherRow, type SwitcherScope } from "./places.ts";
 
 /** Interval between refreshes of the list and the preview, in ms. */
 const RENEW_MS = 1_000;
@@ -33,7 +33,7 @@ const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
 
-const titles: Readonly<Record<PlaceKind, string>> = {
+const titles: Readonly<Record<SwitcherScope, string>> = {
   windows: "Sessions, windows and panes",
   sessions: "Sessions",
   agents: "Agents, those that need you first",
@@ -51,7 +51,7 @@ export interface SwitcherPort {
   changed(): void;
   say(text: string): void;
   /** Switches to it in this terminal; later input is typed there. */
-  go(place: Place): void;
+  go(place: SwitcherRow): void;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** It is done. */
@@ -62,12 +62,12 @@ export interface SwitcherPort {
 type Mode = "filter" | "rename" | "create" | "close";
 
 export class Switcher implements OwnDialog {
-  private all: readonly Place[] = [];
+  private all: readonly SwitcherRow[] = [];
   private typed = "";
   private mode: Mode = "filter";
   private chosen = "";
   /** The subject of a question or of a typed name, fixed while it is open. */
-  private about: Place | undefined;
+  private about: SwitcherRow | undefined;
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
   /** How the list was drawn last: its first place, its rows and its columns. */
   private drawn = { from: 0, room: 0, left: 0 };
@@ -81,7 +81,7 @@ export class Switcher implements OwnDialog {
   private entersThen = false;
 
   constructor(
-    private readonly kind: PlaceKind,
+    private readonly kind: SwitcherScope,
     private readonly port: SwitcherPort,
   ) {
     void this.renew();
@@ -244,12 +244,12 @@ export class Switcher implements OwnDialog {
     return this.kind === "agents" && this.typed === "" ? "no agent is running" : "no match";
   }
 
-  private shown(): Place[] {
+  private shown(): SwitcherRow[] {
     const query = this.mode === "filter" ? this.typed : "";
     return fuzzyFilter(this.all, query, ({ session, name, says }) => `${session} ${name} ${says}`);
   }
 
-  private place(): Place | undefined {
+  private place(): SwitcherRow | undefined {
     return this.all.find(({ target }) => target === this.chosen);
   }
 
@@ -280,7 +280,7 @@ export class Switcher implements OwnDialog {
       void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim(), this.port.by)));
   }
 
-  private leaveFor(place: Place): void {
+  private leaveFor(place: SwitcherRow): void {
     if (this.over) return;
     this.port.go(place);
     this.port.done();
@@ -336,6 +336,6 @@ export class Switcher implements OwnDialog {
   }
 }
 
-function described({ kind, session, name }: Place): string {
+function described({ kind, session, name }: SwitcherRow): string {
   return kind === "session" ? `session '${session}'` : `${kind} ${name}`;
 }

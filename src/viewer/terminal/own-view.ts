@@ -19,7 +19,7 @@ import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
-import type { Place, PlaceKind } from "../switcher/places.ts";
+import type { SwitcherRow, SwitcherScope } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
@@ -34,7 +34,7 @@ const switchers = {
   "view.windows": "windows",
   "view.sessions": "sessions",
   "view.agents": "agents",
-} as const satisfies Readonly<Record<string, PlaceKind>>;
+} as const satisfies Readonly<Record<string, SwitcherScope>>;
 
 /** Loaded on the first call of an operation by name. */
 function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
@@ -320,13 +320,13 @@ export class OwnView {
   }
 
   /** Shows a place in this terminal. @throws WshError of its session, nested_session */
-  private async show(place: Place): Promise<void> {
+  private async show(place: SwitcherRow): Promise<void> {
     if (!this.port.readOnly) await this.focus(place);
     if (place.number !== this.number) await this.port.go(place);
   }
 
   /** In a terminal with its own focus only that focus moves. @throws WshError of the place's session */
-  private async focus(place: Place): Promise<void> {
+  private async focus(place: SwitcherRow): Promise<void> {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
       shown.pointed.select(place.pane);
@@ -354,7 +354,7 @@ export class OwnView {
     this.own.show(keys);
   }
 
-  private async showPlaces(kind: PlaceKind): Promise<void> {
+  private async showPlaces(kind: SwitcherScope): Promise<void> {
     const { port, own } = this;
     // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");

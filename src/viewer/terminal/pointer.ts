@@ -81,7 +81,7 @@ export function withMouse<T extends Pick<FrameModes, "mouse" | "mouseEncoding">>
   return { ...modes, mouse: modes.mouse === MOTION ? MOTION : DRAGS, mouseEncoding: SGR };
 }
 
-interface Place {
+interface CellPosition {
   readonly row: number;
   readonly col: number;
 }
@@ -90,8 +90,8 @@ interface Place {
 interface Beginning {
   readonly pane: string;
   /** Where the pointer has been dragged to by now, and where the button went up. */
-  dragged: Place | null;
-  up: Place | null;
+  dragged: CellPosition | null;
+  up: CellPosition | null;
   /** Rows up by the wheel since. */
   wheel: number;
 }
@@ -103,7 +103,7 @@ export class Pointer {
   /** The dragged border. */
   private dragged: Border | null = null;
   /** Where the left button was pressed in a pane whose program did not request it. */
-  private pressed: Place | null = null;
+  private pressed: CellPosition | null = null;
   private beginning: Beginning | null = null;
   private clicks = { at: "", count: 0, when: Number.NEGATIVE_INFINITY };
   /** Replacement for the input being read; null while nothing is read. */
@@ -157,7 +157,7 @@ export class Pointer {
   }
 
   /** A report over a pane, or of a button that went down there. */
-  private inPane(pane: string, event: ReadMouse, at: Place, isPress: boolean): void {
+  private inPane(pane: string, event: ReadMouse, at: CellPosition, isPress: boolean): void {
     const { pointed, isLooking } = this.port;
     const box = pointed.boxOf(pane);
     const program = pointed.modesOf(pane);
@@ -175,7 +175,7 @@ export class Pointer {
   }
 
   /** How often the left button was pressed at this place in a row. */
-  private clicked(pane: string, { row, col }: Place): number {
+  private clicked(pane: string, { row, col }: CellPosition): number {
     const at = `${pane} ${row} ${col}`;
     const when = performance.now();
     const isNext = at === this.clicks.at && when - this.clicks.when < CLICK_MS;
@@ -184,7 +184,7 @@ export class Pointer {
   }
 
   /** A border is being dragged. @returns whether the report was about that */
-  private moved({ release, motion }: ReadMouse, { row, col }: Place): boolean {
+  private moved({ release, motion }: ReadMouse, { row, col }: CellPosition): boolean {
     const { dragged } = this;
     if (dragged === null) return false;
     if (release || !motion) this.dragged = null;
@@ -203,7 +203,7 @@ export class Pointer {
   }
 
   /** The program did not ask for this. */
-  private unasked(pane: string, modes: FrameModes, event: ReadMouse, own: Place, clicks: number): void {
+  private unasked(pane: string, modes: FrameModes, event: ReadMouse, own: CellPosition, clicks: number): void {
     if (!this.port.isOn) return;
     const { button, motion, release } = event;
     const wheel = motion || release ? 0 : button === WHEEL ? NOTCH : button === WHEEL + 1 ? -NOTCH : 0;
@@ -222,7 +222,7 @@ export class Pointer {
     } else if (!motion && button === RIGHT) this.port.offer(pane);
   }
 
-  private begin(pane: string, how: Omit<LookInput, "keys">, dragged: Place | null = null): void {
+  private begin(pane: string, how: Omit<LookInput, "keys">, dragged: CellPosition | null = null): void {
     const beginning: Beginning = { pane, dragged, up: null, wheel: 0 };
     this.beginning = beginning;
     this.port
@@ -237,7 +237,7 @@ export class Pointer {
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private kept(pane: string, { button, motion, release }: ReadMouse, own: Place): boolean {
+  private kept(pane: string, { button, motion, release }: ReadMouse, own: CellPosition): boolean {
     const { beginning } = this;
     if (beginning === null || beginning.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {
@@ -255,7 +255,11 @@ export class Pointer {
     if (up !== null) this.give(pane, up, { button: LEFT, release: true, encoding: "sgr" });
   }
 
-  private give(pane: string, { row, col }: Place, report: Pick<ReadMouse, "button" | "release" | "encoding">): void {
+  private give(
+    pane: string,
+    { row, col }: CellPosition,
+    report: Pick<ReadMouse, "button" | "release" | "encoding">,
+  ): void {
     this.type(pane, encodeReport({ ...report, row: row + 1, col: col + 1 }));
   }
 

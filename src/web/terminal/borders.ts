@@ -1,5 +1,5 @@
 /** The borders between panes as things to drag: found from the panes' places. Pure but for the elements. */
-import type { Place } from "./types.ts";
+import type { PanePlace } from "./types.ts";
 
 export interface Border {
   /** The pane whose border it is, on its right or below. */
@@ -12,7 +12,7 @@ export interface Border {
 }
 
 /** Borders of the panes: one cell beyond the right or lower edge, if another pane follows. */
-export function bordersOf(places: readonly Place[]): Border[] {
+export function bordersOf(places: readonly PanePlace[]): Border[] {
   return places.flatMap((place) => {
     const { id, row, col, rows, cols } = place;
     const borders: Border[] = [];
@@ -41,7 +41,7 @@ export class Borders {
     this.element.className = "borders";
   }
 
-  show(places: readonly Place[], cell: { readonly width: number; readonly height: number }): void {
+  show(places: readonly PanePlace[], cell: { readonly width: number; readonly height: number }): void {
     const borders = bordersOf(places);
     const key = JSON.stringify([borders, cell]);
     if (key === this.key) return;

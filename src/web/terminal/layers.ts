@@ -4,7 +4,7 @@
  */
 import type { Frame } from "../../protocol/frame.ts";
 import { type Cell, plainStyle, type Row } from "../../protocol/grid.ts";
-import type { Place } from "./types.ts";
+import type { PanePlace } from "./types.ts";
 
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
 
@@ -19,7 +19,7 @@ export class Layers {
   private key = "";
 
   /** Forgets panes that are gone, and everything when the places have changed. */
-  begin(frame: Frame, places: readonly Place[]): void {
+  begin(frame: Frame, places: readonly PanePlace[]): void {
     const key = `${frame.rows} ${frame.cols} ${places.map(({ id, row, col, rows, cols }) => [id, row, col, rows, cols].join()).join(" ")}`;
     if (key === this.key) return;
     this.key = key;
@@ -28,7 +28,7 @@ export class Layers {
   }
 
   /** The rows of a pane. */
-  paneRows(frame: Frame, { id, row, col, rows, cols }: Place): readonly Row[] {
+  paneRows(frame: Frame, { id, row, col, rows, cols }: PanePlace): readonly Row[] {
     const before = this.parts.get(id) ?? [];
     const now = Array.from({ length: rows }, (_, index) => {
       const source = frame.lines[row + index] ?? [];
@@ -40,7 +40,7 @@ export class Layers {
   }
 
   /** The whole picture with the panes' places blank. */
-  aroundRows(frame: Frame, places: readonly Place[]): readonly Row[] {
+  aroundRows(frame: Frame, places: readonly PanePlace[]): readonly Row[] {
     const before = this.around;
     this.around = frame.lines.map((source, index) => {
       const known = before[index];
@@ -50,7 +50,7 @@ export class Layers {
   }
 }
 
-function blanked(source: Row, index: number, places: readonly Place[]): Row {
+function blanked(source: Row, index: number, places: readonly PanePlace[]): Row {
   const here = places.filter(({ row, rows }) => index >= row && index < row + rows);
   if (here.length === 0) return source;
   return source.map((cell, col) =>

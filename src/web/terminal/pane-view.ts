@@ -10,7 +10,7 @@ import { CommandMarks } from "./command-marks.ts";
 import { HistoryView } from "./history-view.ts";
 import { fillRow } from "./row.ts";
 import { keepSelectionIn } from "./selecting.ts";
-import type { CommandMark, Place, ShownRow, Tools } from "./types.ts";
+import type { CommandMark, PanePlace, ShownRow, Tools } from "./types.ts";
 
 /** Pixels from the end within which the view counts as at the end. */
 const END_SLACK = 4;
@@ -30,7 +30,7 @@ export class PaneView {
   readonly screen = document.createElement("div");
   readonly history: HistoryView;
   readonly marks = new CommandMarks();
-  place: Place;
+  place: PanePlace;
   /** The newest rows are in sight and stay there. */
   isFollowing = true;
   private rows: ShownRow[] = [];
@@ -40,7 +40,7 @@ export class PaneView {
   private reading: { readonly line: number } | null = null;
 
   constructor(
-    place: Place,
+    place: PanePlace,
     private readonly tools: Tools,
     private readonly events: { readonly scrolled: (pane: PaneView) => void },
   ) {
@@ -80,7 +80,7 @@ export class PaneView {
   }
 
   /** Shows a picture: `cells` has the pane's part of each row, the same object while it is the same. */
-  update(place: Place, cells: readonly Row[]): void {
+  update(place: PanePlace, cells: readonly Row[]): void {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
     const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
     this.place = place;
@@ -324,7 +324,7 @@ interface RowPlace {
 }
 
 /** Logical line and beginning of each row. */
-function linesOf({ first_line, first_col, wrapped, rows, cols }: Place): RowPlace[] {
+function linesOf({ first_line, first_col, wrapped, rows, cols }: PanePlace): RowPlace[] {
   const goesOn = new Set(wrapped);
   let line = first_line;
   let col = first_col;

@@ -5,7 +5,7 @@
  */
 import type { FrameModes } from "../../protocol/frame.ts";
 import { mouseBytes, type PointerAt } from "./mouse-report.ts";
-import type { Place } from "./types.ts";
+import type { PanePlace } from "./types.ts";
 
 /** Rows per notch of the wheel when arrow keys replace it. */
 const WHEEL_ROWS = 3;
@@ -19,7 +19,7 @@ export interface PointerPort {
   readonly modes: () => FrameModes;
   /** The cell of the picture under a point of the window. */
   cellAt(x: number, y: number): { readonly row: number; readonly col: number };
-  paneAt(row: number, col: number): Place | undefined;
+  paneAt(row: number, col: number): PanePlace | undefined;
   send(bytes: Uint8Array): void;
   arrows(count: number): void;
   focus(): void;

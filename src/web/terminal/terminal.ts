@@ -22,7 +22,7 @@ import { Pointer } from "./pointer.ts";
 import { fillRow } from "./row.ts";
 import { TerminalCells } from "./terminal-cells.ts";
 import { TextInput } from "./text-input.ts";
-import type { HistorySource, Place, Tools } from "./types.ts";
+import type { HistorySource, PanePlace, Tools } from "./types.ts";
 
 export interface TerminalEvents {
   input(bytes: Uint8Array): void;
@@ -299,7 +299,7 @@ export class Terminal {
     if (isResized && (this.fit() || before === null)) this.refill();
     const { measure } = this.tools;
     const { width, height } = measure.size;
-    const places: readonly Place[] = frame.places?.panes ?? [];
+    const places: readonly PanePlace[] = frame.places?.panes ?? [];
     this.grid.style.width = `${frame.cols * width}px`;
     this.grid.style.height = `${frame.rows * height}px`;
     this.layers.begin(frame, places);
@@ -386,7 +386,7 @@ export class Terminal {
     };
   }
 
-  private placeAt(row: number, col: number): Place | undefined {
+  private placeAt(row: number, col: number): PanePlace | undefined {
     return this.frame?.places?.panes.find(
       (place) => row >= place.row && row < place.row + place.rows && col >= place.col && col < place.col + place.cols,
     );

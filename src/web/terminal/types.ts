@@ -4,8 +4,7 @@ import type { Row } from "../../protocol/grid.ts";
 import type { BoxGlyphs } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 
-/** A pane's place in the picture, and the lines of its rows. */
-export type Place = PanePlace;
+export type { PanePlace };
 
 /** A row that is shown: on the screen or in history. */
 export interface ShownRow {

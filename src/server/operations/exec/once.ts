@@ -1,11 +1,11 @@
 /** Requests with an id that run several commands: each step is a separate request, carried out once. */
 import type { Instance } from "../../../instance/paths.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import { type Asked, partOf } from "../../../protocol/requests.ts";
+import { partOf, type RequestMeta } from "../../../protocol/requests.ts";
 import { madeFor } from "../../../registry/made-requests.ts";
 
 /** Replaces the metadata of the whole request. Steps after one that began in time have no deadline. */
-export function askedForStep({ once, deadline }: Asked, index: number): Asked {
+export function askedForStep({ once, deadline }: RequestMeta, index: number): RequestMeta {
   return {
     ...(once === undefined ? {} : { once: partOf(once, `step ${index}`) }),
     ...(deadline === undefined ? {} : { deadline: index === 0 ? deadline : Number.MAX_SAFE_INTEGER }),
@@ -13,7 +13,7 @@ export function askedForStep({ once, deadline }: Asked, index: number): Asked {
 }
 
 /** The input of a pipeline's steps is gone with the server that ran it. @throws WshError outcome_unknown */
-export async function requireNotBegun(instance: Instance, asked: Asked): Promise<void> {
+export async function requireNotBegun(instance: Instance, asked: RequestMeta): Promise<void> {
   const { once } = askedForStep(asked, 0);
   if (once === undefined || (await madeFor(instance, once, 0)) === null) return;
   throw new WshError("outcome_unknown", "the pipeline was started by a server that no longer runs");

@@ -7,7 +7,7 @@ import type { OperationOutput } from "../../../operations/table.ts";
 import { NO_PAGERS, type Step } from "../../../protocol/commands.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import type { Asked } from "../../../protocol/requests.ts";
+import type { RequestMeta } from "../../../protocol/requests.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { personsSession } from "../ask-any.ts";
 import { askedForStep } from "./once.ts";
@@ -37,7 +37,7 @@ export async function runShown(
   context: CallContext,
 ): Promise<Result[]> {
   const { access, caller, signal } = context;
-  const ask = async (op: string, given: object, target: string, asked: Asked = {}): Promise<unknown> => {
+  const ask = async (op: string, given: object, target: string, asked: RequestMeta = {}): Promise<unknown> => {
     const proxy = await proxies.find(target);
     return proxy.request(op, given, { access, caller, signal, target, ...asked });
   };

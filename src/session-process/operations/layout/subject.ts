@@ -14,9 +14,9 @@ import type { Size } from "../../../protocol/size.ts";
 import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
 import {
   type PaneEntry,
-  type Place,
   paneEntry,
   panesIn,
+  type Subject,
   type Windows,
   windowWith,
 } from "../../../session/windows/state.ts";
@@ -26,7 +26,7 @@ import type { SessionParts } from "../../parts.ts";
 export interface LayoutCall {
   readonly parts: SessionParts;
   /** What the target means. */
-  readonly place: Place;
+  readonly place: Subject;
   /** Asked for at the command line or by a key. */
   readonly byPerson: boolean;
   /** Who owns what it makes. */
