@@ -389,7 +389,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "reset-terminal",
         isRare: true,
-        usage: "",
+        usage: "[NAME]",
         summary: "reset a terminal left in a bad state",
         load: async () => (await import("./commands/reset-terminal.ts")).register,
       },

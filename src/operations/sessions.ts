@@ -187,4 +187,18 @@ export const sessionOperations = [
     http: [{ method: "POST", path: "/sessions/:name/clear" }],
     ws: ["clear"],
   }),
+  operation({
+    name: "session.reset",
+    scope: "pane",
+    access: "operate",
+    summary: "Mend a broken terminal: switch off the modes that a program left on; text and program stay",
+    input: NothingSchema,
+    output: v.object({
+      mended: v.pipe(v.array(v.string()), v.description("modes that made the screen wrong")),
+      output_cursor: v.number(),
+    }),
+    errors: [],
+    http: [{ method: "POST", path: "/sessions/:name/reset" }],
+    ws: ["reset"],
+  }),
 ] as const;

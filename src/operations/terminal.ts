@@ -1,5 +1,6 @@
 /** Operations on a session's terminal: typing, reading, waiting for silence (docs/protocol.md, Terminal data). */
 import * as v from "valibot";
+import { StatusSchema } from "../protocol/commands.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
@@ -91,6 +92,7 @@ export const terminalOperations = [
       last_activity_ms: v.number(),
       title: v.string(),
       state: SessionStateSchema,
+      disorder: StatusSchema.entries.disorder,
       output_cursor: v.number(),
       generation: v.number(),
     }),

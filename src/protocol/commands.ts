@@ -245,6 +245,8 @@ export const StatusSchema = v.object({
   /** A person at an attached terminal has typed in the last few seconds. */
   human_typing: v.boolean(),
   modes: v.record(v.string(), v.boolean()),
+  /** Modes by which the terminal shows text wrong, though no full-screen program uses them; absent: none. */
+  disorder: v.optional(v.array(v.string())),
   shell_integration: ShellIntegrationSchema,
   output_cursor: v.number(),
   exit_code: v.nullable(v.number()),

@@ -12,7 +12,7 @@ import { Completions } from "./completions.ts";
 import { History, type RetiredLines } from "./history/history.ts";
 import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
 import { loadLines } from "./history/load.ts";
-import { leftoversOff } from "./leftovers.ts";
+import { disorder, disorderOff, leftoversOff } from "./leftovers.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
@@ -299,8 +299,23 @@ export class Emulator {
     parseNow(terminal, bytes);
   }
 
+  /** Modes that make the screen wrong, by name. */
+  get disorder(): string[] {
+    this.settle();
+    return disorder(this.parts.terminal, this.modes);
+  }
+
+  /** Switches off what a program left on. @param isEditing modes of an editor that reads a line stay */
+  mend(isEditing: boolean): Uint8Array | null {
+    this.settle();
+    return this.feedOff(disorderOff(this.parts.terminal, this.modes, isEditing));
+  }
+
   private tidy(): Uint8Array | null {
-    const text = leftoversOff(this.parts.terminal, this.modes);
+    return this.feedOff(leftoversOff(this.parts.terminal, this.modes));
+  }
+
+  private feedOff(text: string): Uint8Array | null {
     if (text === "") return null;
     const bytes = encoder.encode(text);
     this.feed(bytes);

@@ -8,39 +8,86 @@ import type { ModeTracker } from "./modes.ts";
 import { hasPlainPen } from "./rows/xterm-row.ts";
 
 /** Extra modes that make a terminal send, or change its whole look: DECSCNM, colour scheme and size reports. */
-const EXTRA_OFF = [5, 2031, 2048] as const;
+const REVERSE_VIDEO = 5;
+const EXTRA_OFF = [REVERSE_VIDEO, 2031, 2048] as const;
+
+/** A mode that is on: its name, and the output that switches it off. */
+interface Leftover {
+  /** Empty: nothing to tell. */
+  readonly name: string;
+  readonly off: string;
+  /** Editors of lines set it themselves. */
+  readonly isEditors?: true;
+  /** The terminal shows text wrong, or sends what nobody typed. */
+  readonly isDisorder?: true;
+}
 
 /** Empty when nothing was left on. The cursor does not move on the normal screen. */
 export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
+  return off(leftovers(terminal, modes));
+}
+
+/** The same without the modes of an editor that reads a line, which stay. */
+export function disorderOff(terminal: Terminal, modes: ModeTracker, isEditing: boolean): string {
+  return off(leftovers(terminal, modes).filter(({ isEditors }) => !isEditing || isEditors !== true));
+}
+
+/** Names of the modes by which a terminal shows text wrong or reports what nobody typed, where no program needs them. */
+export function disorder(terminal: Terminal, modes: ModeTracker): string[] {
+  return leftovers(terminal, modes).flatMap(({ name, isDisorder }) => (isDisorder === true ? [name] : []));
+}
+
+function off(found: readonly Leftover[]): string {
+  return found.map((each) => each.off).join("");
+}
+
+function leftovers(terminal: Terminal, modes: ModeTracker): Leftover[] {
   const { active, normal } = terminal.buffer;
   const now = modes.modes;
   const { top, bottom } = modes.of("normal");
-  let out = "";
-  if (active.type === "alternate") out += `${kittyOff(modes.of("alternate").kitty, 0)}\x1b[?1049l`;
-  const hasMargins = top !== 0 || bottom !== terminal.rows - 1;
-  if (hasMargins) out += "\x1b[r";
-  if (now.origin) out += "\x1b[?6l";
-  if (out !== "") out += `\x1b[${normal.cursorY + 1};${Math.min(normal.cursorX, terminal.cols - 1) + 1}H`;
-  if (now.mouseTracking !== "none" || now.mouseEncoding !== "default") {
-    out += "\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l";
+  const found: Leftover[] = [];
+  const disorder = (isOn: boolean, name: string, text: string): void => {
+    if (isOn) found.push({ name, off: text, isDisorder: true });
+  };
+  const plain = (isOn: boolean, text: string): void => {
+    if (isOn) found.push({ name: "", off: text });
+  };
+  const editors = (isOn: boolean, text: string): void => {
+    if (isOn) found.push({ name: "", off: text, isEditors: true });
+  };
+  const isAlternate = active.type === "alternate";
+  disorder(isAlternate, "alternate screen", `${kittyOff(modes.of("alternate").kitty, 0)}\x1b[?1049l`);
+  disorder(top !== 0 || bottom !== terminal.rows - 1, "scroll region", "\x1b[r");
+  disorder(now.origin, "origin mode", "\x1b[?6l");
+  plain(found.length > 0, `\x1b[${normal.cursorY + 1};${Math.min(normal.cursorX, terminal.cols - 1) + 1}H`);
+  disorder(
+    now.mouseTracking !== "none" || now.mouseEncoding !== "default",
+    "mouse reports",
+    "\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l",
+  );
+  disorder(now.focusEvents, "focus reports", "\x1b[?1004l");
+  editors(now.bracketedPaste, "\x1b[?2004l");
+  disorder(now.synchronizedOutput, "synchronized output", "\x1b[?2026l");
+  editors(now.applicationCursor, "\x1b[?1l");
+  editors(now.applicationKeypad, "\x1b>");
+  const kitty = kittyOff(modes.of("normal").kitty, modes.kittyBefore);
+  editors(kitty !== "", kitty);
+  editors(now.modifyOtherKeys !== 0, "\x1b[>4;0m");
+  disorder(now.insert, "insert mode", "\x1b[4l");
+  disorder(now.newLine, "new line mode", "\x1b[20l");
+  plain(now.reverseWrap, "\x1b[?45l");
+  disorder(!now.wrap, "no wrapping", "\x1b[?7h");
+  disorder(!now.cursorVisible, "hidden cursor", "\x1b[?25h");
+  for (const mode of EXTRA_OFF) {
+    const isOn = modes.extra.get(mode) === true;
+    if (mode === REVERSE_VIDEO) disorder(isOn, "reverse video", `\x1b[?${mode}l`);
+    else plain(isOn, `\x1b[?${mode}l`);
   }
-  if (now.focusEvents) out += "\x1b[?1004l";
-  if (now.bracketedPaste) out += "\x1b[?2004l";
-  if (now.synchronizedOutput) out += "\x1b[?2026l";
-  if (now.applicationCursor) out += "\x1b[?1l";
-  if (now.applicationKeypad) out += "\x1b>";
-  out += kittyOff(modes.of("normal").kitty, modes.kittyBefore);
-  if (now.modifyOtherKeys !== 0) out += "\x1b[>4;0m";
-  if (now.insert) out += "\x1b[4l";
-  if (now.newLine) out += "\x1b[20l";
-  if (now.reverseWrap) out += "\x1b[?45l";
-  if (!now.wrap) out += "\x1b[?7h";
-  if (!now.cursorVisible) out += "\x1b[?25h";
-  for (const mode of EXTRA_OFF) if (modes.extra.get(mode) === true) out += `\x1b[?${mode}l`;
-  if (modes.shift !== 0 || modes.charsets.some((final) => final !== "B")) out += "\x1b(B\x1b)B\x1b*B\x1b+B\x0f";
+  const isOtherSet = modes.shift !== 0 || modes.charsets.some((final) => final !== "B");
+  disorder(isOtherSet, "line drawing or another character set", "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
   // Leaving the alternate screen also restores a pen that is not known here.
-  if (!hasPlainPen(terminal) || active.type === "alternate") out += "\x1b[m\x1b]8;;\x1b\\";
-  return out;
+  plain(!hasPlainPen(terminal) || isAlternate, "\x1b[m\x1b]8;;\x1b\\");
+  return found;
 }
 
 /** Removes levels pushed beyond the first `kept`; flags set without a push become 0. */

@@ -10,11 +10,12 @@ import type { LastingChange } from "../protocol/attach.ts";
 import type { Grid, Row } from "../protocol/grid.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
 import { Damage } from "./damage.ts";
-import { Emulator, type EmulatorOptions, type EmulatorSink } from "./emulator.ts";
+import { Emulator } from "./emulator.ts";
 import { segmentLine } from "./history/segment.ts";
 import { type LineTest, type TextLine, type TextRange, Transcript } from "./history/transcript.ts";
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
+import type { TerminalOptions, TerminalSink } from "./options.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { rowCells, rowLine } from "./rows/row-text.ts";
 import { countAbove, newestRows } from "./rows/rows-above.ts";
@@ -23,13 +24,14 @@ import { markStale, type StoredRow, storedRow } from "./rows/xterm-row.ts";
 import { hasDefaultTabs, serialize } from "./serialize.ts";
 import type { StoredSource } from "./stored-text.ts";
 import { classifier } from "./stream/client-filter.ts";
-import { type Chunk, Intake } from "./stream/intake.ts";
+import { Intake } from "./stream/intake.ts";
 import { LastingChanges } from "./stream/outer-state.ts";
 
 export type { Attention } from "./attention.ts";
 export type { ResetReason } from "./emulator.ts";
 export { containing } from "./history/transcript.ts";
 export type { Mark, Position } from "./marks.ts";
+export type { TerminalSink } from "./options.ts";
 export type { Chunk } from "./stream/intake.ts";
 
 /** Rows that one scrollback query returns. */
@@ -37,24 +39,6 @@ const MAX_SCROLLBACK_LIMIT = 10_000;
 /** xterm's smallest size. */
 const MIN_COLS = 2;
 const MIN_ROWS = 1;
-
-export interface TerminalSink extends EmulatorSink {
-  /** A chunk has been parsed. The terminal may be read. */
-  chunk(chunk: Chunk): void;
-}
-
-interface TerminalOptions extends EmulatorOptions {
-  /** The nonce of our shell integration's marks. */
-  readonly nonce: string | null;
-  /** Those of shells inside the session's own one. */
-  readonly childNonces?: ReadonlySet<string> | undefined;
-  /** Keep clipboard writes (OSC 52) from clients; they are still reported to the sink. */
-  readonly hideClipboard?: boolean;
-  /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
-  readonly hideTitles?: boolean;
-  /** The start of `offset`. */
-  readonly firstOffset?: number;
-}
 
 interface GrepOptions {
   readonly from?: number;
@@ -404,6 +388,18 @@ export class TerminalModel {
       this.emulator.history.clear();
       this.epochNow++;
     });
+  }
+
+  /** Modes that make the screen wrong if no program needs them. Read between chunks. */
+  get disorder(): string[] {
+    return this.emulator.disorder;
+  }
+
+  /** Switches off what programs left on; call at rest. @returns output for other terminals; null: nothing was */
+  mend(isEditing: boolean): Uint8Array | null {
+    const bytes = this.emulator.mend(isEditing);
+    if (bytes !== null) this.epochNow++;
+    return bytes;
   }
 
   dispose(): void {

@@ -83,6 +83,7 @@ describe("methods of a session", () => {
     ["update_session", { add_tags: ["ws"] }, { tags: ["ws"] }],
     ["signal", { signal: "WINCH" }, { signal: "SIGWINCH" }],
     ["clear", {}, { output_cursor: expect.any(Number) }],
+    ["reset", {}, { mended: [], output_cursor: expect.any(Number) }],
     ["add_buffer", { text: "copied" }, { id: 1 }],
     ["list_buffers", {}, [{ id: 1 }]],
     ["get_buffer", {}, { text: "copied" }],

@@ -133,6 +133,19 @@ describe("what is overwritten", () => {
   });
 });
 
+test("a terminal that a program without our integration has broken is said to be, and mended by reset", async () => {
+  const { run, use } = await shell();
+  await run("bash --norc");
+  const broken = await run("printf '\\033(0\\033[5;10r\\033[?25l'");
+  expect(broken.warnings).toEqual([expect.stringContaining("scroll region, hidden cursor, line drawing")]);
+  expect((await use("wsh_get_screen", {})).disorder).toHaveLength(3);
+  const { mended } = await use("wsh_manage_session", { action: "reset" });
+  expect(mended).toHaveLength(3);
+  const after = await run("echo mended");
+  expect(after.output).toStartWith("mended");
+  expect(after).not.toHaveProperty("warnings");
+});
+
 describe("full-screen programs", () => {
   testWith("git", "vim")("an interactive rebase: vim's screen, then all that git prints", async () => {
     const { run, use } = await shell();

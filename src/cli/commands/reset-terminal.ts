@@ -2,16 +2,26 @@
 import type { Command } from "commander";
 import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/paint/modes.ts";
 import { lastingChanges } from "../../protocol/attach.ts";
+import { instanceOf } from "../instance.ts";
 import { print } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
 
 /** Width of a terminal that reports none, in columns. */
 const FALLBACK_COLS = 80;
 
 export function register(program: Command): void {
   program
-    .command("reset-terminal")
-    .description("Reset a terminal that a program left in a bad state: modes, colours, cursor, echo.")
-    .action(async () => {
+    .command("reset-terminal [name]")
+    .description(
+      "Reset your terminal when a program left it in a bad state: modes, colours, cursor, echo. With NAME: that session's " +
+        "terminal; prints what was left on (line drawing, a scroll region, …).",
+    )
+    .action(async (name: string | undefined, _options, command: Command) => {
+      if (name !== undefined) {
+        using session = await SessionClient.open(instanceOf(command), name);
+        const { mended } = await session.call("session.reset", {});
+        return print(mended.map((each) => `${each}\n`).join(""));
+      }
       // `sane` has no portable call; stty is in POSIX and knows every system's flags.
       if (process.stdin.isTTY) Bun.spawnSync(["stty", "sane"], { stdio: ["inherit", "ignore", "ignore"] });
       const cols = process.stdout.columns || FALLBACK_COLS;

@@ -33,6 +33,7 @@ export function shownScreen(screen: OperationOutput<"screen.get">, format: "plai
     output_cursor,
     generation,
     ...selectionOf(screen),
+    ...(screen.disorder === undefined ? {} : { disorder: screen.disorder }),
     screen: rowsOf(screen),
   };
 }

@@ -34,7 +34,7 @@ export const script = tool({
     "A failure says line, reason, state, screen. print(…) and return are the answer. Examples: " +
     'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
     'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
-    "Past max_wait_ms: state running, script_id for resume. Guide: wsh:script.",
+    "Past max_wait_ms: script_id, for resume. Guide: wsh:script.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },

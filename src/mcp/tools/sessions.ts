@@ -94,6 +94,9 @@ const actions = {
     const { pid, state } = await ask("session.restart", {}, session);
     return { status: "restarted", session, pid, state };
   },
+  reset: async (session: string, ask: Ask) => {
+    return { status: "reset", session, ...(await ask("session.reset", {}, session)) };
+  },
   clear: async (session: string, ask: Ask) => {
     const { output_cursor } = await ask("session.clear", {}, session);
     return { status: "cleared", session, output_cursor };
@@ -105,15 +108,26 @@ export const manageSession = tool({
   title: "Manage a session",
   description:
     "kill (its programs too), rename (new_name), add_tags, remove_tags (tags), resize (rows, cols; force: while people are " +
-    "attached), signal (signal, to the foreground program), restart (same command), clear (screen and history), " +
-    "detach (people; it lives on).",
+    "attached), signal (signal, to the foreground program), restart, clear (screen and history), reset (modes), " +
+    "detach (people).",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
     session: v.union([TargetField, v.array(TargetField)]),
     action: v.pipe(
-      v.picklist(["kill", "rename", "detach", "add_tags", "remove_tags", "resize", "signal", "restart", "clear"]),
+      v.picklist([
+        "kill",
+        "rename",
+        "detach",
+        "add_tags",
+        "remove_tags",
+        "resize",
+        "signal",
+        "restart",
+        "clear",
+        "reset",
+      ]),
       v.description("what to do"),
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),

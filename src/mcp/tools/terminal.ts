@@ -120,7 +120,7 @@ export const getScrollback = tool({
 export const awaitQuiesce = tool({
   name: "wsh_await_quiesce",
   title: "Wait for quiet",
-  description: "Wait until a session was idle for timeout_ms. Silence is a guess; prefer wsh_wait.",
+  description: "Wait until a session was idle for timeout_ms. Prefer wsh_wait.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

@@ -48,6 +48,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   decided_from: "evidence for the state: the kernel, the terminal's flags, shell marks, the process",
   detached: "terminals that were disconnected",
   duration_ms: "time from begin to end, in ms; null when it has no known end",
+  disorder: "modes by which the terminal shows text wrong, though no full-screen program uses them; reset mends them",
   selected: "the selected or focused part of a full-screen program's screen, in the plain format",
   "run.commands": "all commands that ended in the call, oldest first, if there are several",
   "run.duration_ms": "time from begin to end of a command that began with the call, in ms",

@@ -27,6 +27,7 @@ import { offer } from "./offer.ts";
 import { commandOutput, output } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
 import { run } from "./run.ts";
+import { disorderOf } from "./shown-screen.ts";
 import { stepOutput, withPortHolder } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
@@ -319,6 +320,7 @@ function status(pane: Pane): OperationOutput<"status.get"> {
       mouse: modes.mouseTracking !== "none",
       mouse_sgr: modes.mouseEncoding === "sgr",
     },
+    ...disorderOf(terminal, program.state),
     shell_integration: pane.integration(),
     output_cursor: pane.giveCursor(),
     exit_code: pane.exit?.code ?? null,

@@ -9,7 +9,7 @@ import { requireInTime } from "../../protocol/requests.ts";
 import { decisionOf } from "./decision.ts";
 import { runDialog } from "./dialog.ts";
 import { requireOwnPlace } from "./own-place.ts";
-import { shownScreen } from "./shown-screen.ts";
+import { disorderWarnings, shownScreen } from "./shown-screen.ts";
 import { decodeFor } from "./typing.ts";
 
 /** Commands that one answer lists, the newest, and characters of each. */
@@ -28,7 +28,8 @@ export async function run(
       ? { outcome: await runOnce(pane, input, signal, deadline), until: null, unmet: null }
       : await runDialog(pane, input, signal, () => requireInTime(deadline));
   const { command, output, prompt } = outcome;
-  const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since)];
+  const disorder = await terminal.atRest(() => disorderWarnings(terminal, outcome.state.state));
+  const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since), ...disorder];
   const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
     ...(until === null ? {} : decisionOf(until)),

@@ -25,3 +25,20 @@ function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], c
   const end = lines.findLastIndex((line) => line.length > 0) + 1;
   return lines.slice(Math.max(0, end - count), end);
 }
+
+/** Programs that draw a screen need such modes; where a line is read, and at a prompt, they are left over. */
+export function disorderOf(terminal: TerminalModel, state: string): { disorder?: string[] } {
+  const isFull = terminal.alternate && state !== "prompt";
+  const disorder = isFull ? [] : terminal.disorder;
+  return disorder.length === 0 ? {} : { disorder };
+}
+
+/** Programs that read lines hide the cursor, too, and menus ask for the mouse. */
+const USUAL: ReadonlySet<string> = new Set(["hidden cursor", "mouse reports", "focus reports", "synchronized output"]);
+
+/** Said beside output that the terminal shows wrong. */
+export function disorderWarnings(terminal: TerminalModel, state: string): string[] {
+  const { disorder = [] } = disorderOf(terminal, state);
+  if (disorder.every((name) => USUAL.has(name))) return [];
+  return [`the terminal was left with ${disorder.join(", ")}: its text may be wrong until it is reset`];
+}

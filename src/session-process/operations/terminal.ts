@@ -7,7 +7,7 @@ import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
-import { shownScreen } from "./shown-screen.ts";
+import { disorderOf, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
@@ -23,10 +23,22 @@ function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
   return answer;
 }
 
-export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send" | "screen.get" | "scrollback.get"> = {
+export const terminalHandlers: Pick<
+  PaneHandlers,
+  "session.clear" | "session.reset" | "input.send" | "screen.get" | "scrollback.get"
+> = {
   "session.clear": async (pane) => {
     await pane.clear();
     return { output_cursor: pane.giveCursor() };
+  },
+  "session.reset": (pane) => {
+    const { terminal } = pane;
+    return terminal.atRest(() => {
+      const mended = terminal.disorder;
+      const bytes = terminal.mend(pane.flags()?.canonical === false);
+      if (bytes !== null) pane.events.emit("chunk", { offset: terminal.offset, bytes });
+      return { mended, output_cursor: pane.giveCursor() };
+    });
   },
   "input.send": async (pane, input) => {
     pane.requireRunning();
@@ -41,14 +53,18 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
     return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
   },
   "screen.get": (pane, { format, tail }) =>
-    pane.terminal.atRest(() => ({
-      ...shownScreen(pane.terminal, format, tail),
-      last_activity_ms: pane.activity.idleMs(),
-      title: pane.terminal.title,
-      state: pane.state(),
-      output_cursor: pane.giveCursor(),
-      generation: pane.activity.generation,
-    })),
+    pane.terminal.atRest(() => {
+      const state = pane.state();
+      return {
+        ...shownScreen(pane.terminal, format, tail),
+        last_activity_ms: pane.activity.idleMs(),
+        title: pane.terminal.title,
+        state,
+        ...disorderOf(pane.terminal, state),
+        output_cursor: pane.giveCursor(),
+        generation: pane.activity.generation,
+      };
+    }),
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
     inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
       terminal.atRest(() => {
