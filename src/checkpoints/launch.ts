@@ -107,6 +107,7 @@ function paneSpec(
     ...{ directory, why, run, notes, pane: pane.pane, session: number, window: session.window },
     created_at: session.created_at,
     owner: session.owner,
+    worktree: session.worktree,
     saved_at: pane.saved_at,
     ...defined({ numbers: pane.numbers }),
   };

@@ -4,6 +4,7 @@ import { HooksSchema } from "../protocol/hooks.ts";
 import { OwnerSchema } from "../protocol/owner.ts";
 import { OnceSchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
+import { WorktreeSchema } from "../protocol/worktree.ts";
 
 const CreateSpec = v.object({
   ...v.omit(CreateSessionSchema, ["if_exists", "server"]).entries,
@@ -19,6 +20,7 @@ export const RestoredSchema = v.object({
   window: v.number(),
   created_at: v.number(),
   owner: v.optional(OwnerSchema),
+  worktree: v.optional(WorktreeSchema),
   /** How it crashed, in words, and when it was last saved. */
   why: v.string(),
   saved_at: v.number(),

@@ -7,6 +7,7 @@ import { formatTarget, type Target } from "./names.ts";
 import { OwnerSchema } from "./owner.ts";
 import { SideSchema } from "./size.ts";
 import { meantWindow } from "./window-target.ts";
+import { WorktreeSchema } from "./worktree.ts";
 
 export const SessionStateSchema = v.picklist([
   "prompt",
@@ -177,6 +178,7 @@ export const SessionInfoSchema = v.object({
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
   owner: v.optional(v.pipe(OwnerSchema, v.description("who made it; absent: unknown"))),
+  worktree: v.optional(v.pipe(WorktreeSchema, v.description("the git worktree in which it runs; absent: none"))),
   crashed: v.optional(
     v.pipe(CrashInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
   ),
@@ -279,6 +281,15 @@ export const CreateSessionSchema = v.object({
   ),
   place: v.optional(
     v.nullable(v.pipe(PlaceSchema, v.description("start it on any other suitable machine, instead of server"))),
+  ),
+  worktree: v.optional(
+    v.nullable(
+      v.pipe(
+        v.string(),
+        v.maxLength(200),
+        v.description("a branch, made if missing: the session runs in a git worktree of its own for it"),
+      ),
+    ),
   ),
   private: v.optional(
     v.pipe(v.boolean(), v.description("keep nothing of the session on disk, and its commands out of the history")),

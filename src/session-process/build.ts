@@ -14,10 +14,12 @@ import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
+import { checkRequest } from "../pane/spawn-plan.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import { isNotify, type Wanted } from "../protocol/wanted.ts";
+import type { Worktree } from "../protocol/worktree.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
 import { linkAll, releasePane } from "../registry/panes.ts";
 import type { Claim } from "../registry/register.ts";
@@ -71,6 +73,21 @@ interface FirstPane {
 
 /** @throws WshError of sessions.create; nothing is left behind then */
 export async function buildSession(options: BuildOptions): Promise<BuiltSession> {
+  const { spec } = options;
+  const branch = spec.create.worktree ?? null;
+  if (branch === null) return build(options, spec.restored?.worktree ?? null);
+  const { makeWorktree } = await import("./worktree.ts");
+  const cwd = checkRequest({ ...spec.create, caller: spec });
+  const made = await makeWorktree(branch, { cwd, env: spec.env });
+  try {
+    return await build({ ...options, spec: { ...spec, create: { ...spec.create, cwd: made.cwd } } }, made.worktree);
+  } catch (error) {
+    await made.discard();
+    throw error;
+  }
+}
+
+async function build(options: BuildOptions, worktree: Worktree | null): Promise<BuiltSession> {
   const { spec, instance, settings, server } = options;
   const tags = normalizeTags(spec.create.tags);
   const first: FirstPane[] = [];
@@ -94,7 +111,7 @@ export async function buildSession(options: BuildOptions): Promise<BuiltSession>
     void askToGiveWay(instance, claim.tooOld);
   }
   try {
-    const built = await assemble(options, claim, tags, first);
+    const built = await assemble(options, claim, tags, first, worktree);
     asked?.made(built.sessionProcess.session.info());
     return built;
   } catch (error) {
@@ -112,6 +129,7 @@ async function assemble(
   claim: Claim,
   tags: readonly string[],
   first: readonly FirstPane[],
+  worktree: Worktree | null,
 ): Promise<BuiltSession> {
   const { spec, instance, settings, logger } = options;
   const { rows, cols } = spec.create;
@@ -154,6 +172,7 @@ async function assemble(
       env: keptVariables(spec.create.env),
       ...(restored === undefined ? {} : { createdAt: restored.created_at }),
       owner: ownerIn(spec),
+      worktree: worktree ?? undefined,
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,

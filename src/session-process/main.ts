@@ -14,6 +14,7 @@ import { createLogger, type Logger } from "../log/log.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Worktree } from "../protocol/worktree.ts";
 import { beforeEachRead } from "../pty/turns.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
 import { watchOwnFiles } from "../registry/own-files-watch.ts";
@@ -44,6 +45,7 @@ export async function runSessionProcess(): Promise<void> {
   const { built, server, logger, warnings } = begun;
   const { sessionProcess, keeper, links } = built;
   const { session, instance } = sessionProcess;
+  const wasOnlyShown = session.info().crashed !== undefined;
   reportReady({ info: session.info(), warnings });
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
@@ -90,6 +92,8 @@ export async function runSessionProcess(): Promise<void> {
     await attempt(() => keeper.untilAlone());
   }
   await attempt(() => keeper.dispose());
+  // A crashed session that is only shown is not over.
+  if (!wasOnlyShown) await attempt(() => leaveWorktree(session, logger));
   // A server that is to run the last hooks.
   await attempt(() => Promise.race([begun.built.hooks.settled(), Bun.sleep(LAST_MS)]));
   await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
@@ -152,6 +156,14 @@ async function begin(): Promise<{
   sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());
   const { id, name } = sessionProcess.session;
   return { built, server, logger: logger.with({ session: name, id }), warnings };
+}
+
+/** A worktree that was made for the session goes with it. */
+async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null }, logger: Logger): Promise<void> {
+  if (worktree === null) return;
+  const { removeWorktree } = await import("./worktree.ts");
+  if (await removeWorktree(worktree)) return;
+  logger.info("the session's worktree is kept: it has changes, or a program works there", { path: worktree.path });
 }
 
 /** People are told of events in windows once there are any. */

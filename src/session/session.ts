@@ -14,6 +14,7 @@ import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
+import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { EnteredLines } from "./entered.ts";
@@ -263,9 +264,14 @@ export class Session<P extends PaneRef = PaneRef> {
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
-      ...defined({ owner: this.options.owner, crashed: this.options.crashed }),
+      ...defined({ owner: this.options.owner, worktree: this.options.worktree, crashed: this.options.crashed }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
+  }
+
+  /** The git worktree in which it runs; null: none. */
+  get worktree(): Worktree | null {
+    return this.options.worktree ?? null;
   }
 
   /** Who made it; null: unknown. */

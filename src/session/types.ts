@@ -14,6 +14,7 @@ import type { Owner } from "../protocol/owner.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
 import type { CrashInfo, EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
+import type { Worktree } from "../protocol/worktree.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
 import type { QuestionChange } from "./questions/change.ts";
@@ -44,6 +45,7 @@ export interface SessionOptions extends Size {
   readonly createdAt?: number;
   /** Who made it; absent: unknown, of a checkpoint of before. */
   readonly owner?: Owner | undefined;
+  readonly worktree?: Worktree | undefined;
   /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
   /** Its process crashed, and this one shows its remains. */

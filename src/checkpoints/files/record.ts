@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { OwnerSchema } from "../../protocol/owner.ts";
+import { WorktreeSchema } from "../../protocol/worktree.ts";
 
 export const CHECKPOINT_VERSION = 1;
 
@@ -20,6 +21,7 @@ export const SessionPartSchema = v.object({
   tags: v.array(v.string()),
   created_at: v.number(),
   owner: v.optional(OwnerSchema),
+  worktree: v.optional(WorktreeSchema),
   rows: side,
   cols: side,
 });

@@ -199,6 +199,7 @@ export class LayoutCheckpoint {
         tags: [...session.tags],
         created_at: session.createdAt,
         owner: session.owner ?? undefined,
+        worktree: session.worktree ?? undefined,
         ...session.size,
       },
       panes: own.map(({ id }) => Number(id.slice(1))),

@@ -73,6 +73,7 @@ export function paneState(
       tags: [...session.tags],
       created_at: session.createdAt,
       owner: session.owner ?? undefined,
+      worktree: session.worktree ?? undefined,
       ...session.size,
     },
     is_member: isMember,

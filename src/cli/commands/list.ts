@@ -13,9 +13,9 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
 
-/** Places in the table of what is shown when there is any: agents, and pages that show the session. */
-const AGENT_COLUMN = 6;
-const VIEWERS_COLUMN = 7;
+const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "TAGS"];
+/** Shown only where a session has one. */
+const rare: ReadonlySet<string> = new Set(["AGENT", "VIEWERS", "WORKTREE"]);
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 /** Longest cell of a session of another machine, which may say what it likes. */
@@ -54,11 +54,9 @@ export function register(program: Command): void {
       if (names === true) return say(shown.map((one) => `${nameOf(one)}\n`).join(""));
       if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
       if (shown.length === 0) return say("No active sessions.\n");
-      const hasAgents = shown.some((one) => "info" in one && one.info.agent !== undefined);
-      const hasViewers = shown.some((one) => "info" in one && one.info.viewers !== undefined);
-      const head = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "TAGS"];
-      const left = [...(hasAgents ? [] : [AGENT_COLUMN]), ...(hasViewers ? [] : [VIEWERS_COLUMN])];
-      return print(table([head, ...shown.map(asRow)].map((row) => row.filter((_, at) => !left.includes(at)))));
+      const rows = shown.map(asRow);
+      const isShown = columns.map((column, at) => !rare.has(column) || rows.some((row) => row[at] !== "-"));
+      return print(table([columns, ...rows].map((row) => row.filter((_, at) => isShown[at]))));
     });
 }
 
@@ -102,7 +100,7 @@ function asRow(one: ListedAnywhere): string[] {
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "version_mismatch" ? "another version" : "unresponsive";
-    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", ""];
+    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", "-", ""];
   }
   return rowOf(one.info);
 }
@@ -123,6 +121,7 @@ function rowOf(info: SessionInfo): string[] {
           : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
     agentCell(info),
     (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
+    info.worktree === undefined ? "-" : visibleCell(info.worktree.branch),
     info.tags.join(", "),
   ];
 }

@@ -26,6 +26,7 @@ interface NewOptions {
   readonly env?: readonly string[];
   readonly size?: string;
   readonly private?: boolean;
+  readonly worktree?: string;
   readonly layout?: string;
   readonly place?: readonly string[];
   readonly json?: boolean;
@@ -48,6 +49,10 @@ export function register(program: Command): void {
     .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
     .option("--tag <tag>", "label the session (repeatable)", collect)
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
+    .option(
+      "--worktree <branch>",
+      "run in a git worktree of this branch, made if missing, removed with the session when clean",
+    )
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
@@ -168,7 +173,7 @@ async function newByLayout(
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
-  const { cwd, shell, tag = [], env, size, private: isPrivate } = options;
+  const { cwd, shell, tag = [], env, size, worktree, private: isPrivate } = options;
   if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
   return {
     name: name ?? null,
@@ -177,6 +182,7 @@ function createOf(name: string | undefined, after: readonly string[] | null, opt
     shell: shell ?? null,
     tags: [...tag],
     env: env === undefined ? null : variables(env),
+    ...defined({ worktree }),
     ...(isPrivate === true ? { private: true } : {}),
     ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
   };

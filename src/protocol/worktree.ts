@@ -1,0 +1,9 @@
+/** A git worktree in which a session runs (docs/protocol.md, Sessions). */
+import * as v from "valibot";
+
+export const WorktreeSchema = v.object({
+  branch: v.pipe(v.string(), v.description("the branch that was asked for")),
+  path: v.pipe(v.string(), v.description("top directory of the worktree")),
+  own: v.pipe(v.boolean(), v.description("made for the session; removed with it when nothing in it would be lost")),
+});
+export type Worktree = v.InferOutput<typeof WorktreeSchema>;
