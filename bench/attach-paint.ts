@@ -84,7 +84,7 @@ export const paintEcho: Measure = {
       goal: "1.5 × tmux's p50; no more bytes than tmux",
       meaning:
         `${KEYS * TURNS} keys each, ${PAUSE_MS} ms apart, in turns of ${KEYS}; from the write into the outer terminal to the byte that comes ` +
-        "back. With a panel every key is a frame, composed in the host and painted by the client; bytes are those written to the terminal.",
+        "back. With a panel every key is a frame, composed in the session process and painted by the client; bytes are those written to the terminal.",
     };
   },
 };

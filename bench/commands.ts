@@ -41,7 +41,7 @@ export const commandEnds: Measure = {
       meaning:
         `${ENDS} commands that say when they end, then ${TRIVIAL} times true, one after another over the Unix socket. ` +
         `${reads} ${WAITERS} calls that wait ` +
-        `for a text cost the session's host ${waiting}, over ${WATCHED_MS / 1000} s in which nothing is printed.`,
+        `for a text cost the session process ${waiting}, over ${WATCHED_MS / 1000} s in which nothing is printed.`,
     };
   },
 };
@@ -81,7 +81,7 @@ function bare(stage: Stage, command: string): Promise<string> {
   return stage.run("bash", "-c", command);
 }
 
-/** What the host of a session spends on those who wait for something that does not come. */
+/** What a session process spends on those who wait for something that does not come. */
 async function waiters(stage: Stage): Promise<string> {
   const [host = 0] = stage.pids(" session-process");
   await Bun.sleep(SETTLE_MS);

@@ -33,12 +33,12 @@ export const cost: Measure = {
       title: "Processor time of the multiplexer's process, ms; of a key, µs",
       columns: [...corpora.map(([name]) => name), "a key"],
       lines: [
-        { who: "wsh, a session's host", figures: [...floods.wsh, keys.wsh] },
+        { who: "wsh, a session process", figures: [...floods.wsh, keys.wsh] },
         { who: "tmux's server", figures: [...floods.tmux, keys.tmux] },
       ],
       goal: "tmux's",
       meaning:
-        `All threads, user and system, from the first byte to the terminal's answer behind the last, ${ROUNDS} rounds, detached; a host is ` +
+        `All threads, user and system, from the first byte to the terminal's answer behind the last, ${ROUNDS} rounds, detached; a session process is ` +
         "new each time, so that what its compiler spends on other cores is in it. The keys are typed one by one into an attached " +
         "terminal.",
     };

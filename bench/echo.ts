@@ -8,7 +8,7 @@ import type { Window } from "./window.ts";
 /** Turns of each peer. */
 const TURNS = 15;
 /**
- * Turns before those, shown apart: the first keys of a host find code that was never run, and that is compiled while they
+ * Turns before those, shown apart: the first keys of a session process find code that was never run, and that is compiled while they
  * are typed. After 300 keys little of it is left, after 1,000 nearly none (m).
  */
 const FIRST_TURNS = 5;
@@ -59,7 +59,7 @@ export const echo: Measure = {
       meaning:
         `${KEYS * TURNS} keys each after ${KEYS * EARLY_TURNS} others, ${PAUSE_MS} ms apart, in turns of ${KEYS}; from the write ` +
         "into the outer terminal to the byte that comes back from a program that echoes. The bare terminal has no " +
-        "multiplexer in between. The first keys are shown apart, because a new host compiles its code while they are typed.",
+        "multiplexer in between. The first keys are shown apart, because a new session process compiles its code while they are typed.",
     };
   },
 };

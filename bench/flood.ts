@@ -189,7 +189,7 @@ function flood(detached: boolean): Measure["run"] {
         `From the first byte to the terminal's answer to a question behind the last one; ${ROUNDS} rounds, all in turns, 80×24, the same ` +
         `history. The first column is 26 MB of short lines, the others are ${CORPUS / 1e6} MB of generated output: coloured listings, ` +
         "and a full-screen program that redraws. Every session has shown all three before, as tmux's server has; new sessions " +
-        "of wsh, whose host has yet to compile its code, have a line of their own.",
+        "of wsh, whose session process has yet to compile its code, have a line of their own.",
     } satisfies Report;
   };
 }

@@ -4,7 +4,7 @@ import { paneId, sessionId, windowId } from "../protocol/names.ts";
 import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
 import type { PaneRecord } from "./files/record.ts";
 import type { CrashedSession } from "./files/sessions.ts";
-import { windowsIn } from "./windows.ts";
+import { windowsIn } from "./files/tree.ts";
 
 /** The panes that are not restored with a session. @param name that it is restored under */
 export function leftOut({ left_out }: CrashedSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {

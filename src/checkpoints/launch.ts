@@ -17,6 +17,7 @@ import { lives } from "./dying.ts";
 import { restoredEnvironment } from "./files/environment.ts";
 import type { PaneRecord } from "./files/record.ts";
 import type { CrashedSession } from "./files/sessions.ts";
+import { processIn } from "./files/tree.ts";
 
 /** Longest wait until a process that shows a crashed session has ended, in ms. */
 const ROOM_MS = 5_000;
@@ -70,13 +71,10 @@ export async function startRestored(
   }
 }
 
-const TreeSchema = v.object({ host: v.number() });
-
 /** The id that its process had, and gets again; without one, its oldest pane's. */
 export function processOf({ layout, panes }: Pick<CrashedSession, "layout" | "panes">): number {
-  const tree = layout === null ? null : v.safeParse(TreeSchema, layout.tree);
-  const host = tree?.success === true ? tree.output.host : 0;
-  return host > 0 ? host : (panes[0]?.pane ?? 0);
+  const process = layout === null ? 0 : processIn(layout);
+  return process > 0 ? process : (panes[0]?.pane ?? 0);
 }
 
 function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer, run: boolean): object {

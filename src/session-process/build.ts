@@ -4,7 +4,7 @@
  */
 
 import { keptVariables } from "../checkpoints/files/environment.ts";
-import { parseTree } from "../checkpoints/live/tree.ts";
+import { parseTree } from "../checkpoints/files/tree.ts";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { EventJournal } from "../events/journal.ts";

@@ -22,7 +22,7 @@ import { type Before, PartWriter } from "../files/part-writer.ts";
 import { checkpointsDir, sessionDir } from "../files/places.ts";
 import { CHECKPOINT_VERSION, type LayoutRecord } from "../files/record.ts";
 import { removeSession } from "../files/sessions.ts";
-import { type Stored, treeOf } from "./tree.ts";
+import { type Stored, treeOf } from "../files/tree.ts";
 
 /** From the first unwritten change to writing, in ms, where a pane has come, gone or moved: what makes several in a row is one change. */
 const AT_ONCE_MS = 50;

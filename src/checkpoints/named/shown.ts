@@ -7,7 +7,7 @@ import { readHistory, readPane } from "../files/part-reader.ts";
 import { plainLine } from "../files/part-writer.ts";
 import type { PaneRecord } from "../files/record.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { windowsIn } from "../windows.ts";
+import { windowsIn } from "../files/tree.ts";
 import type { NamedCheckpoint } from "./find.ts";
 import { isRunning } from "./running.ts";
 

@@ -39,7 +39,7 @@ export function closeReason(reason: string): { readonly code: number; readonly r
     case "moved_away":
       return { code: closeCodes.policy, reason: "the pane is in another session" };
     case "session_crashed":
-      return { code: closeCodes.trouble, reason: "session source crashed" };
+      return { code: closeCodes.trouble, reason: "session process crashed" };
     case "access_denied":
       return { code: closeCodes.policy, reason: "this token may not type" };
     case "input_refused":

@@ -1,6 +1,62 @@
-/** The windows of a saved session: the panes of each, and their layout. */
+/**
+ * A checkpoint's layout of a session with several panes: properties of the whole session, and the arrangement. Written
+ * by this program alone, completely or not at all: a restore needs no separate checks of its parts.
+ */
 import * as v from "valibot";
-import type { LayoutRecord } from "./files/record.ts";
+import type { ElementState } from "../../session/drawing/element.ts";
+import type { Windows } from "../../session/windows/state.ts";
+import type { LayoutRecord } from "./record.ts";
+
+const VERSION = 1;
+
+const StoredSchema = v.object({
+  version: v.literal(VERSION),
+  /** Id of its process in the registry; 0 without one. */
+  host: v.number(),
+  session: v.number(),
+  name: v.string(),
+  tags: v.array(v.string()),
+  private: v.boolean(),
+  created_at: v.number(),
+  rows: v.number(),
+  cols: v.number(),
+  elements: v.unknown(),
+  windows: v.unknown(),
+  env: v.record(v.string(), v.string()),
+  nofile: v.nullable(v.number()),
+});
+
+export interface Stored {
+  readonly host: number;
+  readonly session: number;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly private: boolean;
+  readonly created_at: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly elements: ElementState;
+  readonly windows: Windows;
+  readonly env: Readonly<Record<string, string>>;
+  readonly nofile: number | null;
+}
+
+/** The session in the form that `parseTree` reads. */
+export function treeOf(stored: Stored): object {
+  return { version: VERSION, ...stored };
+}
+
+export function parseTree(value: unknown): Stored {
+  return v.parse(StoredSchema, value) as Stored;
+}
+
+const ProcessSchema = v.object({ host: v.number() });
+
+/** The id that its process had; 0 when it had none, or the layout cannot be read. */
+export function processIn({ tree }: Pick<LayoutRecord, "tree">): number {
+  const parsed = v.safeParse(ProcessSchema, tree);
+  return parsed.success ? parsed.output.host : 0;
+}
 
 export interface KeptWindow {
   /** 5 for `@w5`. */
@@ -26,7 +82,7 @@ const NodeSchema: v.GenericSchema<Node> = v.union([
   v.object({ weight, pane: v.string() }),
   v.object({ weight, axis: v.picklist(["row", "column"]), children: v.array(v.lazy(() => NodeSchema)) }),
 ]);
-const TreeSchema = v.object({
+const LayoutSchema = v.object({
   windows: v.object({
     windows: v.array(
       v.object({
@@ -44,7 +100,7 @@ const TreeSchema = v.object({
 
 /** @returns an empty list when the tree is unreadable */
 export function windowsIn({ tree }: Pick<LayoutRecord, "tree">): KeptWindow[] {
-  const parsed = v.safeParse(TreeSchema, tree);
+  const parsed = v.safeParse(LayoutSchema, tree);
   if (!parsed.success) return [];
   const { windows, recent } = parsed.output.windows;
   const active = windows.some(({ id }) => id === recent[0]) ? recent[0] : windows[0]?.id;
