@@ -30,6 +30,7 @@ export interface SessionIdentity {
 /** Variables that describe the terminal or multiplexer in which the caller runs, or steer our own runtime. */
 const foreign = new Set([
   "WSH_TOKEN",
+  "WSH_TMUX_BIN",
   "LINES",
   "COLUMNS",
   "TERMCAP",
@@ -90,8 +91,12 @@ export function childEnvironment(
     env.TMUX = identity.tmux.at;
     env.TMUX_TMPDIR = identity.tmux.directory;
     env.TMUX_PANE = identity.pane.replace("@", "%");
-    env.PATH = [env.PATH, identity.tmux.bin].filter((part) => part).join(":");
-    env.WSH_TMUX_BIN = identity.tmux.bin;
+    const { bin } = identity.tmux;
+    const parts = env.PATH === undefined || env.PATH === "" ? [] : env.PATH.split(":");
+    env.PATH = [...parts.filter((part) => part !== bin), bin].join(":");
+    env.WSH_TMUX_BIN = bin;
+    // Sessions that are made from here are as this one.
+    env.WSH_TMUX = "on";
   }
   if (identity.executable === null) delete env.WSH_BIN;
   else env.WSH_BIN = identity.executable;

@@ -72,6 +72,11 @@ test("the history comes in pages of bounded size, and commands page nothing", as
   expect(value.warnings.join()).toMatch(/lines are left out past 32768 bytes: go on with offset \d+/);
   const { value: env } = await call(client, "wsh_exec", { command: "echo $PAGER $GIT_PAGER $MANPAGER $SYSTEMD_PAGER" });
   expect(env.output).toBe("cat cat cat cat");
+  // What drives tmux drives the sessions of agents; those of people only where they want it.
+  const { value: tmux } = await call(client, "wsh_exec", { command: "echo $TMUX $TMUX_PANE" });
+  expect(tmux.output).toMatch(/\/\d+\.tmux\/tmux-\d+\/default,\d+,\d+ %\d+$/);
+  await mcp.session("person");
+  expect(await mcp.ok("exec", "person", "--", "echo ${TMUX-none}")).toBe("none\n");
   const own = await call(client, "wsh_exec", { command: "echo $PAGER", env: { PAGER: "more" } });
   expect(own.value.output).toBe("more");
 });

@@ -33,7 +33,7 @@ export const clientCommands: readonly Command[] = [
     const named = args.get("t");
     const all = model.sessions.flatMap((each) => controlling(run, state, each));
     const isOwn = named === undefined || named === control?.name;
-    const kept = isOwn ? control?.name : named;
+    const kept = named ?? control?.name ?? all.at(-1)?.[0];
     if (!isOwn && !all.some(([name]) => name === named)) throw new TmuxError(`can't find client: ${named}`);
     if (args.has("a")) {
       for (const [name, { pid }] of all) if (name !== kept) run.backend.detach(pid);

@@ -212,6 +212,20 @@ describe("the environment of a session's program", () => {
     });
   });
 
+  test("tells of tmux where the session answers as it does", () => {
+    const tmux = { at: "/r/7.tmux/tmux-0/default,9,3", directory: "/r/7.tmux", bin: "/bin-tmux" };
+    const caller = { PATH: "/bin-tmux:/bin", TMUX: "other", TMUX_TMPDIR: "/tmp", WSH_TMUX_BIN: "/old" };
+    expect(childEnvironment(caller, { ...identity, tmux })).toMatchObject({
+      TMUX: tmux.at,
+      TMUX_PANE: "%7",
+      TMUX_TMPDIR: tmux.directory,
+      PATH: "/bin:/bin-tmux",
+      WSH_TMUX_BIN: "/bin-tmux",
+      WSH_TMUX: "on",
+    });
+    expect(childEnvironment(caller, identity)).not.toHaveProperty("WSH_TMUX_BIN");
+  });
+
   test("takes overrides, but not for wsh's own names", () => {
     const env = childEnvironment(
       { A: "1" },
