@@ -52,6 +52,8 @@ export interface AttachOptions {
   readonly far?: FarSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
+  /** Names of variables that this terminal brings into the session; null: none, to another machine. */
+  readonly brings: readonly string[] | null;
   readonly scrollback: ScrollbackChoice;
   readonly altScreen: boolean;
   /** Programs' titles reach the terminal. */

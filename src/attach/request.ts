@@ -7,6 +7,9 @@ import { outerName } from "./outer-name.ts";
 import { showsUtf8 } from "./paint/modes.ts";
 import type { PersonHere } from "./person.ts";
 
+/** Longest value of a variable that is brought, in characters. */
+const MAX_VALUE = 4_096;
+
 interface Options {
   readonly person: PersonHere;
   readonly size: Size;
@@ -20,6 +23,8 @@ interface Options {
   readonly readOnly: boolean;
   readonly altScreen: boolean;
   readonly around: string | null;
+  /** Names of variables that it brings; null: none, to another machine. */
+  readonly brings: readonly string[] | null;
 }
 
 export function attachRequest(options: Options): Attach {
@@ -33,6 +38,7 @@ export function attachRequest(options: Options): Attach {
     observe: options.follow === true,
     utf8: showsUtf8(env),
     notifies: notificationsOf(env),
+    ...(options.brings === null ? {} : { brought: valuesOf(options.brings, env) }),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,
     paint_only: options.altScreen,
@@ -42,6 +48,12 @@ export function attachRequest(options: Options): Attach {
     ...outerField(device),
     ...(around === null ? {} : { around }),
   };
+}
+
+function valuesOf(names: readonly string[], env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name): [string, string][] => (env[name] ? [[name, env[name].slice(0, MAX_VALUE)]] : [])),
+  );
 }
 
 function outerField(device: PersonDevice | null): { readonly outer?: string } {

@@ -77,6 +77,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/ports.ts")).register,
       },
       {
+        name: "env",
+        usage: "[NAME] [--shell]",
+        summary: "print what the attached terminal has brought",
+        load: async () => (await import("./commands/env.ts")).register,
+      },
+      {
         name: "events",
         usage: "[NAME…] [--type EVENT] [--since CURSOR]",
         summary: "print what happens in sessions, as JSON lines",

@@ -95,6 +95,19 @@ export const sessionOperations = [
     ws: ["get_session"],
   }),
   operation({
+    name: "session.environment",
+    scope: "session",
+    access: "operate",
+    summary: "Variables that the terminal attached last has brought; null: it has none",
+    input: NothingSchema,
+    output: v.object({
+      variables: v.pipe(v.record(v.string(), v.nullable(v.string())), v.description("those of update_environment")),
+    }),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/environment" }],
+    ws: ["get_environment"],
+  }),
+  operation({
     name: "session.update",
     scope: "session",
     access: "operate",

@@ -119,6 +119,10 @@ export const AttachSchema = v.object({
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
   environment: v.optional(v.record(v.picklist(personVariables), v.pipe(v.string(), v.maxLength(4096))), {}),
+  /** Variables of the setting update_environment at the terminal; absent: it brings none. */
+  brought: v.optional(
+    v.record(v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)), v.pipe(v.string(), v.maxLength(4096))),
+  ),
   /** How the terminal shows a notification. */
   notifies: v.optional(v.picklist(alertWays), "bell"),
   /** Whether the terminal shows UTF-8. */

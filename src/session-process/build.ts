@@ -27,7 +27,7 @@ import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } f
 import { parseKept } from "../session/drawing/kept.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
-import type { Settings } from "../settings/table.ts";
+import { broughtNames, type Settings } from "../settings/table.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
@@ -38,6 +38,7 @@ import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import { WindowView } from "./panes/window-view.ts";
+import { PersonFiles } from "./person-files.ts";
 import { SessionProcess } from "./session-process.ts";
 import { TmuxSocket } from "./tmux-socket.ts";
 
@@ -59,6 +60,7 @@ export interface BuiltSession {
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
   readonly hooks: HookWaker;
+  readonly personFiles: Disposable;
   readonly tmux: TmuxSocket;
   /** Its present entries in the registry. */
   links(): KnownLinks;
@@ -193,6 +195,7 @@ async function assemble(
   );
   const made = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...made });
+  const personFiles = new PersonFiles({ session, instance, settings, logger });
   const keeping: PaneKeeperPort = {
     ...{
       session,
@@ -216,6 +219,7 @@ async function assemble(
       sessionProcess.printed(bytes);
     },
   };
+  session.brought.begin(keeping.env, broughtNames(settings));
   const keeper = new PaneKeeper(keeping);
   const { env, nofile } = keeping;
   const sessionProcess: SessionProcess = new SessionProcess({
@@ -242,7 +246,7 @@ async function assemble(
   }
   // A lost session that is only shown is none that has come.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
-  return { sessionProcess, keeper, life: claim.life, hooks, tmux, links };
+  return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
 }
 
 /** Who made the session: what is restored keeps its owner. */

@@ -32,6 +32,7 @@ import { childEnvironment, type SessionIdentity } from "../shell/environment.ts"
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
+import { personFile } from "./person-files.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
@@ -84,6 +85,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       socket: instance.httpSocket,
       version: VERSION,
       executable,
+      refreshed: personFile(instance),
       tmux,
       overrides: create.env ?? {},
     });

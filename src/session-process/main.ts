@@ -92,6 +92,7 @@ export async function runSessionProcess(): Promise<void> {
     await attempt(() => keeper.untilAlone());
   }
   await attempt(() => keeper.dispose());
+  await attempt(() => begun.built.personFiles[Symbol.dispose]());
   // A crashed session that is only shown is not over.
   if (!wasOnlyShown) await attempt(() => leaveWorktree(session, logger));
   // A server that is to run the last hooks.

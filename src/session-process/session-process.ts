@@ -326,7 +326,7 @@ export class SessionProcess implements SessionParts, Served {
 
   async start({ create, cwd, window, byPerson, owner }: NewPane, size: Size): Promise<LocalPane> {
     const { instance, settings, session, port, number, processId } = this;
-    const env = { ...port.env, ...session.viewers.environment };
+    const env = { ...port.env, ...session.viewers.environment, ...session.brought.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
       ...{ env, cwd, nofile: port.nofile },

@@ -16,6 +16,7 @@ import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
+import { Brought } from "./brought.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { EnteredLines } from "./entered.ts";
 import { Keyboard } from "./keyboard.ts";
@@ -42,6 +43,8 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Texts copied in the session. */
   readonly buffers = new PasteBuffers();
   readonly taken = new TakenInput();
+  /** Variables that the terminal attached last has brought. */
+  readonly brought = new Brought();
   /** Which terminal's Enter started the running command of a pane. */
   readonly entered = new EnteredLines();
   /** Which caller types here. */

@@ -51,6 +51,8 @@ export interface Viewer {
   /** The settings have changed: the client reads its own again. */
   settingsChanged(): void;
   readonly presence: Presence;
+  /** Variables that it brings; null: it is none that does. */
+  readonly brought: Readonly<Record<string, string>> | null;
   /** How it shows a notification. */
   readonly notifies: AlertWay;
   /** Rings or notifies there. @param text bytes for the terminal */

@@ -161,6 +161,11 @@ export const settingsSchema = v.object({
     "full",
     "What the notices of [[notify]] tables say: names, commands and questions with their answers; or only of what kind they are.",
   ),
+  update_environment: list(
+    /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+    "names of variables",
+    "Variables that an attached terminal brings into the session, for new panes and for shells at their next prompt. Empty: DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, SSH_AUTH_SOCK, SSH_AGENT_PID, SSH_CONNECTION, KRB5CCNAME.",
+  ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys of copy mode, where those of vi and emacs differ."),
   mouse: choice(
     ["auto", "on", "off"],
@@ -362,6 +367,21 @@ export const settingsSchema = v.object({
   ),
   audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
 });
+
+const usuallyBrought = [
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XAUTHORITY",
+  "SSH_AUTH_SOCK",
+  "SSH_AGENT_PID",
+  "SSH_CONNECTION",
+  "KRB5CCNAME",
+];
+
+/** Variables that an attached terminal brings. */
+export function broughtNames({ update_environment: names }: Pick<Settings, "update_environment">): readonly string[] {
+  return names.length === 0 ? usuallyBrought : names;
+}
 
 export type Settings = Readonly<v.InferOutput<typeof settingsSchema>>;
 export type SettingName = keyof Settings;

@@ -14,6 +14,8 @@ export interface SessionIdentity {
   readonly version: string;
   /** Path of the executable `wsh`; null when run from source. */
   readonly executable: string | null;
+  /** File with the variables of the terminal attached last, which shells read at their prompt. */
+  readonly refreshed: string;
   /** What makes programs take it for tmux, where it answers as tmux does. */
   readonly tmux: {
     /** Path of its socket, the process that has it, and the session's number. */
@@ -87,6 +89,7 @@ export function childEnvironment(
   env.WSH_PANE = identity.pane;
   env.WSH_SERVER_NAME = identity.instance;
   env.WSH_SOCKET = identity.socket;
+  env.WSH_ENVIRONMENT = identity.refreshed;
   if (identity.tmux !== null) {
     env.TMUX = identity.tmux.at;
     env.TMUX_TMPDIR = identity.tmux.directory;

@@ -46,7 +46,14 @@ const observed: readonly OperationName[] = [
   ...(["commands.list", "commands.get", "commands.output", "window.list", "layout.get", "pane.list"] as const),
 ];
 const operated: readonly OperationName[] = [
-  ...(["sessions.create", "exec.fresh", "ask.any", "checkpoint.restore", "checkpoint.save"] as const),
+  ...([
+    "sessions.create",
+    "exec.fresh",
+    "ask.any",
+    "checkpoint.restore",
+    "checkpoint.save",
+    "session.environment",
+  ] as const),
   ...(["checkpoint.delete", "session.update", "session.kill", "session.detach", "session.resize"] as const),
   ...(["session.restart", "overlay.create", "overlay.replace", "overlay.patch", "overlay.spans"] as const),
   ...(["overlay.write", "overlay.delete", "overlay.clear", "panel.create", "panel.replace", "panel.patch"] as const),

@@ -7,6 +7,7 @@ import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
+import { broughtNames } from "../../settings/table.ts";
 import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
@@ -22,7 +23,7 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "far" | "person" | "watch" | "titles" | "copies" | "around" | "again"> & {
+  options: Omit<AttachOptions, "far" | "person" | "watch" | "titles" | "copies" | "around" | "brings" | "again"> & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
@@ -59,6 +60,7 @@ export async function attachHere(
     again: (switched) =>
       there === undefined ? servedAt(instance, switched ?? options.session) : there.again(switched),
     around,
+    brings: there === undefined ? broughtNames(settings.values) : null,
     person,
     watch: there === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
     titles: title === "on",

@@ -8,6 +8,7 @@ import { programsIn } from "./running.ts";
 
 export const sessionHandlers: SessionHandlers = {
   "session.get": (session) => session.info(),
+  "session.environment": ({ brought }) => ({ variables: brought.variables }),
   "session.update": async (session, input) => {
     await session.update(input);
     return session.info();

@@ -122,12 +122,25 @@ __wsh_post() {
   builtin return 0
 }
 
+# Takes the variables of the terminal that was attached since: wsh writes the file anew.
+__wsh_refresh() {
+  builtin local wsh_stamp='' || builtin return 0
+  if [[ -n ${WSH_ENVIRONMENT-} && -O $WSH_ENVIRONMENT ]]; then
+    builtin read -r wsh_stamp <"$WSH_ENVIRONMENT" || :
+    if [[ $wsh_stamp != "${__wsh[environment]-}" ]]; then
+      __wsh[environment]=$wsh_stamp
+      builtin . "$WSH_ENVIRONMENT" || :
+    fi
+  fi
+}
+
 __wsh_wrapped() {
   [[ ${PS1-} == "${__wsh[start]}"*"${__wsh[end]}" ]]
 }
 
 __wsh_prepare() {
   __wsh[number]=${HISTCMD-0}
+  __wsh_refresh
   if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
     __wsh_url
   fi

@@ -113,6 +113,14 @@ if status is-interactive; and not set -q __wsh_id
     function __wsh_prompt --on-event fish_prompt
         __wsh_is_called; or return
         __wsh_keys
+        # The variables of the terminal that was attached since: wsh writes the file anew.
+        if test -n "$WSH_ENVIRONMENT"; and test -O "$WSH_ENVIRONMENT.fish"
+            read -l stamp <"$WSH_ENVIRONMENT.fish"
+            if test "$stamp" != "$__wsh_environment"
+                set -g __wsh_environment $stamp
+                source "$WSH_ENVIRONMENT.fish"
+            end
+        end
         if not functions -q __wsh_fish_prompt; or not string match -q '*__wsh_fish_prompt*' -- (functions fish_prompt | string collect)
             functions -e __wsh_fish_prompt
             if functions -q fish_prompt

@@ -83,6 +83,17 @@ __wsh_check() {
   builtin return "$wsh_status"
 }
 
+# Takes the variables of the terminal that was attached since: wsh writes the file anew.
+__wsh_refresh() {
+  builtin local wsh_stamp=''
+  [[ -n ${WSH_ENVIRONMENT-} && -O $WSH_ENVIRONMENT ]] || builtin return 0
+  builtin read -r wsh_stamp <"$WSH_ENVIRONMENT"
+  if [[ $wsh_stamp != ${__wsh[environment]-} ]]; then
+    __wsh[environment]=$wsh_stamp
+    builtin source "$WSH_ENVIRONMENT"
+  fi
+}
+
 # Restores PROMPT_EOL_MARK, unless the command itself has set another.
 __wsh_restore_mark() {
   if [[ -n ${__wsh[eol]} && ${PROMPT_EOL_MARK-} == ${__wsh[eol]} ]]; then
@@ -128,6 +139,7 @@ __wsh_prompt() {
     if [[ $PWD != ${__wsh[pwd]-} ]]; then
       __wsh_url
     fi
+    __wsh_refresh
     # The hooks are complete: no check is needed.
     wsh_due=${zsh_scheduled_events[(i)*__wsh_check*]}
     if ((wsh_due <= ${#zsh_scheduled_events})); then

@@ -74,6 +74,7 @@ export class TerminalStream implements Viewer {
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
   readonly notifies: AlertWay;
+  readonly brought: Readonly<Record<string, string>> | null;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
@@ -102,6 +103,7 @@ export class TerminalStream implements Viewer {
     this.presence.isWatched = !attach.composed || !attach.observe;
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
     this.by = { caller, access: this.readOnly ? "observe" : access };
+    this.brought = this.readOnly || caller.via !== undefined ? null : (attach.brought ?? null);
     this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;

@@ -176,6 +176,7 @@ describe("the environment of a session's program", () => {
     socket: "/s",
     version: "1.2.3",
     executable: null,
+    refreshed: "/r",
     tmux: null,
     overrides: {},
   };
@@ -209,6 +210,7 @@ describe("the environment of a session's program", () => {
       WSH_PANE: "@7",
       WSH_SERVER_NAME: "default",
       WSH_SOCKET: "/s",
+      WSH_ENVIRONMENT: "/r",
     });
   });
 

@@ -1,0 +1,43 @@
+/** `wsh env`: what the terminal that was attached last has brought, for shells and scripts. */
+import type { Command } from "commander";
+import { Option } from "commander";
+import { agentLink } from "../../instance/paths.ts";
+import { assignments } from "../../shell/refreshed.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { print, printJson, say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+interface EnvOptions {
+  readonly shell?: "sh" | "fish" | true;
+  readonly agent?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("env")
+    .argument("[name]", "session; default: the one that this command runs in")
+    .description(
+      "Print the variables that the terminal attached last has brought (SSH_AUTH_SOCK, DISPLAY …).\n\n" +
+        'Shells with integration take them at their next prompt by themselves; others by eval "$(wsh env --shell)".\n' +
+        '--agent prints a path that always leads to a living ssh agent: export SSH_AUTH_SOCK="$(wsh env --agent)".',
+    )
+    .addOption(new Option("--shell [syntax]", "print assignments for a shell").choices(["sh", "fish"]))
+    .option("--agent", "print the path of the instance's link to the ssh agent")
+    .option("--json", "print them as JSON; null: the terminal has none")
+    .action(async (name: string | undefined, options: EnvOptions, command: Command) => {
+      const instance = instanceOf(command);
+      if (options.agent === true) return say(`${agentLink(instance)}\n`);
+      const target = name ?? process.env.WSH_PANE;
+      if (target === undefined) throw new UsageError("no session is named", "Name one: `wsh env NAME`.");
+      using session = await SessionClient.open(instance, target);
+      const { variables } = await session.call("session.environment", {});
+      if (options.json === true) return printJson(variables);
+      const all = Object.entries(variables).map(([variable, value]) => ({ name: variable, value }));
+      if (options.shell !== undefined) {
+        return print(assignments(all, options.shell === true ? "sh" : options.shell));
+      }
+      return say(all.flatMap(({ name: variable, value }) => (value === null ? [] : `${variable}=${value}\n`)).join(""));
+    });
+}

@@ -1,0 +1,93 @@
+/**
+ * Files by which what an attached terminal has brought reaches programs that run already: one that the session's shells
+ * read at their prompt (WSH_ENVIRONMENT), and the instance's link to a living ssh agent. Nothing is written before a
+ * terminal brings anything, and the file goes with the process.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { ensureOwnDir, pointTo, readLink, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import { agentLink, type Instance } from "../instance/paths.ts";
+import { placeDigest } from "../instance/place-digest.ts";
+import type { Logger } from "../log/log.ts";
+import { platform } from "../platform/platform.ts";
+import type { Session } from "../session/session.ts";
+import type { ViewerChange } from "../session/viewers.ts";
+import { broughtNames, type Settings } from "../settings/table.ts";
+import { refreshFile } from "../shell/refreshed.ts";
+
+/** Path of the file for shells of this process, with another one for fish beside it. */
+export function personFile({ stateDir, fileName, runtimeDir }: Instance): string {
+  return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.env`, String(process.pid));
+}
+
+export interface PersonFilesPort {
+  readonly session: Session;
+  readonly instance: Instance;
+  readonly settings: Pick<Settings, "update_environment">;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+export class PersonFiles implements Disposable {
+  private readonly path: string;
+  private count = 0;
+  private hasFailed = false;
+
+  constructor(private readonly port: PersonFilesPort) {
+    this.path = personFile(port.instance);
+    port.session.events.on("viewer", (change) => this.changed(change));
+  }
+
+  [Symbol.dispose](): void {
+    if (this.count === 0) return;
+    for (const path of [this.path, `${this.path}.fish`]) removeIfPossible(path);
+  }
+
+  private changed({ event, viewer }: ViewerChange): void {
+    const { session, settings, logger } = this.port;
+    try {
+      if (event === "detached") this.linkAgent();
+      if (event !== "attached" || viewer.brought === null) return;
+      this.linkAgent();
+      if (session.brought.bring(viewer.brought, broughtNames(settings))) this.write();
+    } catch (error) {
+      if (!this.hasFailed) logger.warn("shells do not learn where the attached terminal's agent is", { error });
+      this.hasFailed = true;
+    }
+  }
+
+  private write(): void {
+    const { brought, isPrivate } = this.port.session;
+    if (isPrivate) return;
+    const directory = join(this.path, "..");
+    ensureOwnDir(directory);
+    if (this.count === 0) sweep(directory);
+    const variables = Object.entries(brought.variables).map(([name, value]) => {
+      return { name, value, given: brought.givenOf(name) };
+    });
+    const stamp = `${Date.now()}-${++this.count}`;
+    replaceOwnFile(this.path, refreshFile(variables, "sh", stamp));
+    replaceOwnFile(`${this.path}.fish`, refreshFile(variables, "fish", stamp));
+  }
+
+  /** The link leads to the newest terminal's agent; one that is gone is replaced by another's that lives. */
+  private linkAgent(): void {
+    const link = agentLink(this.port.instance);
+    const living = this.port.session.viewers.all
+      .flatMap(({ brought }) => brought?.SSH_AUTH_SOCK ?? [])
+      .findLast((path) => path !== link && isSocket(path));
+    if (living === undefined || living === readLink(link)) return;
+    pointTo(link, living);
+  }
+}
+
+/** Files of processes that were killed. */
+function sweep(directory: string): void {
+  for (const file of fs.readdirSync(directory)) {
+    const [, pid] = /^(\d+)(?:\.fish)?$/.exec(file) ?? [];
+    if (pid !== undefined && !platform().processes.isAlive(Number(pid))) removeIfPossible(join(directory, file));
+  }
+}
+
+function isSocket(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}

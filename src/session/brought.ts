@@ -1,0 +1,54 @@
+/**
+ * Variables that the terminal attached last has brought: where the person's agents and screens are. They outlive its
+ * leaving. Pure.
+ *
+ * Invariant: a variable that it lacks has no value (null), and every value that a program of the session may have got
+ * from here is remembered, up to a limit: only such a value is ever replaced in a running shell.
+ */
+
+/** Values remembered of each variable. */
+const MAX_VALUES = 16;
+
+export class Brought {
+  private readonly values = new Map<string, { now: string | null; readonly given: string[] }>();
+
+  /** What the session's programs were started with. */
+  begin(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): void {
+    for (const name of names) {
+      const value = env[name];
+      if (value !== undefined) this.values.set(name, { now: value, given: [value] });
+    }
+  }
+
+  /** @returns whether anything is different now */
+  bring(brought: Readonly<Record<string, string>>, names: readonly string[]): boolean {
+    let isChanged = false;
+    for (const name of names) {
+      const now = brought[name] ?? null;
+      const known = this.values.get(name);
+      if (known === undefined && now === null) continue;
+      const value = known ?? { now: null, given: [] };
+      isChanged ||= value.now !== now || known === undefined;
+      value.now = now;
+      if (now !== null && !value.given.includes(now)) value.given.push(now);
+      if (value.given.length > MAX_VALUES) value.given.shift();
+      this.values.set(name, value);
+    }
+    return isChanged;
+  }
+
+  /** Null: the terminal has none. */
+  get variables(): Record<string, string | null> {
+    return Object.fromEntries([...this.values].map(([name, { now }]) => [name, now]));
+  }
+
+  /** Those that it has. */
+  get defined(): Record<string, string> {
+    return Object.fromEntries([...this.values].flatMap(([name, { now }]) => (now === null ? [] : [[name, now]])));
+  }
+
+  /** Values of a variable that programs of the session may have from here. */
+  givenOf(name: string): readonly string[] {
+    return this.values.get(name)?.given ?? [];
+  }
+}

@@ -1,0 +1,67 @@
+/** What a terminal brings reaches shells that run already, at their next prompt, and nothing that is the person's own. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { agentLink } from "../../src/instance/paths.ts";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+let wsh: Wsh;
+beforeAll(() => {
+  wsh = new Wsh({ env: { DISPLAY: ":0", KRB5CCNAME: "old" } });
+});
+afterAll(async () => wsh[Symbol.asyncDispose]());
+
+describe("a running shell", () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    testWith(shell)(`${shell} takes what the next terminal brings, at its prompt`, async () => {
+      await wsh.session(shell, "--shell", shell);
+      const own = shell === "fish" ? "set -gx KRB5CCNAME mine" : "export KRB5CCNAME=mine";
+      await wsh.ok("exec", shell, "--", own);
+      const ask = 'echo "<$SSH_AUTH_SOCK|$DISPLAY|$KRB5CCNAME>"';
+      const said = async (): Promise<string> => {
+        // Its prompt comes first.
+        await wsh.run("exec", shell, "--", "true");
+        return (await wsh.ok("exec", shell, "--", ask)).trim();
+      };
+      expect(await said()).toBe("<|:0|mine>");
+      const quoted = "/tmp/it's $(touch pwned) \\ here";
+      {
+        const env = { SSH_AUTH_SOCK: quoted, DISPLAY: ":7", KRB5CCNAME: "theirs" };
+        await using _first = await EmulatorTerminal.attach(wsh, shell, { env, seen: /./ });
+        await until("its variables", async () => (await said()) === `<${quoted}|:7|mine>`);
+        expect(JSON.parse(await wsh.ok("env", shell, "--json"))).toMatchObject({
+          SSH_AUTH_SOCK: quoted,
+          DISPLAY: ":7",
+        });
+      }
+      // Without a screen, as over ssh.
+      const next = { SSH_AUTH_SOCK: "/tmp/second", DISPLAY: "", KRB5CCNAME: "" };
+      await using _second = await EmulatorTerminal.attach(wsh, shell, { env: next, seen: /./ });
+      await until("the next one's", async () => (await said()) === "</tmp/second||mine>");
+      expect(fs.existsSync(join(wsh.dir, "pwned"))).toBe(false);
+    });
+  }
+});
+
+test("one path leads to a living agent, whichever terminal has brought it", async () => {
+  const sockets = ["a.sock", "b.sock"].map((name) => join(wsh.dir, name));
+  const agents = sockets.map((unix) => Bun.listen({ unix, socket: { data() {} } }));
+  const [first = "", second = ""] = sockets;
+  const link = agentLink(wsh.instance);
+  expect(await wsh.ok("env", "--agent")).toBe(`${link}\n`);
+  await wsh.session("agents");
+  await using _stays = await EmulatorTerminal.attach(wsh, "agents", { env: { SSH_AUTH_SOCK: first } });
+  await until("the first", () => fs.readlinkSync(link) === first);
+  {
+    await using _leaves = await EmulatorTerminal.attach(wsh, "agents", { env: { SSH_AUTH_SOCK: second } });
+    await until("the second", () => fs.readlinkSync(link) === second);
+    agents[1]?.stop();
+    fs.rmSync(second, { force: true });
+  }
+  await until("the first again", () => fs.readlinkSync(link) === first);
+  expect(await wsh.ok("env", "agents", "--shell")).toContain(`export SSH_AUTH_SOCK='${second}'`);
+  agents[0]?.stop();
+});
