@@ -153,3 +153,50 @@ test("fails", { timeout: 200 }, async (t) => {
   expect(fs.existsSync(join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.cast"))).toBe(true);
   expect(fs.readFileSync(join(wsh.dir, "out.xml"), "utf8")).toContain("<testsuites");
 }, 60_000);
+
+test("an editor finds the language's types", async () => {
+  written("wsh.d.ts", await wsh.ok("script", "--types"));
+  written(
+    "typed.ts",
+    `import wsh from "wsh";
+import { expect, test } from "wsh/test";
+const t = await wsh.open("m", { create: true });
+const [, name] = await t.expect(/got (\\w+)/);
+const text: string | null | undefined = name;
+// @ts-expect-error
+await t.run(5);
+test("shows", { command: "true" }, async (term) => expect(term).toShow(/x/));
+export { text };
+`,
+  );
+  const options = [
+    "--ignoreConfig",
+    "--noEmit",
+    "--strict",
+    "--skipLibCheck",
+    "--target",
+    "esnext",
+    "--module",
+    "esnext",
+  ];
+  const more = ["--moduleResolution", "bundler", "--lib", "esnext"];
+  const tsc = Bun.spawnSync(
+    ["bun", "x", "tsc", ...options, ...more, join(wsh.dir, "wsh.d.ts"), join(wsh.dir, "typed.ts")],
+    {
+      cwd: join(import.meta.dir, "../.."),
+    },
+  );
+  expect(tsc.stdout.toString()).toBe("");
+});
+
+test("a code that has to be typed within a time limit is, each time", async () => {
+  const code = `
+    const t = await wsh.open();
+    for (let n = 0; n < 10; n++) {
+      await t.run("c=$RANDOM$RANDOM; read -t 3 -p \\"Code $c: \\" x && [ $x = $c ]");
+      const [, code] = await t.expect(/Code (\\d+): /);
+      await t.type(code + "\\n");
+      if ((await t.ended()).exit_code !== 0) throw new Error("round " + n);
+    }`;
+  await wsh.ok("script", "-e", code);
+});

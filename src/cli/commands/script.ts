@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
+import { print } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { carryOut } from "../session/script-process.ts";
 
@@ -11,6 +12,7 @@ interface ScriptOptions {
   readonly eval?: string;
   readonly show?: boolean;
   readonly trace?: string;
+  readonly types?: boolean;
 }
 
 export function register(program: Command): void {
@@ -24,9 +26,12 @@ export function register(program: Command): void {
     .option("-e, --eval <code>", "run this code")
     .option("--show", "show its terminals in panes beside this one")
     .option("--trace <file>", "write what happened: an HTML file, and a recording (asciicast) beside it")
+    .option("--types", "print the language's types for an editor: wsh script --types > wsh.d.ts")
     .passThroughOptions()
     .action(async (file: string | undefined, args: string[], options: ScriptOptions, command: Command) => {
       const { eval: code, show, trace } = options;
+      if (options.types === true)
+        return print((await import("../../script/wsh.dts", { with: { type: "text" } })).default);
       if (file === undefined && code === undefined) {
         throw new UsageError("there is no script", "Give a file, - for standard input, or -e CODE.");
       }
