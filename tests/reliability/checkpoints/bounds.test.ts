@@ -128,9 +128,9 @@ test("a huge file costs neither memory nor time", async () => {
   for (const name of states) fs.truncateSync(join(folderOf(wsh), name), 3 * 2 ** 30);
   fs.writeFileSync(join(folderOf(wsh, 2), "p2.1.history"), "", { mode: 0o600 });
   fs.truncateSync(join(folderOf(wsh, 2), "p2.1.history"), 3 * 2 ** 30);
-  const { unreadable, lost } = JSON.parse(await wsh.ok("checkpoint", "list", "--json"));
+  const { unreadable, crashed } = JSON.parse(await wsh.ok("checkpoint", "list", "--json"));
   // Of a state only its beginning could be right, and it is far too large for one.
-  expect([lost.length, unreadable.length]).toEqual([1, 1]);
+  expect([crashed.length, unreadable.length]).toEqual([1, 1]);
   expect(await wsh.ok("restore", "b")).toContain("is restored");
   expect(await wsh.shows("b", /── restored/)).toContain("in b");
   expect(await wsh.ok("forget", "@s1", "--yes")).toContain("Deleted the checkpoints of session '@s1'");
