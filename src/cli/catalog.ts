@@ -66,6 +66,7 @@ export const catalog: readonly CatalogGroup[] = [
     entries: [
       {
         name: "detach",
+        isRare: true,
         usage: "NAME…",
         summary: "disconnect the terminals from a session",
         load: async () => (await import("./commands/detach.ts")).register,
@@ -78,12 +79,14 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "env",
+        isRare: true,
         usage: "[NAME] [--shell]",
         summary: "print what the attached terminal has brought",
         load: async () => (await import("./commands/env.ts")).register,
       },
       {
         name: "events",
+        isRare: true,
         usage: "[NAME…] [--type EVENT] [--since CURSOR]",
         summary: "print what happens in sessions, as JSON lines",
         load: async () => (await import("./commands/events.ts")).register,

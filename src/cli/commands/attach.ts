@@ -1,9 +1,11 @@
 /** `wsh attach`: attaches this terminal to an existing session. */
 import type { Command } from "commander";
+import { lastAttached } from "../../events/last-attached.ts";
+import { eventsDir } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parsePlace, parseTarget } from "../../protocol/names.ts";
+import { normalName, parsePlace, parseTarget, sessionId } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { findSession, listSessions } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
@@ -21,13 +23,15 @@ interface AttachFlags {
   readonly follow?: boolean;
   readonly prefix?: string;
   readonly nested?: boolean;
+  readonly detachOthers?: boolean;
 }
 
 export function register(program: Command): void {
   program
     .command("attach [name]")
     .description(
-      "Show a session in this terminal and type into it. NAME can be omitted if only one session is running.\n" +
+      "Show a session in this terminal and type into it. Without NAME, it is the one attached last;\n" +
+        "the beginning of a name is enough where it is the only one.\n" +
         "The prefix key (Ctrl+\\) twice detaches; the prefix key and ? show all keys.\n" +
         "Inside a session, it switches your terminal to NAME; --nested shows NAME inside the session instead.\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
@@ -42,11 +46,12 @@ export function register(program: Command): void {
     .option("--follow", "let other attached terminals decide the size")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "inside a session: show NAME in it")
+    .option("-d, --detach-others", "disconnect the terminals that are attached to it")
     .option("--read-only", "read-only: send no keys, do not affect the size")
     .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
-      const name = given ?? onlyName(instance);
+      const name = given === undefined ? lastName(instance) : await wholeName(instance, given);
       const options = {
         prefixKey: flags.prefix,
         independent: flags.independent === true,
@@ -56,6 +61,10 @@ export function register(program: Command): void {
         readOnly: flags.readOnly === true,
         detachAtEof: true,
       };
+      if (flags.detachOthers === true) {
+        using session = await SessionClient.open(instance, name);
+        await session.call("session.detach", {});
+      }
       const { machine, target: there } = parsePlace(name);
       if (machine !== null) {
         const { attachThere } = await import("../session/attach-there.ts");
@@ -87,14 +96,29 @@ export function register(program: Command): void {
     });
 }
 
-/** Name of the only session. @throws UsageError when there is none, or several */
-function onlyName(instance: Instance): string {
-  const names = listSessions(instance).flatMap(({ name, ended }) => (name === null || ended ? [] : [name]));
-  const [only] = names;
-  if (only === undefined)
+/** Name of the session attached last, else of the newest. @throws UsageError when there is none */
+function lastName(instance: Instance): string {
+  const living = listSessions(instance).flatMap(({ name, session, ended }) =>
+    name === null || session === null || ended ? [] : [{ name, id: sessionId(session) }],
+  );
+  const newest = living.at(-1);
+  if (newest === undefined)
     throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` includes ended sessions.");
-  if (names.length > 1) throw new UsageError(`${names.length} sessions are running: ${names.join(", ")}`, "Name one.");
-  return only;
+  const last = living.length === 1 ? null : lastAttached(eventsDir(instance), new Set(living.map(({ id }) => id)));
+  return (living.find(({ id }) => id === last) ?? newest).name;
+}
+
+/** A name of which only the beginning is given; other targets, and what is none or several, stay as they are. */
+async function wholeName(instance: Instance, given: string): Promise<string> {
+  const text = normalName(given);
+  const sessions = listSessions(instance);
+  if (text === "" || sessions.some(({ name }) => name === text)) return given;
+  const begun = sessions.flatMap(({ name, ended }) => (name?.startsWith(text) === true && !ended ? [name] : []));
+  const [only] = begun;
+  if (only === undefined || begun.length > 1) return given;
+  // One that has crashed is restored by its name, not left for another one.
+  const { listCrashed } = await import("../../checkpoints/work.ts");
+  return listCrashed(instance, new Set(), "").some(({ name }) => name === text) ? given : only;
 }
 
 /** Flags of an attached terminal of its own. */
