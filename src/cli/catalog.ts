@@ -72,12 +72,6 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/detach.ts")).register,
       },
       {
-        name: "ports",
-        usage: "[PORT] [--json]",
-        summary: "show who listens on which port",
-        load: async () => (await import("./commands/ports.ts")).register,
-      },
-      {
         name: "env",
         isRare: true,
         usage: "[NAME] [--shell]",
@@ -374,6 +368,13 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "[reload]",
         summary: "print every setting with value and origin",
         load: async () => (await import("./commands/config.ts")).register,
+      },
+      {
+        name: "ports",
+        isRare: true,
+        usage: "[PORT] [--json]",
+        summary: "show who listens on which port",
+        load: async () => (await import("./commands/ports.ts")).register,
       },
       {
         name: "completions",

@@ -21,7 +21,7 @@ export function addressesPane(target: string): boolean {
 }
 
 /** Operations of the server, by name. */
-const ofServer = /^(servers?|sessions|history|checkpoint|events)\.|\.any$|^exec\.fresh$/;
+const ofServer = /^(servers?|sessions|ports|history|checkpoint|events)\.|\.any$|^exec\.fresh$/;
 
 /** Whether the server handles it, for any session. */
 export function isForServer(operation: string): boolean {

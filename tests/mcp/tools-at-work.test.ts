@@ -108,7 +108,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     const name = await shell();
     expect(await bad("wsh_create_session", { name })).toBe("session_name_conflict");
     expect((await good("wsh_create_session", { name, if_exists: "attach" })).session).toBe(name);
-    expect(await bad("wsh_create_session", { name: "a b" })).toBe("invalid_session_name");
+    expect(await bad("wsh_create_session", { name: "a:b" })).toBe("invalid_session_name");
     expect(await bad("wsh_create_session", { name: "" })).toBe("invalid_session_name");
     expect(await bad("wsh_create_session", { tags: [""] })).toBe("invalid_tag");
     expect(await bad("wsh_create_session", { cwd: "/no/such" })).toBe("cwd_not_found");
@@ -119,7 +119,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     expect(await bad("wsh_manage_session", { session: name })).toBe("invalid_request");
     expect(await bad("wsh_manage_session", { session: name, action: "explode" })).toBe("invalid_request");
     expect(await bad("wsh_manage_session", { session: name, action: "rename" })).toBe("invalid_request");
-    expect(await bad("wsh_manage_session", { session: name, action: "rename", new_name: "?" })).toBe(
+    expect(await bad("wsh_manage_session", { session: name, action: "rename", new_name: "a/b" })).toBe(
       "invalid_session_name",
     );
     expect(await bad("wsh_manage_session", { session: name, action: "add_tags", tags: [] })).toBe("invalid_request");

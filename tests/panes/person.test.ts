@@ -23,7 +23,7 @@ describe("keys that ask", () => {
     await until("the name", async () => (await name()) === "work");
     person.type(`${PREFIX},`);
     await person.sees(/Name of the window/);
-    person.type(" and play\r");
+    person.type("/play\r");
     await person.sees(/not a window's name/);
     expect(await name()).toBe("work");
     person.type(`${PREFIX},`);

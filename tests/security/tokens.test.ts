@@ -41,6 +41,7 @@ describe("wsh token", () => {
     [["create", "own"], "is reserved"],
     [["create", "no name"], "is not a tag"],
     [["create", "x", "--session", "no name"], "no session 'no name'"],
+    [["create", "x", "--session", "no~name"], "is not a session name"],
     [["create", "x", "--session", "nobody"], "no session 'nobody'"],
     [["create", "x", "--access", "root"], "unknown access 'root'"],
     [["create"], "needs the token's name"],
