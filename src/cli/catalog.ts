@@ -72,13 +72,6 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/detach.ts")).register,
       },
       {
-        name: "env",
-        isRare: true,
-        usage: "[NAME] [--shell]",
-        summary: "print what the attached terminal has brought",
-        load: async () => (await import("./commands/env.ts")).register,
-      },
-      {
         name: "events",
         isRare: true,
         usage: "[NAME…] [--type EVENT] [--since CURSOR]",
@@ -368,6 +361,13 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "[reload]",
         summary: "print every setting with value and origin",
         load: async () => (await import("./commands/config.ts")).register,
+      },
+      {
+        name: "env",
+        isRare: true,
+        usage: "[NAME] [--shell]",
+        summary: "print what the attached terminal has brought",
+        load: async () => (await import("./commands/env.ts")).register,
       },
       {
         name: "ports",
