@@ -509,7 +509,9 @@ withTmux("many and much", () => {
     expect(names).toEqual([...Array.from({ length: 19 }, (_, index) => String(index)), "default"]);
     await until("the server to know them", async () => {
       if (wsh.servers().length !== 1) return false;
-      return ((await (await wsh.fetch("/sessions")).json()) as unknown[]).length === 20;
+      // It may not listen yet.
+      const response = await wsh.fetch("/sessions").catch(() => null);
+      return ((await response?.json()) as unknown[] | undefined)?.length === 20;
     });
     await wsh.ok("stop");
     for (const one of people) await one[Symbol.asyncDispose]();
