@@ -66,7 +66,6 @@ export const catalog: readonly CatalogGroup[] = [
     entries: [
       {
         name: "detach",
-        isRare: true,
         usage: "NAME…",
         summary: "disconnect the terminals from a session",
         load: async () => (await import("./commands/detach.ts")).register,
