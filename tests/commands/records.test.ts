@@ -128,7 +128,7 @@ for (const shell of shells) {
         output: { text: "typed" },
       });
       expect(echo.command?.command).toBe("echo typed");
-      const sleep = await live.run("sleep 0.7; false\r", { timeoutMs: 200 });
+      const sleep = await live.run("sleep 2.1; false\r");
       expect(sleep).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 1 } });
       const cat = await live.run("cat\r");
       expect(cat).toMatchObject({ decidedBy: "waiting_for_input", state: { state: "waiting_for_input" } });

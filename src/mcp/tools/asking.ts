@@ -10,8 +10,8 @@ export const askUser = tool({
   name: "wsh_ask_user",
   title: "Ask the person",
   description:
-    "A choice, text, confirm (yes or no), secret (typed to the program that reads a password; never returned), " +
-    'hand_over (they take over for a while). pending: wsh_wait [{"type":"answer","ask_id"}].',
+    "A choice, text, confirm, secret (typed to the program that reads a password; never returned), " +
+    'hand_over (they take over). pending: wsh_wait [{"type":"answer","ask_id"}].',
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },

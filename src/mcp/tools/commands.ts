@@ -1,6 +1,6 @@
 /** Tools on commands: running them to their end, waiting for conditions, reading output, querying the state. */
 import * as v from "valibot";
-import { inputSchema, type OperationOutput, outputSchema } from "../../operations/table.ts";
+import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { StepResultSchema } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireCombinable } from "../../protocol/exec-rules.ts";
@@ -164,27 +164,13 @@ export const wait = tool({
   waits: true,
   run: async ({ session, sessions, tag, ...rest }, ask) => {
     if (session === undefined)
-      return shownWait(await ask("wait.any", { ...rest, tag, ...(sessions === undefined ? {} : { sessions }) }));
-    if (sessions === undefined && tag.length === 0) return shownWait(await ask("wait", rest, session));
+      return ask("wait.any", { ...rest, tag, ...(sessions === undefined ? {} : { sessions }) });
+    if (sessions === undefined && tag.length === 0) return ask("wait", rest, session);
     throw new WshError("invalid_request", "'session' cannot be used together with 'sessions' or 'tag'", {
       hint: "Name the sessions in one of the three.",
     });
   },
 });
-
-/** A command's end in few words: its places in the output are said by cursors. */
-function shownWait({ command, ...result }: OperationOutput<"wait">): object {
-  if (command === undefined) return result;
-  const { id, state, exit_code, signal, duration_ms, verified, warnings } = command;
-  const doubts = { ...(verified ? {} : { verified }), ...(warnings === undefined ? {} : { warnings }) };
-  const ended = { id, command: command.command, state, exit_code, ...(signal === null ? {} : { signal }), duration_ms };
-  const { output, omitted_lines, ...decided } = result;
-  const shown = {
-    ...(omitted_lines === undefined ? {} : { omitted_lines }),
-    ...(output === undefined ? {} : { output }),
-  };
-  return { ...decided, command: { ...ended, ...doubts }, ...shown };
-}
 
 export const getOutput = tool({
   name: "wsh_get_output",

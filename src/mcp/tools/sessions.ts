@@ -20,7 +20,7 @@ const creating = {
   title: "Create a session",
   description:
     "Start a shell, or command, in a new terminal that outlives the call: for state that carries over, servers, programs " +
-    "with a screen. For one command use wsh_exec.",
+    "with a screen.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
@@ -31,9 +31,10 @@ const creating = {
     rows: { type: "integer", default: 24 },
     cols: { type: "integer", default: 80, description: "width" },
     cwd: { type: "string" },
-    shell: { type: "string", description: "path or name (default: $SHELL)" },
+    shell: { type: "string", description: "default: $SHELL" },
     tags: { type: "array", items: { type: "string" }, description: "labels" },
     env: { type: "object" },
+    worktree: { type: "string", description: "branch, in a git worktree" },
     place: { type: "object", description: 'on any machine with these tags: {"tags": ["gpu"]}' },
     if_exists: { enum: ["error", "attach"], type: "string", default: "error", description: "attach: return that one" },
   },

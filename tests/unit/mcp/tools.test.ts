@@ -36,7 +36,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     }),
   );
   expect(shape).toMatchObject({
-    wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags?',
+    wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags? worktree?',
     wsh_list_sessions: "all? session? tag?",
     wsh_manage_session: "action cols? force? new_name? rows? session signal? tags?",
     wsh_send_input: 'encoding="utf8" input? keys? paste? session submit?',
