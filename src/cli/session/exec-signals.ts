@@ -39,6 +39,10 @@ export function endedWithUs(
 function onEndSignal(end: () => Promise<unknown>): Disposable {
   const listeners = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
     const listener = (): void => {
+      // What waits for the session learns of its end as well, and may be done first.
+      process.on("exit", () => {
+        process.exitCode = codeOf(null, signal);
+      });
       void end()
         .catch(() => {})
         .finally(() => process.exit(codeOf(null, signal)));
