@@ -131,10 +131,10 @@ describe("a flood at a prompt", () => {
   test("is held by Ctrl+S and goes on with Ctrl+Q, without losing a line", async () => {
     await using it = await served();
     const { http } = it;
-    await http.create({
-      name: "held",
-      command: "read go; for i in $(seq 1 3000); do echo line $i; done; echo finished; sleep 1000",
-    });
+    // Without onlcr: the kernel drops the two bytes for a newline that it translates at the moment of the stop
+    // (do_output_char in drivers/tty/n_tty.c does not look at what its write took).
+    const print = "for i in $(seq 1 3000); do printf 'line %s\\r\\n' $i; done; printf 'finished\\r\\n'";
+    await http.create({ name: "held", command: `stty -onlcr; read go; ${print}; sleep 1000` });
     await http.type("held", "\r");
     await http.shows("held", /^line \d+$/m);
     await http.press("held", "Ctrl+S");
