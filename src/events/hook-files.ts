@@ -1,6 +1,6 @@
 /**
  * The files of hooks: how far the journal was read for them, and a job for each run that is due. A job is written before
- * the cursor moves over its event, and begun only afterwards; whoever begins it renames its file, which succeeds once.
+ * the cursor moves over its event, and begun only afterwards; the process that begins it renames its file, which succeeds once.
  * So each runs once, whichever process is killed when.
  *
  * `CURSOR.N.event` is the standard input, `CURSOR.N.job` what is to run, `CURSOR.N.PID` the same once it has begun.
@@ -69,7 +69,7 @@ export class HookFiles {
     replaceOwnFile(this.path(`${job}.event`), `${JSON.stringify(value)}\n`);
   }
 
-  /** Null: it was begun, or is none. */
+  /** Null: it was begun, or does not exist. */
   read(job: string): HookJob | null {
     try {
       return v.parse(JobSchema, JSON.parse(fs.readFileSync(this.path(`${job}.job`), "utf8")));

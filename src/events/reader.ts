@@ -21,14 +21,14 @@ import {
 /** Bytes read at a time, and at most by one `read`: about 10 ms of work. */
 const PIECE_BYTES = 256 * 1024;
 const MOST_BYTES = 2 * 1024 * 1024;
-/** A longer line is no event: their texts are cut. */
+/** A longer line is not an event: their texts are cut. */
 const MAX_LINE_BYTES = 1024 * 1024;
 /** Interval between looks where the system does not report changes of the journal, in ms. */
 const BLIND_MS = 1_000;
 const NEWLINE = 0x0a;
 const BEGIN = '{"event":"';
 
-/** An event as it is in the journal, with what only hooks use. */
+/** An event of the journal, with what only hooks use. */
 export type JournalEvent = RecordedEvent & { readonly on?: readonly unknown[] };
 
 export interface ReadEvent {

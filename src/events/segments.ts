@@ -1,6 +1,6 @@
 /**
  * The files of the journal of events: segments with growing numbers, of which the newest few are kept. A line counts
- * where it begins within SEGMENT_BYTES; whoever reads goes on with the next segment behind that. Every event thus has
+ * where it begins within SEGMENT_BYTES; readers continue with the next segment behind that. Every event thus has
  * one place, whichever process wrote it, and a cursor is that place: `3-18231`.
  */
 import fs from "node:fs";

@@ -9,7 +9,7 @@ export const eventOperations = [
     access: "observe",
     lasts: "program",
     forOneSession: true,
-    summary: "What has happened in the sessions since a cursor: none is lost or repeated when the server dies",
+    summary: "Events of the sessions since a cursor: none is lost or repeated when the server dies",
     input: ReadEventsSchema,
     output: EventsPageSchema,
     errors: ["server_not_found", "machine_unreachable"],

@@ -1,6 +1,6 @@
 /**
  * Events as the instance's journal keeps them, for `events.read`, `wsh events` and hooks (docs/protocol.md, Recorded
- * events): one flat object for each, with the session's name, ids and tags as they were then.
+ * events): one flat object for each, with the session's name, ids and tags at that time.
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";

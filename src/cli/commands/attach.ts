@@ -108,7 +108,7 @@ function lastName(instance: Instance): string {
   return (living.find(({ id }) => id === last) ?? newest).name;
 }
 
-/** A name of which only the beginning is given; other targets, and what is none or several, stay as they are. */
+/** Completes the beginning of a name; any other target, and an ambiguous one, is returned unchanged. */
 async function wholeName(instance: Instance, given: string): Promise<string> {
   const text = normalName(given);
   const sessions = listSessions(instance);

@@ -10,7 +10,7 @@ export function hookCall(line: string): LineCall {
   return lineCall(parseCommandLine(line), TARGET_PARAMETER);
 }
 
-/** @throws WshError invalid_setting for the first line that is none */
+/** @throws WshError invalid_setting for the first line that is invalid */
 export function checkHookLines(hooks: readonly WantedInFile<Hook>[]): void {
   for (const { wanted: hook, path: file, line } of hooks) {
     if (hook.do === undefined) continue;

@@ -1,6 +1,6 @@
 /**
  * `POST /notice/CODE`: the button of a notice was pressed. The address is all that its caller has, and answers one
- * question, once; whoever only opens it (GET) changes nothing.
+ * question, once; opening it (GET) changes nothing.
  */
 import type { Hono } from "hono";
 import type { Instance } from "../../instance/paths.ts";
@@ -27,7 +27,7 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
     if (found === null) {
       const wait = wrong.take(peer ?? "unknown");
       if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
-      throw new WshError("auth_invalid", "this is no address of a notice");
+      throw new WshError("auth_invalid", "this is not an address of a notice");
     }
     const { session, ask: ask_id, answer } = found;
     const via = { token: "notice", peer };

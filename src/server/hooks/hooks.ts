@@ -296,7 +296,7 @@ function isSameWay(one: Wanted, other: Notify): boolean {
   return JSON.stringify(one.run) === JSON.stringify(other.run);
 }
 
-/** A cursor that is none is that of nobody. */
+/** An invalid cursor counts as a missing one. */
 function known(cursor: string | null): string {
   return cursor !== null && /^\d+-\d+$/.test(cursor) ? cursor : "now";
 }
