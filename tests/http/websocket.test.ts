@@ -49,6 +49,7 @@ describe("methods of a session", () => {
     ["list_commands", {}, []],
     ["ask", { question: "Go on?", kind: "confirm" }, { decided_by: "nobody_attached" }],
     ["list_asks", {}, []],
+    ["get_environment", {}, { variables: {} }],
     ["resize", { rows: 30, cols: 100 }, { rows: 30, cols: 100 }],
     ["resize", { rows: 24, cols: 80 }, { rows: 24, cols: 80 }],
     ["create_overlay", { x: 1, y: 1, width: 9, height: 1, spans: [{ id: "a", text: "hi" }] }, { id: "$id" }],
