@@ -61,6 +61,8 @@ describe("split, pane and window", () => {
     expect((await windows("dev"))[0]?.panes.map(({ id }) => id)).toEqual([second, first]);
     const again = (await wsh.ok("pane", "respawn", second, "--", "sleep 100")).trim();
     expect((await windows("dev"))[0]?.panes[0]).toMatchObject({ id: again, command: "sleep 100" });
+    // Until then it is the shell that becomes it.
+    await until("sleep", async () => (await windows("dev"))[0]?.panes[0]?.program === "sleep");
     expect(await wsh.ok("pane", "close", again)).toBe(`Pane ${again} closed; ended 'sleep'.\n`);
     expect(await places("dev")).toEqual([["80x24"]]);
   });

@@ -1,5 +1,5 @@
 /** Notices to people who look elsewhere: by ntfy, webhook, program and terminal, one for each happening. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -10,11 +10,16 @@ import { personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
+setDefaultTimeout(60_000);
+
 interface Posted {
   readonly path: string;
   readonly token: string | null;
   readonly body: Record<string, unknown>;
 }
+
+/** Longer than the pauses before a third try, of 2 and 20 s: a connection may fail on its own, besides the one that must. */
+const RETRIES_MS = 40_000;
 
 const posted: Posted[] = [];
 let failures = 1;
@@ -102,9 +107,9 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
 test("one way has one notice of a happening, however many tables want it; a failure is tried again", async () => {
   await wsh.session("work");
   await wsh.run("exec", "work", "--", "printf '\\033]9;all done\\033\\\\'; exit 3");
-  const found = await until("both", () => {
-    const those = posted.filter(({ path }) => path === "/flaky");
-    return those.length >= 2 ? those : null;
+  const flaky = () => posted.filter(({ path }) => path === "/flaky");
+  const found = await until("both", () => (flaky().length >= 2 ? flaky() : null), RETRIES_MS).catch((error) => {
+    throw new Error(`${error.message}; there are: ${JSON.stringify(posted)}`);
   });
   expect(found.map(({ body }) => body.kind).sort()).toEqual(["command", "notification"]);
   expect(found.find(({ body }) => body.kind === "command")?.body).toMatchObject({

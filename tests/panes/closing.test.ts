@@ -5,6 +5,8 @@ import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
 const PREFIX = "\x1c";
+/** Behind the moment at which the job is still a copy of its shell. */
+const BACKGROUND = 'sleep 1001 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done';
 
 test("closing, respawning and killing say what ran there, and a key asks nothing with confirm_close = false", async () => {
   await using all = await splitServer({ config: "confirm_close = false\n" });
@@ -17,23 +19,23 @@ test("closing, respawning and killing say what ran there, and a key asks nothing
     return pane;
   };
   // What goes on without its terminal is not ended.
-  const second = await split("sleep 1001 & nohup sleep 0.3 >/dev/null 2>&1 &");
+  const second = await split(`${BACKGROUND}; nohup sleep 0.3 >/dev/null 2>&1 &`);
   const background = { pane: second, program: "sleep", background: true };
   expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });
-  await wsh.ok("exec", second, "--", "sleep 1001 &");
+  await wsh.ok("exec", second, "--", BACKGROUND);
   await wsh.ok("send", second, "--enter", "cat");
   await until("cat", async () => (await panes("dev")).some(({ program }) => program === "cat"));
   expect(await wsh.ok("pane", "close", second)).toBe(
     `Pane ${second} closed; ended 'cat', 'sleep' in the background.\n`,
   );
   await using person = await EmulatorTerminal.attach(wsh, "dev");
-  const third = await split("sleep 1001 &");
+  const third = await split(BACKGROUND);
   await http.post(`/sessions/${third}/pane/select`, {});
   person.type(`${PREFIX}x`);
   await until("one pane", async () => (await panes("dev")).length === 1);
   expect(await wsh.ok("kill", "dev")).toBe("Session 'dev' killed.\n");
   const { pane_id: pane } = await wsh.session("last");
-  await wsh.ok("exec", "last", "--", "sleep 1001 &");
+  await wsh.ok("exec", "last", "--", BACKGROUND);
   const { body } = await http.expect(200, http.delete("/sessions/last")).then((body) => ({ body }));
   expect(body).toEqual({ ended: [{ ...background, pane }] });
 });
