@@ -18,6 +18,7 @@ interface Window {
     readonly cols: number;
     readonly cwd: string;
     readonly active: boolean;
+    readonly program?: string;
     readonly exit_code?: number | null;
   }[];
 }

@@ -78,7 +78,10 @@ function shown() {
     },
     pane,
     {
-      rename: async (name) => (registry.push("rename"), name),
+      rename: async (name) => {
+        registry.push("rename");
+        return name;
+      },
       ended: noted("ended"),
       live: noted("live"),
       leave: noted("leave"),
