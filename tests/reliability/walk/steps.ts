@@ -382,7 +382,7 @@ export const steps: readonly Step[] = [
       const known = dice.pick(world.sessions);
       process.kill(known.host, "SIGKILL");
       await until("the shell to end with its host", () => hasEnded(known.pid));
-      await gone(world, known, 1, "is lost");
+      await gone(world, known, 1, "crashed:");
       return known.name;
     },
   },
