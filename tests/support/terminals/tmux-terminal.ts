@@ -89,10 +89,10 @@ export class PersonTerminal implements AsyncDisposable {
     return Number(pattern.exec(screen)?.[1]);
   }
 
-  /** Detaches with the prefix key. */
+  /** Detaches with the prefix key; what was said of an earlier time may still be on the screen. */
   async detach(): Promise<void> {
     await this.keys("C-\\", "C-\\");
-    await this.sees("[detached from session");
+    await this.sees((screen) => /(?:^|\n)outer>\s*$/.test(screen));
   }
 
   screen(): Promise<string> {
