@@ -170,7 +170,7 @@ describe("the palette", () => {
     expect(await wsh.screen("two")).toContain("over");
     await run("view.go session=one", "sleep 1000\r");
     await person.sees("sleep 1000");
-    await until("sleep", async () => JSON.stringify(await wsh.list()).includes('"state":"running"'));
+    await until("sleep", async () => JSON.stringify(await wsh.list()).includes('"program":"sleep"'));
     person.type(`${PREFIX}xyecho behi''nd\r`);
     await person.sees(/│behind/);
     await run("view.go session=none", "echo no''where\r");
