@@ -3,8 +3,8 @@
  * of a private session; changing what belongs to somebody else needs a person's leave: theirs in the dialog, once, for
  * this session or always, or the setting agents_may = "everything". People, programs and tokens are not asked.
  *
- * Invariants: only an answer at a terminal or page counts, never one by a call; an answer counts although the call
- * that asked for it has given up; calls of one agent that wait at the same time share one question.
+ * Invariants: only an answer at a terminal or page counts, never one by a call; an answer for longer
+ * than once counts although the call that asked for it has given up; "once" is one call, whose input the dialog shows.
  */
 import type { Instance } from "../instance/paths.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
@@ -17,8 +17,8 @@ import type { Settings } from "../settings/table.ts";
 
 /** How long a person is asked, in ms: an agent's host rarely lets a call run longer. */
 const ASKED_MS = 120_000;
-/** Characters of a call's input that the dialog shows. */
-const SHOWN_INPUT = 400;
+/** Characters of a call's input that the dialog shows: some screens, which the person scrolls. */
+const SHOWN_INPUT = 4_000;
 
 const ONCE = "Once";
 const SESSION = "In this session";
@@ -59,7 +59,6 @@ interface Request {
 export class Permission {
   /** Owners' names of agents that may act on the whole session, until it ends. */
   private readonly allowed = new Set<string>();
-  private readonly asking = new Map<string, Promise<void>>();
 
   constructor(private readonly port: PermissionPort) {}
 
@@ -85,7 +84,7 @@ export class Permission {
     return !free.has(name);
   }
 
-  /** Joins the pending question of the same agent, if there is one. */
+  /** Every call has a question of its own: a person allows what they have read, once. */
   private async ask(
     request: Request,
     agent: Owner,
@@ -93,10 +92,9 @@ export class Permission {
     other: Owner | null,
     pane: string,
   ): Promise<void> {
-    const key = `${agent.name} ${operation.name}`;
-    const pending = this.asking.get(key) ?? this.decide(request, agent, operation, other, pane);
-    this.asking.set(key, pending);
-    void pending.catch(() => {}).finally(() => this.asking.get(key) === pending && this.asking.delete(key));
+    const pending = this.decide(request, agent, operation, other, pane);
+    // Whoever asked may be gone when it is decided.
+    pending.catch(() => {});
     const gone = Promise.withResolvers<never>();
     const abort = (): void => gone.reject(request.signal.reason);
     if (request.signal.aborted) abort();
