@@ -139,7 +139,7 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * Ends the process that shows a crashed pane, or a session that has ended; one that was just killed ends by itself.
+ * Ends the process that shows a crashed pane, or a session that has ended; a session that was just killed ends without help.
  * @throws WshError session_running when another has the socket, lock_busy
  */
 export async function makeRoom(socket: string): Promise<void> {

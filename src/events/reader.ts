@@ -2,7 +2,7 @@
  * Reads the journal of events from a cursor on, in whichever process: it needs no server and no session.
  *
  * Invariant: everything before `cursor` has been returned once, or was not wanted. A line without its end is left for
- * later; one that a killed writer left unfinished is skipped, not what another wrote behind it.
+ * later; an unfinished line of a killed writer is skipped, but not the line that another process wrote after it.
  */
 import fs from "node:fs";
 import { platform } from "../platform/platform.ts";
@@ -38,7 +38,7 @@ export interface ReadEvent {
 }
 
 export class EventReader {
-  /** Events behind the given cursor are no longer kept. */
+  /** Some events after the given cursor are no longer kept. */
   missed = false;
   private place: Cursor;
 

@@ -19,7 +19,7 @@ export interface MadeWorktree {
 
 interface Git {
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** @throws WshError invalid_request: no repository, a name that no branch can have, or git's own refusal */
@@ -70,10 +70,7 @@ export async function removeWorktree({ path, own }: Worktree): Promise<boolean> 
   const { listeners, processes } = platform();
   const isInside = (pid: number): boolean => `${processes.cwd(pid) ?? ""}/`.startsWith(`${path}/`);
   if (listeners?.all().some((pid) => pid !== process.pid && isInside(pid)) === true) return false;
-  const env = Object.fromEntries(
-    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-  return run({ cwd: dirname(path), env }, "-C", path, "worktree", "remove", path).then(
+  return run({ cwd: dirname(path), env: process.env }, "-C", path, "worktree", "remove", path).then(
     () => true,
     () => false,
   );

@@ -17,7 +17,7 @@ interface EnvOptions {
 export function register(program: Command): void {
   program
     .command("env")
-    .argument("[name]", "session; default: the one that this command runs in")
+    .argument("[name]", "session (default: the one in which this command runs)")
     .description(
       "Print the variables that the terminal attached last has brought (SSH_AUTH_SOCK, DISPLAY …).\n\n" +
         'Shells with integration take them at their next prompt by themselves; others by eval "$(wsh env --shell)".\n' +

@@ -167,7 +167,7 @@ class Printer {
   }
 
   missed(machine: string | null): void {
-    complain(`${machine === null ? "" : `machine '${machine}': `}events behind the cursor are no longer kept`);
+    complain(`${machine === null ? "" : `machine '${machine}': `}some events after the cursor are no longer kept`);
     this.failed = true;
   }
 }

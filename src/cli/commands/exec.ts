@@ -261,7 +261,7 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   const results = await inPipeline<string, PipelineStep>(instance, steps, {
     run: async (step, index, { stdin_path: stdinPath, stdout_path: stdoutPath } = {}) => {
       const stdin = index === 0 && options.stdin === true;
-      // What the next one reads is not printed, unless the step fails.
+      // The output of a step is input for the next one, and is printed only if the step fails.
       const isPassedOn = index < steps.length - 1;
       const shown = isPassedOn && options.json !== true ? ({ isFiltered: true, output: "on_failure" } as const) : {};
       // Without a report: how a step ends whose session is ended under it is unknown.
