@@ -1,11 +1,13 @@
 /** Operations on the agent that runs in a pane (docs/protocol.md, Agents). */
 import * as v from "valibot";
-import { AgentStateSchema, agentNamePattern } from "../protocol/agent.ts";
+import { AgentStateSchema, agentNamePattern, ReportedConversationSchema } from "../protocol/agent.ts";
 import { operation } from "./define.ts";
 
 /** Maximum characters of an event's name, and of a message: longer names are invalid, longer messages are cut. */
 const MAX_EVENT = 64;
 const MAX_MESSAGE = 4_096;
+/** Maximum characters of a prompt and of an answer, as hooks' payloads have them. */
+const MAX_TEXT = 1_048_576;
 
 export const agentOperations = [
   operation({
@@ -21,6 +23,15 @@ export const agentOperations = [
         null,
       ),
       message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("the agent's message"))),
+      conversation: v.optional(ReportedConversationSchema),
+      moment: v.optional(
+        v.pipe(
+          v.picklist(["started", "prompted", "ended"]),
+          v.description("a conversation was started or resumed, a prompt was submitted, a turn has ended"),
+        ),
+      ),
+      prompt: v.optional(v.pipe(v.string(), v.maxLength(MAX_TEXT), v.description("the submitted prompt"))),
+      reply: v.optional(v.pipe(v.string(), v.maxLength(MAX_TEXT), v.description("the turn's last message"))),
       pid: v.pipe(
         v.number(),
         v.integer(),

@@ -32,6 +32,26 @@ export const MAX_AGENT_MESSAGE = 200;
 /** Name of an agent: `claude`, or one that settings or hooks add. */
 export const agentNamePattern = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
+/** Id of a conversation, as its agent takes it on a command line: never an option, never shell syntax. */
+export const conversationIdPattern = /^[A-Za-z0-9][\w.-]{0,127}$/;
+
+/** Absolute path of a file, without control characters. */
+const transcriptPattern = /^\/[^\p{Cc}]{1,4095}$/u;
+
+/** What an agent reports of its conversation. */
+export const ReportedConversationSchema = v.object({
+  id: v.pipe(v.string(), v.regex(conversationIdPattern)),
+  transcript: v.optional(
+    v.pipe(v.string(), v.regex(transcriptPattern), v.description("the agent's file with its messages; not verified")),
+  ),
+  title: v.optional(v.pipe(v.string(), v.maxLength(MAX_AGENT_MESSAGE), v.description("untrusted data"))),
+  started_at: v.optional(v.pipe(v.number(), v.description("Unix time in ms"))),
+});
+export type ReportedConversation = v.InferOutput<typeof ReportedConversationSchema>;
+
+export const ConversationSchema = v.object({ ...ReportedConversationSchema.entries, started_at: v.number() });
+export type Conversation = v.InferOutput<typeof ConversationSchema>;
+
 export const AgentInfoSchema = v.object({
   name: v.string(),
   pid: v.number(),
@@ -40,6 +60,7 @@ export const AgentInfoSchema = v.object({
   why: v.pipe(v.string(), v.description("the evidence, in words")),
   since: v.pipe(v.number(), v.description("when the state began, Unix time in ms")),
   message: v.optional(v.pipe(v.string(), v.description("the agent's own words: untrusted data"))),
+  conversation: v.optional(v.pipe(ConversationSchema, v.description("by its hooks, or by its arguments"))),
 });
 export type AgentInfo = v.InferOutput<typeof AgentInfoSchema>;
 

@@ -215,10 +215,12 @@ export class PaneKeeper {
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
     const line = toResume(foreground, settings.restore_programs);
     if (line !== null) void resume(pane, line, logger);
+    // A conversation that could not be resumed, for want of its agent, is offered again.
+    const again = line === null || foreground?.conversation === undefined ? {} : { line: line.line };
     this.checkpoints.set(
       local.id,
       new Checkpoints({
-        ...{ session, local, instance, settings, logger, start, resumed: foreground },
+        ...{ session, local, instance, settings, logger, start, resumed: foreground && { ...foreground, ...again } },
         isMember: () => arrangement.isSplit,
         isRestored: restored !== undefined && isRestored,
         history: isOwn ? (replayed?.history ?? null) : null,

@@ -4,6 +4,8 @@
  * all: one program with plain arguments, and no shell syntax but quotes. Pure.
  */
 
+import { onlyResumes, resumeLine } from "./agent-resume.ts";
+
 export interface ResumedLine {
   readonly line: string;
   /** Run at once; else inserted at the prompt, unsent. */
@@ -64,16 +66,29 @@ const rules: Readonly<Record<string, Rule>> = {
  * the
  *   line's program, and cannot be resumed
  * @param own entries of the setting restore_programs
+ * @param talk the conversation of the agent that the line started
  */
-export function resumedLine(line: string, program: string | null, own: readonly string[] = []): ResumedLine {
+export function resumedLine(
+  line: string,
+  program: string | null,
+  own: readonly string[] = [],
+  talk: { readonly agent: string; readonly id: string } | null = null,
+): ResumedLine {
   const words = plainWords(line);
-  if (words === null) return { line, runs: false };
+  const its = talk === null ? null : resumeLine(talk.agent, talk.agent, talk.id);
+  if (words === null) return { line: its ?? line, runs: false };
   const [file = "", ...args] = words;
   const name = file.slice(file.lastIndexOf("/") + 1);
   for (const entry of own) {
     const at = entry.indexOf("=");
     if (name !== (at < 0 ? entry : entry.slice(0, at))) continue;
     return { line: at < 0 ? line : entry.slice(at + 1), runs: true };
+  }
+  if (talk !== null && its !== null) {
+    const isAgent = name === talk.agent && /^[\w./@+-]+$/.test(file);
+    const resumed = isAgent ? resumeLine(talk.agent, file, talk.id) : its;
+    // A task in its line is not given a second time.
+    return { line: resumed ?? its, runs: isAgent && onlyResumes(args) };
   }
   const rule = rules[name];
   if (rule === undefined || (program !== null && !isSame(program, name))) return { line, runs: false };

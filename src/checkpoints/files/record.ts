@@ -3,6 +3,7 @@
  * later version is refused, not read in part.
  */
 import * as v from "valibot";
+import { ConversationSchema } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { OwnerSchema } from "../../protocol/owner.ts";
 import { WorktreeSchema } from "../../protocol/worktree.ts";
@@ -46,6 +47,8 @@ const ForegroundSchema = v.object({
   /** Name of the program that held the terminal; null when unknown. */
   program: v.nullable(v.string()),
   agent: v.nullable(v.string()),
+  /** The agent's conversation; one that cannot be understood is left out. */
+  conversation: v.optional(v.fallback(v.optional(ConversationSchema), undefined)),
 });
 export type Foreground = v.InferOutput<typeof ForegroundSchema>;
 

@@ -87,6 +87,7 @@ export class Checkpoints implements Disposable {
     this.listeners = [
       pane.events.on("chunk", touch),
       pane.events.on("title", touch),
+      pane.events.on("agent", touch),
       pane.events.on("cleared", () => {
         this.isCleared = true;
         this.enqueue();

@@ -140,18 +140,19 @@ function commandsBlock(records: readonly CommandRecord[]): string {
 
 /** The command line that started the foreground program; null at a prompt. */
 export function foregroundOf(pane: Pane): Foreground | null {
-  const agent = pane.agent.info?.name ?? null;
+  const { name: agent = null, conversation } = pane.agent.info ?? {};
+  const its = { agent, ...(conversation === undefined ? {} : { conversation }) };
   const group = pane.foreground;
   const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
-  if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, agent };
+  if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, ...its };
   // The oldest one: a command in a nested shell returns with that shell, or not at all.
   const running = pane.commands.log.list().find(({ state }) => state === "running");
-  if (running?.command != null) return { line: running.command, cwd: running.cwd, program, agent };
+  if (running?.command != null) return { line: running.command, cwd: running.cwd, program, ...its };
   const isKnown = pane.commands.log.active || group === null || group === pane.pid;
   if (isKnown || group === null) return null;
   const args = platform().processes.args(group);
   const cwd = platform().processes.cwd(group);
-  return args.length === 0 ? null : { line: args.map(quoted).join(" "), cwd, program, agent };
+  return args.length === 0 ? null : { line: args.map(quoted).join(" "), cwd, program, ...its };
 }
 
 function quoted(word: string): string {

@@ -16,7 +16,9 @@ const ENTER = Uint8Array.of(13);
 /** What to do for what was in the foreground; null where there is nothing to bring back. */
 export function toResume(foreground: Foreground | null, own: readonly string[]): ResumedLine | null {
   if (foreground === null || foreground.line.trim() === "") return null;
-  return resumedLine(foreground.line, foreground.program, own);
+  const { line, program, agent, conversation } = foreground;
+  const talk = agent === null || conversation === undefined ? null : { agent, id: conversation.id };
+  return resumedLine(line, program, own, talk);
 }
 
 /** Resolves when the line stands at the prompt, or runs. Never fails: what keeps it from that is logged. */

@@ -1,7 +1,7 @@
 /** The picture of `wsh agents` on a terminal: one row per agent, cut to the terminal's size. Pure. */
 import { visibleCell } from "../../protocol/visible.ts";
 import { shorten } from "../print.ts";
-import { type AgentRow, age, agentWords, needsPerson, reason, shortPath } from "./rows.ts";
+import { type AgentRow, age, agentWords, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
 
 export interface PictureOptions {
   readonly rows: number;
@@ -17,6 +17,7 @@ export interface PictureOptions {
 const SESSION_CELLS = 20;
 const AGENT_CELLS = 14;
 const DIRECTORY_CELLS = 30;
+const TITLE_CELLS = 30;
 /** Narrowest terminal that shows directories. */
 const WIDE_COLS = 100;
 /** Columns that a message needs to be worth showing. */
@@ -55,7 +56,8 @@ function cellsOf({ target, cwd, agent }: AgentRow, { cols, now, home }: PictureO
     shorten(visibleCell(target), SESSION_CELLS),
   ];
   const where = cols >= WIDE_COLS ? [fromEnd(visibleCell(shortPath(cwd, home)), DIRECTORY_CELLS)] : [];
-  return [...cells, [...where, visibleCell(reason(agent))].join("  ")];
+  const title = shorten(visibleCell(conversationWords(agent, now)), TITLE_CELLS);
+  return [...cells, [...where, ...(title === "" ? [] : [title]), visibleCell(reason(agent))].join("  ")];
 }
 
 function lineOf(cells: readonly string[], widths: readonly number[], cols: number, isSelected: boolean): string {

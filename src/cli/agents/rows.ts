@@ -63,6 +63,13 @@ export function reason({ message, why }: AgentInfo): string {
   return message === undefined ? why : message;
 }
 
+/** The conversation's title and age; empty without one. */
+export function conversationWords({ conversation }: AgentInfo, now: number): string {
+  if (conversation === undefined) return "";
+  const { title = conversation.id, started_at } = conversation;
+  return `${title} (${age(now - started_at)})`;
+}
+
 /** A path with the home as `~`. */
 export function shortPath(path: string | null, home: string | undefined): string {
   if (path === null) return "-";

@@ -6,11 +6,14 @@ import { parseTarget } from "../../protocol/names.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
 import { findSession } from "../../registry/registry.ts";
 import { watchAgents } from "../agents/live.ts";
-import { type AgentRow, age, agentRows, agentWords, reason, shortPath } from "../agents/rows.ts";
+import { type AgentRow, age, agentRows, agentWords, conversationWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
+import { print, printJson, say, shorten, table } from "../print.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
+
+/** Cells of a conversation's title and age. */
+const TITLE_CELLS = 40;
 
 interface AgentsOptions {
   readonly allow?: string;
@@ -40,7 +43,9 @@ export function register(program: Command): void {
       if (once !== true && process.stdout.isTTY && process.stdin.isTTY) return live(instance);
       const rows = await find(instance);
       if (rows.length === 0) return say("No agents are running.\n");
-      return print(table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "WHY"], ...rows.map(cellsOf)]));
+      return print(
+        table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "CONVERSATION", "WHY"], ...rows.map(cellsOf)]),
+      );
     });
 }
 
@@ -68,8 +73,10 @@ async function find(instance: Instance): Promise<AgentRow[]> {
 }
 
 function cellsOf({ target, cwd, agent }: AgentRow): string[] {
-  const since = age(Date.now() - agent.since);
-  return [agentWords(agent), since, agent.name, target, shortPath(cwd, process.env.HOME), reason(agent)];
+  const now = Date.now();
+  const where = shortPath(cwd, process.env.HOME);
+  const title = shorten(conversationWords(agent, now) || "-", TITLE_CELLS);
+  return [agentWords(agent), age(now - agent.since), agent.name, target, where, title, reason(agent)];
 }
 
 /** Brings a pane of several into view. One that is gone meanwhile leaves the session as it is. */

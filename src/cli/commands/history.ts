@@ -57,6 +57,7 @@ interface HistoryOptions extends Filters {
   readonly pick?: boolean;
   readonly json?: boolean;
   readonly import?: boolean | string[];
+  readonly agent?: boolean;
 }
 
 interface DeleteOptions extends Filters {
@@ -78,6 +79,10 @@ export function register(program: Command): void {
     .option("--all-machines", "print a list, including other machines")
     .option("--pick", "select on the terminal and print the line, for a key of the shell's editor")
     .option("--json", "print the page as JSON")
+    .option(
+      "--agent",
+      "instead: conversations of AI agents; with words or --session, their messages (wsh setup HOST --hooks)",
+    )
     .option("--import [sources...]", "import the histories of bash, zsh, fish and atuin: those found, or SOURCE[=FILE]")
     .action((words: string[], options: HistoryOptions, command: Command) => show(words, options, command));
   withFilters(history.command("delete [words...]"))
@@ -119,6 +124,10 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
 
 async function show(words: readonly string[], options: HistoryOptions, command: Command): Promise<void> {
   const instance = instanceOf(command);
+  if (options.agent === true) {
+    const { showConversations } = await import("../history/conversations.ts");
+    return showConversations(instance, words, options);
+  }
   const places = placesOf(instance);
   const filters = filtersOf(words, options);
   const machine = machineIn(instance, options);

@@ -3,10 +3,11 @@
  * agent waits for it.
  */
 import type { Command } from "commander";
-import { agentNamePattern, agentStates } from "../../protocol/agent.ts";
+import { agentMessage, agentNamePattern, agentStates, type ReportedConversation } from "../../protocol/agent.ts";
+import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
 import { agentState } from "../conditions.ts";
-import { readHook } from "../hooks/events.ts";
+import { type HookReading, readHook } from "../hooks/events.ts";
 import { noteFired } from "../hooks/fired.ts";
 import { say } from "../print.ts";
 import { paneAround } from "../session/around.ts";
@@ -43,18 +44,34 @@ export function register(program: Command): void {
       setTimeout(() => process.exit(GAVE_UP), PATIENCE_MS).unref();
       const read = readHook(agent, event, await payload());
       const message = options.message ?? read.message;
+      const { moment, prompt, reply } = read;
+      const conversation = await withBeginning(read.conversation, moment, prompt);
       using session = await SessionClient.open(around.instance, around.pane);
       const { accepted, reason } = await session.call("agent.report", {
         agent,
         event,
         state: state ?? read.state,
         ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+        ...defined({ conversation, moment, prompt, reply }),
         pid: process.ppid,
       });
       // A nested agent's setup reveals nothing about this agent's.
       if (reason !== "nested") noteFired(around.instance, agent, !accepted);
       if (!accepted) await say(`ignored: ${reason}\n`);
     });
+}
+
+/** A conversation's title and age, as its transcript or its first prompt has them. */
+async function withBeginning(
+  conversation: ReportedConversation | undefined,
+  moment: HookReading["moment"],
+  prompt: string | undefined,
+): Promise<ReportedConversation | undefined> {
+  if (conversation === undefined || moment === undefined) return conversation;
+  const { beginningOf } = await import("../../pane/agent/transcript.ts");
+  const begun = conversation.transcript === undefined ? null : beginningOf(conversation.transcript);
+  const title = conversation.title ?? begun?.title ?? (prompt === undefined ? undefined : agentMessage(prompt));
+  return { ...conversation, ...defined({ title, started_at: begun?.started_at }) };
 }
 
 /** Longest message that the operation takes, in characters. */

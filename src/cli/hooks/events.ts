@@ -1,32 +1,48 @@
 /**
- * The agent states that hook events report. Pure. The payload is the standard input of the agent's hook: data, of which
- * only the fields named here are read.
+ * What hook events report: the agent's state, its conversation, a submitted prompt, the end of a turn. Pure. The payload
+ * is the standard input of the agent's hook: data, of which only the fields named here are read.
  *
  * An unlisted event reports nothing: hosts add events, and a hook of an older wsh still works.
  */
 import * as v from "valibot";
-import type { AgentState } from "../../protocol/agent.ts";
+import {
+  type AgentState,
+  agentMessage,
+  type ReportedConversation,
+  ReportedConversationSchema,
+} from "../../protocol/agent.ts";
 import { defined } from "../../protocol/defined.ts";
 
+const text = v.optional(v.fallback(v.optional(v.string()), undefined));
+
+/** Names of the same thing at several hosts: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
 const PayloadSchema = v.object({
-  notification_type: v.optional(v.fallback(v.optional(v.string()), undefined)),
-  message: v.optional(v.fallback(v.optional(v.string()), undefined)),
-  title: v.optional(v.fallback(v.optional(v.string()), undefined)),
-  tool_name: v.optional(v.fallback(v.optional(v.string()), undefined)),
-  toolName: v.optional(v.fallback(v.optional(v.string()), undefined)),
-  source: v.optional(v.fallback(v.optional(v.string()), undefined)),
+  ...{ notification_type: text, message: text, title: text, tool_name: text, toolName: text, source: text },
+  ...{ session_id: text, sessionId: text, conversation_id: text },
+  ...{ transcript_path: text, transcriptPath: text },
+  ...{ prompt: text, last_assistant_message: text, prompt_response: text },
+  /** A subagent's own event. */
+  agent_id: text,
+  conversation_title: text,
 });
 type Payload = v.InferOutput<typeof PayloadSchema>;
 
-export interface HookReading {
+interface StateReading {
   readonly state: AgentState | null;
   readonly message?: string;
 }
 
-type Rule = AgentState | ((payload: Payload) => HookReading);
+export interface HookReading extends StateReading {
+  readonly conversation?: ReportedConversation;
+  readonly moment?: "started" | "prompted" | "ended";
+  readonly prompt?: string;
+  readonly reply?: string;
+}
+
+type Rule = AgentState | ((payload: Payload) => StateReading);
 
 /** Reports the question, as far as the host includes it. */
-const asks = (payload: Payload): HookReading => {
+const asks = (payload: Payload): StateReading => {
   const { message, title } = payload;
   const tool = payload.tool_name ?? payload.toolName;
   const words = message ?? title ?? (tool === undefined ? undefined : `asks to use ${tool}`);
@@ -36,14 +52,14 @@ const asks = (payload: Payload): HookReading => {
 /** Notifications of a host that has several kinds: only some mean that it waits for an answer. */
 const notified =
   (asking: ReadonlySet<string>, finished: ReadonlySet<string> = new Set()) =>
-  (payload: Payload): HookReading => {
+  (payload: Payload): StateReading => {
     const { notification_type: type } = payload;
     if (type === undefined || asking.has(type)) return asks(payload);
     return { state: finished.has(type) ? "done" : null };
   };
 
 /** A session that continues after its history was compacted is still working. */
-const started = ({ source }: Payload): HookReading => ({ state: source === "compact" ? null : "idle" });
+const started = ({ source }: Payload): StateReading => ({ state: source === "compact" ? null : "idle" });
 
 const claude: Readonly<Record<string, Rule>> = {
   SessionStart: started,
@@ -96,6 +112,14 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     agentStop: "done",
     errorOccurred: (payload) => ({ ...asks(payload), message: payload.message ?? "an error occurred" }),
   },
+  amp: { started: "idle", busy: "working", idle: "done" },
+};
+
+const moments: Readonly<Record<string, HookReading["moment"]>> = {
+  ...{ SessionStart: "started", sessionStart: "started", started: "started" },
+  ...{ UserPromptSubmit: "prompted", BeforeAgent: "prompted", beforeSubmitPrompt: "prompted" },
+  ...{ userPromptSubmitted: "prompted", busy: "prompted" },
+  ...{ Stop: "ended", AfterAgent: "ended", stop: "ended", agentStop: "ended", idle: "ended" },
 };
 
 /** @param payload as parsed from standard input; anything else than an object says nothing more than the event */
@@ -103,7 +127,32 @@ export function readHook(agent: string, event: string, payload: unknown): HookRe
   const own = rules[agent];
   const found = own !== undefined && Object.hasOwn(own, event) ? own[event] : undefined;
   if (found === undefined) return { state: null };
-  if (typeof found === "string") return { state: found };
   const parsed = v.safeParse(PayloadSchema, payload);
-  return found(parsed.success ? parsed.output : {});
+  const read = parsed.success ? parsed.output : {};
+  const state = typeof found === "string" ? { state: found } : found(read);
+  // A subagent's prompts and turns are parts of its agent's turn.
+  if (read.agent_id !== undefined) return state;
+  const { prompt, last_assistant_message, prompt_response } = read;
+  const moment = moments[event];
+  const reply = last_assistant_message ?? prompt_response;
+  return {
+    ...state,
+    ...defined({ moment, conversation: conversationOf(read) }),
+    ...(moment === "prompted" ? defined({ prompt }) : {}),
+    ...(moment === "ended" ? defined({ reply }) : {}),
+  };
+}
+
+/** An id that no command line could take is none; so is a path that names no file. */
+function conversationOf(payload: Payload): ReportedConversation | undefined {
+  const { session_id, sessionId, conversation_id, transcript_path, transcriptPath, conversation_title } = payload;
+  const id = session_id ?? sessionId ?? conversation_id;
+  const title = conversation_title === undefined ? {} : { title: agentMessage(conversation_title) };
+  const whole = v.safeParse(ReportedConversationSchema, {
+    ...{ id, ...title },
+    ...defined({ transcript: transcript_path ?? transcriptPath }),
+  });
+  if (whole.success) return whole.output;
+  const known = v.safeParse(ReportedConversationSchema, { id, ...title });
+  return known.success ? known.output : undefined;
 }

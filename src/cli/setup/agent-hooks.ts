@@ -126,19 +126,44 @@ const report = (event, payload) => {
 export const Wsh = async () => {
   // Sessions of subagents: the person's own session says what counts.
   const inner = new Set();
+  const titles = new Map();
   report("started");
   return {
     event: async ({ event: { type, properties = {} } }) => {
-      if (properties.info?.parentID) inner.add(properties.info.id);
+      const { info, sessionID } = properties;
+      if (info?.parentID) inner.add(info.id);
+      else if (type.startsWith("session.") && info?.id) titles.set(info.id, info.title);
+      const its = { session_id: sessionID, conversation_title: titles.get(sessionID) };
       const asks = type === "permission.asked" || type === "permission.updated" || type === "question.asked";
       if (asks) return report("asks", { message: properties.title ?? properties.permission });
       if (type === "permission.replied" || type === "question.replied" || type === "question.rejected") return report("answered");
-      if (inner.has(properties.sessionID)) return;
-      if (type === "session.status" && properties.status?.type === "busy") report("busy");
-      else if (type === "session.idle") report("idle");
-      else if (type === "session.error") report("error");
+      if (inner.has(sessionID)) return;
+      if (type === "session.status" && properties.status?.type === "busy") report("busy", its);
+      else if (type === "session.idle") report("idle", its);
+      else if (type === "session.error") report("error", its);
     },
   };
+};
+`;
+
+const ampPlugin = `// Written by \`wsh setup amp --hooks\`, which also removes it: tells wsh what Amp does.
+// @i-know-the-amp-plugin-api-is-wip-and-very-experimental-right-now
+import { spawn } from "node:child_process";
+
+const report = (event, payload) => {
+  if (!process.env.WSH_PANE) return;
+  const command = \`[ -n "$WSH_PANE" ] && wsh hook amp \${event} >/dev/null 2>&1; exit 0\`;
+  const child = spawn("sh", ["-c", command], { stdio: ["pipe", "ignore", "ignore"], timeout: 1000 });
+  child.on("error", () => {});
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify(payload));
+};
+
+export default (amp) => {
+  const its = (event, ctx) => ({ session_id: ctx?.thread?.id ?? event?.thread?.id, prompt: event?.message });
+  amp.on("session.start", (event, ctx) => report("started", its(event, ctx)));
+  amp.on("agent.start", (event, ctx) => report("busy", its(event, ctx)));
+  amp.on("agent.end", (event, ctx) => report("idle", its(event, ctx)));
 };
 `;
 
@@ -260,5 +285,18 @@ export const hookHosts: readonly HookHost[] = [
       files: { "wsh.js": opencodePlugin },
     },
     after: "Start OpenCode again.",
+  },
+  {
+    host: "amp",
+    agent: "amp",
+    source: "https://ampcode.com/manual/plugin-api",
+    checked: "2026-11-26",
+    own: {
+      what: "plugin",
+      directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "amp", "plugins"),
+      shared: true,
+      files: { "wsh.ts": ampPlugin },
+    },
+    after: "Start Amp with PLUGINS=all; its plugins are experimental.",
   },
 ];

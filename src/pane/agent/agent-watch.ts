@@ -13,9 +13,10 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ForegroundFacts } from "../../platform/foreground.ts";
-import { type AgentInfo, type AgentState, agentMessage } from "../../protocol/agent.ts";
+import { type AgentInfo, type AgentState, agentMessage, type ReportedConversation } from "../../protocol/agent.ts";
 import type { Attention } from "../../terminal/model.ts";
 import type { ProgramState } from "../state/classify.ts";
+import { Conversations } from "./conversations.ts";
 import { type AgentKnowledge, afterOutput, type Judgement, judge, nothingKnown, REST_MS } from "./judge.ts";
 import type { AgentMatch, AgentTable, ProcessNames } from "./known-agents.ts";
 import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
@@ -38,6 +39,10 @@ export interface AgentReport {
   /** Null for an event without a state. */
   readonly state: AgentState | null;
   readonly message?: string | undefined;
+  readonly conversation?: ReportedConversation | undefined;
+  readonly moment?: "started" | "prompted" | "ended" | undefined;
+  readonly prompt?: string | undefined;
+  readonly reply?: string | undefined;
   /** The reporting process: the agent, or a process that it started. */
   readonly pid: number;
 }
@@ -65,6 +70,7 @@ interface Kept {
   judged: Judgement | null;
   /** Wall time. */
   since: number;
+  readonly conversations: Conversations;
 }
 
 export class AgentWatch {
@@ -92,7 +98,9 @@ export class AgentWatch {
     const { state, source, why, message } = this.judged(current);
     const { name, pid } = current.process;
     const words = message === undefined || message === "" ? {} : { message };
-    return { name, pid, state, source, why, since: current.since, ...words };
+    const conversation = current.conversations.newest;
+    const talk = conversation === null ? {} : { conversation };
+    return { name, pid, state, source, why, since: current.since, ...words, ...talk };
   }
 
   /** Output was parsed. Runs per chunk. */
@@ -137,6 +145,7 @@ export class AgentWatch {
     const process = found ?? { ...owner, name: report.agent };
     const kept = this.keep(process);
     const { state, event } = report;
+    if (!kept.conversations.take(report, port.clock.wall())) return { accepted: true };
     if (state !== null) {
       const why = `its hook ${event} reported it`;
       const message = report.message === undefined ? undefined : agentMessage(report.message);
@@ -196,7 +205,8 @@ export class AgentWatch {
     const now = clock.now();
     // A starting program prints: only later output counts.
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
-    const kept: Kept = { process, known: begun, judged: null, since: clock.wall() };
+    const conversations = new Conversations(process.name, this.port.lineage(process.pid)?.args ?? [], clock.wall());
+    const kept: Kept = { process, known: begun, judged: null, since: clock.wall(), conversations };
     if (this.kept.size >= MAX_KEPT) {
       const oldest = this.kept.keys().next();
       if (!oldest.done) this.kept.delete(oldest.value);
@@ -290,7 +300,7 @@ export class AgentWatch {
   /** Reports a change. */
   private tell(): void {
     const { info } = this;
-    const told = info === null ? "" : `${info.pid} ${info.name} ${info.state} ${info.source} ${info.message ?? ""}`;
+    const told = info === null ? "" : JSON.stringify({ ...info, why: "", since: 0 });
     if (told === this.lastTold) return;
     this.lastTold = told;
     this.port.changed(info);

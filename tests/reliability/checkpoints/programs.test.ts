@@ -6,6 +6,7 @@ import { testWith } from "../../support/programs.ts";
 import { Sshd } from "../../support/sshd.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
+import { program } from "../../support/wsh-program.ts";
 import { kill, stored, written } from "./crashed-sessions.ts";
 
 /** Starts a program in a session by typing its line, waits until it is written down, and loses the session. */
@@ -128,6 +129,51 @@ test("an agent without a task goes on with its own conversation; with one it is 
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /─\n\$ claude 'delete everything'$/m);
   expect((await wsh.list())[0]?.state).toBe("prompt");
+});
+
+test("three agents in one directory come back each with its own conversation, a new one too", async () => {
+  await using wsh = new Wsh();
+  const bin = join(wsh.dir, "bin");
+  fs.mkdirSync(bin);
+  // Each line that it reads is an id: its conversation from then on, as its hook reports it.
+  const report = `printf '{"session_id":"%s","transcript_path":"%s/t.jsonl"}' "$id" "$HOME" | ${program.join(" ")} hook claude SessionStart`;
+  const agent = `#!/bin/bash\necho "called with [$*]"\nwhile read -r id; do ${report}; echo "talks in $id"; done\n`;
+  fs.writeFileSync(join(bin, "claude"), agent, { mode: 0o755 });
+  fs.appendFileSync(`${wsh.env.HOME}/.bashrc`, `PATH=${bin}:$PATH\n`);
+  const sessions = await Promise.all(["a", "b", "c"].map((name) => wsh.session(name, "--cwd", wsh.dir)));
+  const panes = sessions.map(({ pane_id }) => pane_id);
+  const sessionOf = new Map(sessions.map(({ id, pane_id }) => [pane_id, Number(id.slice(2))]));
+  const ids = panes.map((_, at) => `${at}1b2c3d4-0000-4000-8000-00000000000${at}`);
+  const talksIn = (pane: string): string | undefined =>
+    stored(wsh, Number(pane.slice(1)), sessionOf.get(pane))?.record.foreground?.conversation?.id;
+  for (const [at, pane] of panes.entries()) {
+    await wsh.shows(pane, "$");
+    await wsh.ok("send", pane, "--enter", "claude");
+    await wsh.shows(pane, "called with []");
+    await wsh.ok("send", pane, "--enter", "00000000-an-earlier-one");
+    await wsh.ok("send", pane, "--enter", ids[at] ?? "");
+    await wsh.shows(pane, `talks in ${ids[at]}`);
+    // Code is no id, and changes nothing.
+    await wsh.ok("send", pane, "--enter", "; rm -rf x");
+  }
+  for (const [at, pane] of panes.entries()) await until("its id to be written", () => talksIn(pane) === ids[at]);
+  await kill(wsh);
+  const known = JSON.parse(await wsh.ok("history", "--agent", "--json")) as { conversations: object[] };
+  for (const id of ids)
+    expect(known.conversations).toContainEqual(
+      expect.objectContaining({ conversation: expect.objectContaining({ id }) }),
+    );
+  fs.renameSync(join(bin, "claude"), join(bin, "away"));
+  await wsh.ok("restore", "--all");
+  for (const [at, pane] of panes.entries()) await wsh.shows(pane, `$ claude --resume ${ids[at]}`);
+  // Its agent was missing: the conversation is not lost by that.
+  for (const pane of panes) await wsh.shows(pane, "not found");
+  await kill(wsh);
+  fs.renameSync(join(bin, "away"), join(bin, "claude"));
+  await wsh.ok("restore", "--all");
+  for (const [at, pane] of panes.entries()) await wsh.shows(pane, `called with [--resume ${ids[at]}]`);
+  // Before its first hook, its arguments say which it has.
+  for (const [at, pane] of panes.entries()) await until("its id to be written", () => talksIn(pane) === ids[at]);
 });
 
 test("what a program left behind in the environment resumes nothing: only what is in front counts", async () => {

@@ -1,9 +1,13 @@
 /** Which agent runs, and what it does, from recorded hooks and announcements. */
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { readHook } from "../../../src/cli/hooks/events.ts";
 import { AgentWatch } from "../../../src/pane/agent/agent-watch.ts";
 import { agentTable } from "../../../src/pane/agent/known-agents.ts";
 import type { ProcessIdentity } from "../../../src/pane/agent/lineage.ts";
+import { beginningOf, lastReply, readTranscript } from "../../../src/pane/agent/transcript.ts";
 import type { ProgramState } from "../../../src/pane/state/classify.ts";
 import type { AgentInfo, AgentState } from "../../../src/protocol/agent.ts";
 import { KittyNotifications, parseOsc9, parseOsc777 } from "../../../src/terminal/attention.ts";
@@ -108,9 +112,9 @@ class FakePane {
   }
 
   hook(agent: string, event: string, payload: object = {}, pid = 30): unknown {
-    const { state, message } = readHook(agent, event, payload);
+    const read = readHook(agent, event, payload);
     this.processes.set(pid, this.processes.get(pid) ?? process(pid, 20, "sh", "-c", "wsh hook"));
-    return this.watch.report({ agent, event, state, message, pid });
+    return this.watch.report({ agent, event, ...read, pid });
   }
 
   get state(): AgentState | undefined {
@@ -353,4 +357,125 @@ test("notifications and progress are read in all their forms", () => {
   expect(kitty.parse("i=2:p=close;")).toBeNull();
   expect(kitty.parse("i=a:p=?;")).toBeNull();
   expect(kitty.parse(";plain")).toMatchObject({ text: "plain" });
+});
+
+describe("the conversation that hooks report", () => {
+  const id = "5f0a1b2c-0000-4000-8000-000000000001";
+  const other = "5f0a1b2c-0000-4000-8000-000000000002";
+  const transcript = "/home/me/t.jsonl";
+  const cases: readonly (readonly [string, string, object, object])[] = [
+    ["claude", "SessionStart", { session_id: id, transcript_path: transcript }, { conversation: { id, transcript } }],
+    ["claude", "UserPromptSubmit", { session_id: id, prompt: "do" }, { moment: "prompted", prompt: "do" }],
+    ["codex", "Stop", { session_id: id, transcript_path: null, last_assistant_message: "did" }, { reply: "did" }],
+    ["gemini", "AfterAgent", { session_id: id, prompt_response: "did" }, { conversation: { id }, reply: "did" }],
+    ["copilot", "agentStop", { sessionId: id, transcriptPath: transcript }, { conversation: { id, transcript } }],
+    ["cursor-agent", "stop", { conversation_id: id, transcript_path: null }, { conversation: { id }, moment: "ended" }],
+    ["opencode", "busy", { session_id: id, conversation_title: "a\nb" }, { conversation: { id, title: "a b" } }],
+    ["amp", "busy", { session_id: `T-${id}` }, { conversation: { id: `T-${id}` }, moment: "prompted" }],
+    ["claude", "Stop", { session_id: id, transcript_path: "t\n" }, { conversation: { id } }],
+  ];
+  for (const [agent, event, payload, read] of cases) {
+    test(`${agent} ${event}`, () => expect(readHook(agent, event, payload)).toMatchObject(read));
+  }
+  test("code, options and a subagent's report are none", () => {
+    for (const session_id of ["; rm -rf ~", "-x", "$(id)", "a b", "", "x".repeat(129), 7])
+      expect(readHook("claude", "SessionStart", { session_id }).conversation).toBeUndefined();
+    expect(readHook("codex", "Stop", { session_id: id, agent_id: "sub" })).toEqual({ state: "done" });
+  });
+
+  const talking = (): FakePane => {
+    const pane = new FakePane();
+    pane.run(process(20, 10, "claude"));
+    pane.hook("claude", "SessionStart", { session_id: id, transcript_path: transcript });
+    return pane;
+  };
+  test("/clear and /resume change it; what comes late of the one before does not", () => {
+    const pane = talking();
+    pane.hook("claude", "UserPromptSubmit", { session_id: id, prompt: "one" });
+    pane.hook("claude", "SessionStart", { session_id: other });
+    pane.hook("claude", "Stop", { session_id: id });
+    expect(pane.watch.info).toMatchObject({ state: "idle", conversation: { id: other } });
+    expect(pane.watch.info?.conversation?.transcript).toBeUndefined();
+    pane.hook("claude", "SessionStart", { session_id: id });
+    expect(pane.watch.info?.conversation?.id).toBe(id);
+  });
+  test("one that started again in the pane has none until it reports it, or its arguments say", () => {
+    const pane = talking();
+    pane.processes.delete(20);
+    pane.run(process(21, 10, "claude"));
+    expect(pane.watch.info).toMatchObject({ pid: 21 });
+    expect(pane.watch.info?.conversation).toBeUndefined();
+    pane.processes.delete(21);
+    pane.run(process(22, 10, "claude", "--resume", other));
+    expect(pane.watch.info?.conversation?.id).toBe(other);
+  });
+  test("another pane's hook changes nothing", () => {
+    const pane = talking();
+    pane.processes.set(99, process(99, 1, "claude"));
+    expect(pane.hook("claude", "SessionStart", { session_id: other }, 99)).toMatchObject({ reason: "not_in_pane" });
+    expect(pane.watch.info?.conversation?.id).toBe(id);
+  });
+});
+
+test("transcripts: messages of each form, and nothing of a link, a pipe or another file", () => {
+  const dir = mkdtempSync(join(tmpdir(), "wsh-t-"));
+  const write = (name: string, ...lines: readonly object[]): string => {
+    const file = join(dir, name);
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return file;
+  };
+  const at = "2026-11-01T10:00:00.000Z";
+  const files = [
+    write(
+      "claude.jsonl",
+      { type: "user", isMeta: true, message: { role: "user", content: "caveat" } },
+      { type: "user", timestamp: at, message: { role: "user", content: "fix it" } },
+      { type: "assistant", message: { content: [{ type: "tool_use", name: "Bash" }] } },
+      { type: "user", message: { content: [{ type: "tool_result", content: "secret" }] } },
+      { type: "assistant", message: { content: [{ type: "text", text: "fixed" }] } },
+    ),
+    write(
+      "codex.jsonl",
+      { timestamp: at, type: "session_meta", payload: { id: "x" } },
+      { type: "response_item", payload: { type: "message", role: "user", content: [{ text: "<environment>" }] } },
+      { type: "event_msg", payload: { type: "user_message", message: "fix it" } },
+      { type: "event_msg", payload: { type: "agent_message", message: "fixed" } },
+      { type: "response_item", payload: { type: "message", role: "assistant", content: [{ text: "fixed" }] } },
+    ),
+    write("gemini.json", {
+      messages: [
+        { type: "user", timestamp: at, content: [{ text: "fix it" }] },
+        { type: "info", content: "update" },
+        { type: "gemini", content: "fixed" },
+      ],
+    }),
+    write(
+      "copilot.jsonl",
+      { type: "user.message", timestamp: at, data: { content: "fix it" } },
+      { type: "assistant.message", data: { content: "fixed" } },
+    ),
+  ];
+  for (const file of files) {
+    expect(readTranscript(file)?.messages.map(({ role, text }) => [role, text])).toEqual([
+      ["user", "fix it"],
+      ["assistant", "fixed"],
+    ]);
+    expect(beginningOf(file)).toEqual({ title: "fix it", started_at: Date.parse(at) });
+    expect(lastReply(file)).toBe("fixed");
+  }
+  symlinkSync(files[0] ?? "", join(dir, "link.jsonl"));
+  expect(readTranscript(join(dir, "link.jsonl"))).toBeNull();
+  Bun.spawnSync(["mkfifo", join(dir, "pipe.jsonl")]);
+  expect(readTranscript(join(dir, "pipe.jsonl"))).toBeNull();
+  writeFileSync(join(dir, "key"), "secret");
+  expect(readTranscript(join(dir, "key"))).toBeNull();
+  writeFileSync(join(dir, "key.json"), JSON.stringify({ token: "secret" }));
+  expect(readTranscript(join(dir, "key.json"))?.messages).toEqual([]);
+  // Of a huge one, the end.
+  writeFileSync(
+    join(dir, "huge.jsonl"),
+    `${"x".repeat(9_000_000)}\n${JSON.stringify({ role: "assistant", content: "end" })}\n`,
+  );
+  expect(readTranscript(join(dir, "huge.jsonl"))).toMatchObject({ isCut: true, messages: [{ text: "end" }] });
+  rmSync(dir, { recursive: true });
 });

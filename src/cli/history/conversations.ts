@@ -1,0 +1,132 @@
+/**
+ * `wsh history --agent`: the conversations of AI agents in sessions, running, crashed or ended, and the messages of
+ * their transcripts. Which there are, running sessions, checkpoints and the journal of events say; what was said, the
+ * agents' own files.
+ */
+import { allCrashed } from "../../checkpoints/find.ts";
+import { eventsDir } from "../../events/segments.ts";
+import { readEvents } from "../../events/selected.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { type Message, readTranscript } from "../../pane/agent/transcript.ts";
+import type { Conversation } from "../../protocol/agent.ts";
+import { visibleCell, visibleLines } from "../../protocol/visible.ts";
+import { UsageError } from "../arguments.ts";
+import { complain, print, printJson, say, shorten, table } from "../print.ts";
+import { findAll } from "../session/listed.ts";
+import { ago } from "./words.ts";
+
+/** Events read at once. */
+const PAGE = 1_000;
+/** Messages found by words, unless -n says otherwise. */
+const DEFAULT_LIMIT = 20;
+/** Cells of a title, and of a found message. */
+const TITLE_CELLS = 48;
+const MESSAGE_CELLS = 160;
+
+interface Talk {
+  readonly session: string;
+  readonly pane_id: string;
+  readonly agent: string;
+  readonly conversation: Conversation;
+}
+
+export interface TalkOptions {
+  readonly session?: string;
+  readonly limit?: number;
+  readonly json?: boolean;
+}
+
+/** @throws UsageError for a session without a conversation */
+export async function showConversations(
+  instance: Instance,
+  words: readonly string[],
+  { session, limit, json = false }: TalkOptions,
+): Promise<void> {
+  const all = await findTalks(instance);
+  const talks = all.filter((talk) => session === undefined || isOf(talk, session));
+  if (session !== undefined && talks.length === 0) throw new UsageError(`no conversation of an agent in '${session}'`);
+  if (words.length === 0 && session === undefined) return list(talks, json);
+  const read = talks.flatMap((talk) => {
+    const { transcript } = talk.conversation;
+    const found = transcript === undefined ? null : readTranscript(transcript);
+    if (found === null && session !== undefined) complain(unread(talk));
+    return found === null ? [] : [{ ...talk, ...found }];
+  });
+  const matching = read.map((talk) => ({ ...talk, messages: talk.messages.filter((message) => has(message, words)) }));
+  const most = limit ?? (words.length === 0 ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
+  const cut = matching.map((talk) => ({ ...talk, messages: talk.messages.slice(-most) }));
+  const said = cut.filter(({ messages }) => messages.length > 0);
+  if (json) return printJson({ conversations: said });
+  if (said.length === 0) return say("No messages.\n");
+  if (words.length === 0) return print(said.map(({ messages }) => messages.map(whole).join("\n")).join("\n"));
+  const rows = said.flatMap((talk) => talk.messages.map((message) => found(talk, message)));
+  return print(table([["WHEN", "SESSION", "AGENT", "WHO", "TEXT"], ...rows.slice(-most)]));
+}
+
+/** The newest last. */
+async function findTalks(instance: Instance): Promise<Talk[]> {
+  const talks = new Map<string, Talk>();
+  const add = (talk: Talk): void => void talks.set(`${talk.agent} ${talk.conversation.id}`, talk);
+  const signal = new AbortController().signal;
+  const wanted = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0 };
+  for (let since = "start"; ; ) {
+    const page = await readEvents(eventsDir(instance), { ...wanted, since }, signal);
+    for (const { session, pane, agent } of page.events) {
+      if (agent?.conversation !== undefined && pane !== undefined)
+        add({ session, pane_id: pane, agent: agent.name, conversation: agent.conversation });
+    }
+    if (page.cursor === since || page.events.length === 0) break;
+    since = page.cursor;
+  }
+  for (const { session, panes } of allCrashed(instance)) {
+    for (const { pane, foreground } of panes) {
+      const { agent = null, conversation } = foreground ?? {};
+      if (agent !== null && conversation !== undefined)
+        add({ session: session.name, pane_id: `@${pane}`, agent, conversation });
+    }
+  }
+  for (const one of await findAll(instance)) {
+    if (!("info" in one)) continue;
+    for (const { id, agent } of one.info.windows.flatMap(({ panes }) => panes)) {
+      if (agent?.conversation !== undefined)
+        add({ session: one.info.name, pane_id: id, agent: agent.name, conversation: agent.conversation });
+    }
+  }
+  return [...talks.values()].sort((a, b) => a.conversation.started_at - b.conversation.started_at);
+}
+
+function isOf({ session, pane_id, conversation }: Talk, target: string): boolean {
+  return session === target || pane_id === target || conversation.id === target;
+}
+
+async function list(talks: readonly Talk[], json: boolean): Promise<void> {
+  if (json) return printJson({ conversations: talks });
+  if (talks.length === 0) return say("No conversations of agents.\n");
+  const now = Date.now();
+  const rows = talks.map(({ session, agent, conversation: { id, title = "-", started_at } }) => [
+    ...[ago(started_at, now), session, agent, id],
+    shorten(visibleCell(title), TITLE_CELLS),
+  ]);
+  await print(table([["BEGAN", "SESSION", "AGENT", "CONVERSATION", "TITLE"], ...rows]));
+}
+
+function unread({ agent, conversation: { id, transcript } }: Talk): string {
+  return transcript === undefined
+    ? `${agent} has reported no transcript of conversation ${id}`
+    : `the transcript ${transcript} cannot be read: it is missing, a link, or no list of messages`;
+}
+
+function has({ text }: Message, words: readonly string[]): boolean {
+  const folded = text.toLowerCase();
+  return words.every((word) => folded.includes(word.toLowerCase()));
+}
+
+function found({ session, agent }: Talk, { role, text, at }: Message): string[] {
+  const line = shorten(visibleCell(text), MESSAGE_CELLS);
+  return [ago(at, Date.now()), session, agent, role, line];
+}
+
+function whole({ role, text }: Message): string {
+  const lines = visibleLines(text).split("\n");
+  return `${lines.map((line, at) => (role === "user" ? `${at === 0 ? ">" : " "} ${line}` : line)).join("\n")}\n`;
+}

@@ -1,0 +1,49 @@
+/**
+ * The conversations of one agent process: the one that it has, as its hooks report it, and those that it has left
+ * (`/clear`, `/resume`). Hooks run side by side, so a report may come after a later one: a conversation that was left
+ * comes back only by being started again or by a prompt. Before the first report the id is the one in its arguments.
+ */
+import type { Conversation, ReportedConversation } from "../../protocol/agent.ts";
+import { defined } from "../../protocol/defined.ts";
+import { resumedId } from "../../shell/agent-resume.ts";
+
+/** Maximum conversations that are remembered as left. */
+const MAX_LEFT = 32;
+
+interface Report {
+  readonly conversation?: ReportedConversation | undefined;
+  readonly moment?: "started" | "prompted" | "ended" | undefined;
+}
+
+export class Conversations {
+  private readonly left = new Set<string>();
+  newest: Conversation | null;
+
+  /** @param args the agent's arguments @param now Unix time in ms */
+  constructor(agent: string, args: readonly string[], now: number) {
+    const id = resumedId(agent, args);
+    this.newest = id === null ? null : { id, started_at: now };
+  }
+
+  /** @returns false for a late report of a conversation that the agent has left */
+  take({ conversation, moment }: Report, now: number): boolean {
+    if (conversation === undefined) return true;
+    const { newest, left } = this;
+    if (newest?.id === conversation.id) {
+      const { started_at = newest.started_at, title } = conversation;
+      // A later prompt is not what the conversation began with.
+      const name = moment === "prompted" ? (newest.title ?? title) : (title ?? newest.title);
+      this.newest = { ...newest, ...conversation, started_at, ...defined({ title: name }) };
+      return true;
+    }
+    if (left.has(conversation.id) && moment !== "started" && moment !== "prompted") return false;
+    left.delete(conversation.id);
+    if (newest !== null) left.add(newest.id);
+    for (const oldest of left) {
+      if (left.size <= MAX_LEFT) break;
+      left.delete(oldest);
+    }
+    this.newest = { ...conversation, started_at: conversation.started_at ?? now };
+    return true;
+  }
+}

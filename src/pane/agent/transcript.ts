@@ -1,0 +1,163 @@
+/**
+ * Reads the transcript that an agent writes of its conversation, in the forms of Claude Code, Codex, Gemini CLI, Copilot
+ * and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user that is no link is
+ * opened, at most its end is read, and only text in the form of a message is given out.
+ */
+import fs from "node:fs";
+import * as v from "valibot";
+import { agentMessage } from "../../protocol/agent.ts";
+
+/** Bytes read for title and age, and for the messages: a day's work of an agent. */
+const BEGINNING_BYTES = 256 * 1024;
+const END_BYTES = 8 * 1024 * 1024;
+const isTranscript = /\.jsonl?$/;
+
+export interface Message {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  /** Unix time in ms; null when not recorded. */
+  readonly at: number | null;
+}
+
+export interface Transcript {
+  readonly messages: readonly Message[];
+  /** The file is longer than what was read: the oldest messages are missing. */
+  readonly isCut: boolean;
+}
+
+interface Beginning {
+  readonly title?: string;
+  /** Unix time in ms. */
+  readonly started_at?: number;
+}
+
+/** Null when there is nothing to read. */
+export function beginningOf(path: string): Beginning | null {
+  const read = readPart(path, BEGINNING_BYTES, "start");
+  if (read === null) return null;
+  const entries = entriesOf(read.text);
+  const title = entries.findLast(({ title }) => title !== null)?.title ?? firstPrompt(entries);
+  const at = entries.find((entry) => entry.at !== null)?.at ?? null;
+  return {
+    ...(title === undefined || title === "" ? {} : { title: agentMessage(title) }),
+    ...(at === null ? {} : { started_at: at }),
+  };
+}
+
+/** @returns null when the file cannot be read, or is no transcript */
+export function readTranscript(path: string): Transcript | null {
+  const read = readPart(path, END_BYTES, "end");
+  if (read === null) return null;
+  const messages = entriesOf(read.text).flatMap(({ role, text, at }) => (role === null ? [] : [{ role, text, at }]));
+  return { messages, isCut: read.isCut };
+}
+
+/** The agent's answer to the newest prompt; null without one. */
+export function lastReply(path: string): string | null {
+  const newest = readTranscript(path)?.messages.at(-1);
+  return newest?.role === "assistant" ? newest.text : null;
+}
+
+function firstPrompt(entries: readonly Entry[]): string | undefined {
+  return entries.find(({ role }) => role === "user")?.text;
+}
+
+function readPart(path: string, most: number, from: "start" | "end"): { text: string; isCut: boolean } | null {
+  if (!isTranscript.test(path)) return null;
+  let fd: number;
+  try {
+    // Not blocked by a pipe, and not led elsewhere by a link.
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const { size, uid } = fs.fstatSync(fd);
+    if (!fs.fstatSync(fd).isFile() || uid !== process.getuid?.()) return null;
+    const bytes = Buffer.allocUnsafe(Math.min(size, most));
+    const at = from === "start" ? 0 : size - bytes.length;
+    const length = fs.readSync(fd, bytes, 0, bytes.length, at);
+    return { text: bytes.toString("utf8", 0, length), isCut: size > most };
+  } catch {
+    return null;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+interface Entry {
+  readonly role: Message["role"] | null;
+  readonly text: string;
+  readonly at: number | null;
+  readonly title: string | null;
+}
+
+/** Lines of JSON; or one document with a list of messages. Lines that were cut are left out. */
+function entriesOf(text: string): Entry[] {
+  const whole = v.safeParse(DocumentSchema, parsed(text));
+  if (whole.success) return whole.output.messages.flatMap((each) => entryOf(each) ?? []);
+  return text.split("\n").flatMap((line) => entryOf(parsed(line)) ?? []);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+const DocumentSchema = v.object({ messages: v.array(v.unknown()) });
+const optionalText = v.optional(v.fallback(v.optional(v.string()), undefined));
+const ContentSchema = v.optional(
+  v.fallback(
+    v.optional(v.union([v.string(), v.array(v.looseObject({ type: optionalText, text: optionalText }))])),
+    undefined,
+  ),
+);
+const BodySchema = v.fallback(
+  v.optional(v.looseObject({ type: optionalText, role: optionalText, content: ContentSchema, message: optionalText })),
+  undefined,
+);
+const EntrySchema = v.looseObject({
+  ...{ type: optionalText, role: optionalText, content: ContentSchema, timestamp: optionalText },
+  ...{ summary: optionalText, aiTitle: optionalText, customTitle: optionalText },
+  isMeta: v.optional(v.unknown()),
+  isSidechain: v.optional(v.unknown()),
+  message: v.optional(BodySchema),
+  payload: v.optional(BodySchema),
+  data: v.optional(BodySchema),
+});
+
+/** Names of the two sides in the hosts' forms. Codex notes a prompt as an event, an answer as an item of the model. */
+const roles: Readonly<Record<string, Message["role"]>> = {
+  ...{ user: "user", "user.message": "user", user_message: "user" },
+  ...{ assistant: "assistant", gemini: "assistant", model: "assistant", "assistant.message": "assistant" },
+};
+
+function entryOf(value: unknown): Entry | null {
+  const read = v.safeParse(EntrySchema, value);
+  if (!read.success) return null;
+  const { type, role, content, timestamp, message, payload, data, isMeta, isSidechain } = read.output;
+  const when = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  const at = Number.isNaN(when) ? null : when;
+  const title = read.output.customTitle ?? read.output.aiTitle ?? read.output.summary ?? null;
+  const none = { role: null, text: "", at, title };
+  if (isMeta === true || isSidechain === true) return none;
+  const isItem = type === "response_item" && payload?.type === "message" && payload.role === "assistant";
+  const isEvent = type === "event_msg" && payload?.type === "user_message";
+  if (payload !== undefined && !isItem && !isEvent) return none;
+  const name = isItem ? "assistant" : isEvent ? "user" : (type ?? role ?? "");
+  const side = Object.hasOwn(roles, name) ? roles[name] : undefined;
+  const text = textOf(content ?? message?.content ?? payload?.content ?? payload?.message ?? data?.content);
+  return side === undefined || text === "" ? none : { role: side, text, at, title };
+}
+
+/** Tool calls and their results have no text of their own. */
+function textOf(content: v.InferOutput<typeof ContentSchema>): string {
+  if (content === undefined || typeof content === "string") return (content ?? "").trim();
+  return content
+    .flatMap(({ type, text }) => (text === undefined || type === "tool_result" || type === "thinking" ? [] : [text]))
+    .join("\n")
+    .trim();
+}
