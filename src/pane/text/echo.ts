@@ -2,9 +2,9 @@
  * Distinguishes the echo of input from output, so that a wait for a text does not end with the text just typed.
  *
  * Input is remembered by line. Its echo is searched for at the cursor's position when it was sent, and if it is not
- * there (type-ahead, several lines at once), at the end of the lines that follow; a found echo is masked by position.
- * Only text equal to the input is masked, so output is hidden only if it repeats, at that very position, the typed
- * text. Passwords are not remembered: a terminal that takes lines without echo shows none. Limited: remembered lines,
+ * there (type-ahead, several lines at once), at the end of the lines that follow; a found echo is masked by position,
+ * as long as that text stands there: a program may print over it. Output is thus hidden only if it repeats, at that very
+ * position, the typed text. Passwords are not remembered: a terminal that takes lines without echo shows none. Limited: remembered lines,
  * their length and age, and the number of masks.
  */
 
@@ -37,6 +37,9 @@ interface Expected {
 /** Ctrl+C, Ctrl+Z, Ctrl+\: the terminal discards what was typed before, and no prompt shows the key again. */
 const DISCARDS = /[\x03\x1a\x1c]([^\x03\x1a\x1c]*)$/;
 const WORD = /[\p{L}\p{N}_]/u;
+
+/** `text`: the echo, without blanks at its end. */
+type EchoMask = Mask & { readonly text: string };
 
 /** One line of typed input as a terminal shows it. */
 export interface TypedLine {
@@ -82,7 +85,7 @@ export class EchoTracker {
   private expected: Expected[] = [];
   /** Lines typed while a command ran: the shell shows them again at its prompt. */
   private ahead: string[] = [];
-  private readonly masked = new Map<number, Mask[]>();
+  private readonly masked = new Map<number, EchoMask[]>();
   /** How much of the first expected line has been echoed. */
   private partial: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
@@ -132,7 +135,8 @@ export class EchoTracker {
     for (let line = Math.max(from.line, to.line - MAX_LINES); line <= to.line; line++) {
       const start = line === from.line ? from.index : 0;
       const end = line === to.line ? to.index : Number.POSITIVE_INFINITY;
-      if (end > start) this.mask(line, { start, end });
+      const text = end > start ? (this.text.line(line) ?? "").slice(start, end) : "";
+      if (text.trim() !== "") this.mask(line, { start, end, text });
     }
   }
 
@@ -153,9 +157,9 @@ export class EchoTracker {
     }
   }
 
-  /** The parts of a line that are echo, in order. */
-  masks(line: number): readonly Mask[] {
-    const known = this.masked.get(line) ?? [];
+  /** The parts of a line that are echo, in order. @param shown its text now */
+  masks(line: number, shown: string): readonly Mask[] {
+    const known = (this.masked.get(line) ?? []).filter(({ text, start }) => shown.startsWith(text, start));
     return this.partial?.line === line ? [...known, this.partial.mask].sort((a, b) => a.start - b.start) : known;
   }
 
@@ -174,7 +178,7 @@ export class EchoTracker {
       const shown = (this.text.line(line) ?? "").slice(index);
       const length = commonLength(shown, expected.text);
       if (length === expected.text.trimEnd().length) {
-        this.mask(line, { start: index, end: index + expected.text.length });
+        this.mask(line, { start: index, end: index + expected.text.length, text: expected.text });
         expected.from = line + 1;
         return true;
       }
@@ -191,7 +195,7 @@ export class EchoTracker {
       expected.from = id + 1;
       const start = shown.length - wanted.length;
       if (!shown.endsWith(wanted) || !begins(shown, start)) continue;
-      this.mask(id, { start, end: shown.length });
+      this.mask(id, { start, end: shown.length, text: wanted });
       return true;
     }
     const last = lines.at(-1);
@@ -203,19 +207,20 @@ export class EchoTracker {
       this.partial = { line: cursor.line, mask };
       return false;
     }
-    this.mask(cursor.line, mask);
+    this.mask(cursor.line, { ...mask, text: expected.text });
     expected.from = cursor.line + 1;
     return true;
   }
 
-  private mask(line: number, mask: Mask): void {
+  private mask(line: number, { start, end, text }: EchoMask): void {
     const known = this.masked.get(line) ?? [];
     const last = known.at(-1);
     // Typed key by key: one mask that grows.
-    const grows = last !== undefined && last.end === mask.start;
+    const grows = last !== undefined && last.end === start;
+    const whole = (grows ? last.text.padEnd(start - last.start) + text : text).trimEnd();
     const masks = grows
-      ? [...known.slice(0, -1), { start: last.start, end: mask.end }]
-      : [...known, mask].sort((a, b) => a.start - b.start);
+      ? [...known.slice(0, -1), { start: last.start, end, text: whole }]
+      : [...known, { start, end, text: whole }].sort((a, b) => a.start - b.start);
     this.masked.delete(line);
     this.masked.set(line, masks);
     for (const oldest of this.masked.keys()) {

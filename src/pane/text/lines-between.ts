@@ -1,21 +1,13 @@
 /** Output between two places of the screen and history, as lines. Pure readings of the rendered text. */
 
 import { HeadTail, type KeptLines } from "./kept-lines.ts";
-import { type Mask, openPieces } from "./masks.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
 
 /**
  * Lines from one position to another. Lines no longer stored count as omitted.
  * @param budget UTF-8 bytes to retain, half from the start and half from the end
- * @param masks positions that are left out (echo of input); a line that is only echo is left out completely
  */
-export function linesBetween(
-  text: TerminalText,
-  from: TextPosition,
-  to: TextPosition,
-  budget: number,
-  masks: (line: number) => readonly Mask[] = () => [],
-): KeptLines {
+export function linesBetween(text: TerminalText, from: TextPosition, to: TextPosition, budget: number): KeptLines {
   const kept = new HeadTail(budget);
   const lines = text.lines(from.line, to.line);
   const first = lines[0]?.id ?? from.line;
@@ -23,12 +15,9 @@ export function linesBetween(
   for (const { id, text: line } of lines) {
     const begin = id === from.line ? from.index : 0;
     const whole = id === to.line ? line.slice(0, Math.max(begin, to.index)) : line;
-    const hidden = masks(id);
-    const shown = openPieces(whole.length, begin, hidden).map((piece) => whole.slice(piece.start, piece.end));
-    const rest = shown.join("");
-    const echoed = rest.trim() === "" && hidden.some((mask) => mask.end > begin);
+    const rest = whole.slice(begin);
     // The last line is the cursor's: when it is empty, it has not begun.
-    if (!echoed && !(id === to.line && rest === "")) kept.push(rest);
+    if (!(id === to.line && rest === "")) kept.push(rest);
   }
   return kept.kept();
 }

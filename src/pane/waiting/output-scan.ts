@@ -26,7 +26,7 @@ export interface ScanMatch extends Match {
 export interface ScanSource {
   readonly text: TerminalText;
   readonly overwritten: Pick<Overwritten, "newest" | "after" | "since">;
-  masks(line: number): readonly Mask[];
+  masks(line: number, shown: string): readonly Mask[];
 }
 
 /** Where output starts to count, and how the screen looked there: fixed at once, even if the pattern loads later. */
@@ -93,7 +93,7 @@ export class OutputScan {
     for (const { number, line, text, isStanding } of overwritten.after(this.overwritten)) {
       this.overwritten = number;
       const start = isStanding && line === this.since.line ? this.since.index : 0;
-      for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line) : [])) {
+      for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line, text) : [])) {
         const match = this.tryFind(text, piece.start, piece.end);
         if (match !== null) return { ...match, line };
       }
@@ -160,7 +160,7 @@ export class OutputScan {
     const first = id === this.since.line;
     if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;
     const start = first && !this.rewritten ? index : 0;
-    for (const piece of openPieces(line.length, start, this.source.masks(id))) {
+    for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
       const match = this.tryFind(line, piece.start, piece.end);
       if (match !== null) return { ...match, line: id };
     }

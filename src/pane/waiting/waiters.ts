@@ -125,7 +125,8 @@ export class Waiters {
       this.starting--;
     }
     if (request.signal?.aborted === true) return this.outcome("cancelled");
-    const source = { text, overwritten: this.port.overwritten, masks: (line: number) => this.port.echo.masks(line) };
+    const { overwritten, echo } = this.port;
+    const source = { text, overwritten, masks: (line: number, shown: string) => echo.masks(line, shown) };
     const scans = finders.map(({ type, find }) => {
       const budget = type === "regex" ? new Budget(() => performance.now()) : null;
       return { type, scan: new OutputScan(source, origin, find, { budget, since }) };

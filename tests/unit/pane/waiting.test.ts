@@ -143,7 +143,7 @@ describe("the echo of input", () => {
     /** What of each line is left when the echo is taken out. */
     const open = () =>
       text.shown.map((line, id) =>
-        openPieces(line.length, 0, echo.masks(id))
+        openPieces(line.length, 0, echo.masks(id, line))
           .map(({ start, end }) => line.slice(start, end))
           .join("|"),
       );
@@ -164,6 +164,14 @@ describe("the echo of input", () => {
     echo.typed(bytes("hello\n"), cooked, true);
     print("hello\nhello\n");
     expect(open()).toEqual(["", "hello", ""]);
+  });
+
+  test("what is printed over it is output", () => {
+    const { text, echo, print, open } = tracker("$ ");
+    echo.typed(bytes("cat notes\r"), raw, false);
+    print("cat notes\n");
+    text.shown[0] = "$ name: ";
+    expect(open()).toEqual(["$ name: ", ""]);
   });
 
   test("several lines at once are found after their prompts", () => {
