@@ -17,6 +17,7 @@ import { eventOperations } from "../src/operations/events.ts";
 import { historyOperations } from "../src/operations/history.ts";
 import { lineOperations } from "../src/operations/lines.ts";
 import { paneOperations } from "../src/operations/panes.ts";
+import { receiptOperations } from "../src/operations/receipts.ts";
 import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
 import { terminalOperations } from "../src/operations/terminal.ts";
@@ -39,7 +40,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["The server", [...serverOperations, ...eventOperations]],
   ["Sessions", sessionOperations],
   ["Terminal", [...terminalOperations, ...lineOperations]],
-  ["Commands and waiting", commandOperations],
+  ["Commands and waiting", [...commandOperations, ...receiptOperations]],
   ["Agents", agentOperations],
   ["Overlays, panels and the keyboard", elementOperations],
   ["Windows and panes", [...windowOperations, ...paneOperations]],

@@ -26,6 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   events: ["protocol", "platform", "instance"],
   pane: ["base", "protocol", "platform", "shell", "terminal", "pty"],
   script: ["protocol", "client"],
+  receipts: ["protocol", "platform"],
   secrets: ["base", "protocol", "instance"],
   registry: ["base", "protocol", "platform", "instance", "events", "secrets"],
   session: ["base", "protocol", "keys", "compositor", "pty", "pane"],
@@ -124,6 +125,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "viewer",
     "endpoint",
     "secrets",
+    "receipts",
   ],
 };
 

@@ -376,6 +376,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/ports.ts")).register,
       },
       {
+        name: "receipt",
+        isRare: true,
+        usage: "COMMAND_ID",
+        summary: "print a signed statement of a command, or verify one",
+        load: async () => (await import("./commands/receipt.ts")).register,
+      },
+      {
         name: "completions",
         usage: "bash|zsh|fish",
         summary: "print completions for a shell",

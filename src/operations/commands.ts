@@ -28,7 +28,12 @@ import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField, TailField } from "./terminal.ts";
 
-const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the pane"));
+export const CommandIdSchema = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.description("id of a command of the pane"),
+);
 const RawField = v.optional(
   v.pipe(
     v.boolean(),

@@ -12,6 +12,7 @@ import { historyOperations } from "./history.ts";
 import { lineOperations } from "./lines.ts";
 import { paneOperations } from "./panes.ts";
 import { portOperations } from "./ports.ts";
+import { receiptOperations } from "./receipts.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
@@ -24,6 +25,7 @@ const all = [
   ...terminalOperations,
   ...lineOperations,
   ...commandOperations,
+  ...receiptOperations,
   ...elementOperations,
   ...askingOperations,
   ...bufferOperations,

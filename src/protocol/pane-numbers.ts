@@ -64,6 +64,11 @@ export function nextCommandId(last: number): number {
   return (last + 1) % COMMANDS === 0 ? nextBlock(last) + 1 : last + 1;
 }
 
+/** The pane that gave a command its id, `@7`. */
+export function paneOfCommand(id: number): string {
+  return `@${Math.floor(id / COMMANDS) % COMMAND_PANES}`;
+}
+
 /** Whether an id is another pane's; ids below COMMANDS belong to no pane. @param first as of firstNumbers */
 export function isForeignCommand(id: number, first: number): boolean {
   const front = (of: number): number => Math.floor(of / COMMANDS) % COMMAND_PANES;

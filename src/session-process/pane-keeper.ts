@@ -27,6 +27,7 @@ import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import { LocalPane } from "./panes/local-pane.ts";
 import { ViewLink } from "./panes/view-link.ts";
+import { Witness } from "./receipts.ts";
 import type { TmuxSocket } from "./tmux-socket.ts";
 
 export interface PaneKeeperPort {
@@ -192,7 +193,8 @@ export class PaneKeeper {
     this.journals.clear();
   }
 
-  private keep(local: LocalPane, planned: PlannedPane, { id, window, request, startedByProgram }: MadePane): void {
+  private keep(local: LocalPane, planned: PlannedPane, made: MadePane): void {
+    const { id, window, request, startedByProgram } = made;
     const { session, arrangement, instance, settings, number, isRestored } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
@@ -200,8 +202,10 @@ export class PaneKeeper {
     const retention = { days: settings.history_days, bytes: settings.history_bytes };
     const begun = (): void => takeInWhenMany(places, retention);
     this.journals.set(local.id, keepHistory(local.own, { places, settings, logger, startedByProgram, begun }));
-    if (restored?.run === false) return;
     const { pane } = local;
+    const witness = new Witness({ pane, settings, maker: made.owner });
+    local.own.events.on("destroyed", () => witness[Symbol.dispose]());
+    if (restored?.run === false) return;
     const { command = null, shell = null } = create;
     const given = keptVariables(create.env);
     const start = {

@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { type GitPlace, git } from "../platform/git.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Worktree } from "../protocol/worktree.ts";
@@ -17,40 +18,35 @@ export interface MadeWorktree {
   discard(): Promise<void>;
 }
 
-interface Git {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /** @throws WshError invalid_request: no repository, a name that no branch can have, or git's own refusal */
-export async function makeWorktree(branch: string, git: Git): Promise<MadeWorktree> {
-  const root = await run(git, "rev-parse", "--show-toplevel").catch((thrown) => {
+export async function makeWorktree(branch: string, place: GitPlace): Promise<MadeWorktree> {
+  const root = await git(place, "rev-parse", "--show-toplevel").catch((thrown) => {
     throw refusal(
-      `'${git.cwd}' is in no git repository with files`,
+      `'${place.cwd}' is in no git repository with files`,
       thrown,
       "Start it in a directory of one, or with cwd.",
     );
   });
   // What begins with a dash is an option to git.
-  await run(git, "check-ref-format", "--branch", branch.startsWith("-") ? "" : branch).catch((thrown) => {
+  await git(place, "check-ref-format", "--branch", branch.startsWith("-") ? "" : branch).catch((thrown) => {
     throw refusal(`'${branch}' cannot be the name of a branch`, thrown, "Use a name such as feature/login.");
   });
-  const below = fs.realpathSync(git.cwd).slice(fs.realpathSync(root).length + 1);
+  const below = fs.realpathSync(place.cwd).slice(fs.realpathSync(root).length + 1);
   const at = (path: string): string => {
     const inner = join(path, below);
     return fs.existsSync(inner) ? inner : path;
   };
-  const there = await existing(git, branch);
+  const there = await existing(place, branch);
   if (there !== null) return { worktree: { branch, path: there, own: false }, cwd: at(there), discard: async () => {} };
   // The main worktree's name, also where this is asked for in another one.
-  const main = dirname(await run(git, "rev-parse", "--path-format=absolute", "--git-common-dir"));
+  const main = dirname(await git(place, "rev-parse", "--path-format=absolute", "--git-common-dir"));
   const path = join(dirname(main), `${basename(main)}.${branch.replaceAll("/", "-")}`);
-  const isKnown = await run(git, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`).then(
+  const isKnown = await git(place, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`).then(
     () => true,
     () => false,
   );
   const how = isKnown ? ["--", path, branch] : ["-b", branch, "--", path];
-  await run(git, "worktree", "add", ...how).catch((thrown) => {
+  await git(place, "worktree", "add", ...how).catch((thrown) => {
     throw refusal(`git cannot make the worktree '${path}'`, thrown, "Nothing was made.");
   });
   const worktree = { branch, path, own: true };
@@ -59,7 +55,7 @@ export async function makeWorktree(branch: string, git: Git): Promise<MadeWorktr
     cwd: at(path),
     async discard() {
       await removeWorktree(worktree);
-      if (!isKnown) await run(git, "branch", "-D", "--", branch).catch(() => {});
+      if (!isKnown) await git(place, "branch", "-D", "--", branch).catch(() => {});
     },
   };
 }
@@ -70,25 +66,18 @@ export async function removeWorktree({ path, own }: Worktree): Promise<boolean> 
   const { listeners, processes } = platform();
   const isInside = (pid: number): boolean => `${processes.cwd(pid) ?? ""}/`.startsWith(`${path}/`);
   if (listeners?.all().some((pid) => pid !== process.pid && isInside(pid)) === true) return false;
-  return run({ cwd: dirname(path), env: process.env }, "-C", path, "worktree", "remove", path).then(
+  return git({ cwd: dirname(path), env: process.env }, "-C", path, "worktree", "remove", path).then(
     () => true,
     () => false,
   );
 }
 
 /** The worktree in which a branch is checked out; null: none. */
-async function existing(git: Git, branch: string): Promise<string | null> {
-  const list = await run(git, "worktree", "list", "--porcelain");
+async function existing(place: GitPlace, branch: string): Promise<string | null> {
+  const list = await git(place, "worktree", "list", "--porcelain");
   const entry = list.split("\n\n").find((each) => each.split("\n").includes(`branch refs/heads/${branch}`));
   const path = /^worktree (.+)$/m.exec(entry ?? "")?.[1];
   return path !== undefined && fs.existsSync(path) ? path : null;
-}
-
-async function run({ cwd, env }: Git, ...args: readonly string[]): Promise<string> {
-  const child = Bun.spawn(["git", ...args], { cwd, env: { ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(error.trim());
-  return out.trimEnd();
 }
 
 function refusal(message: string, thrown: unknown, hint: string): WshError {

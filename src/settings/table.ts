@@ -328,6 +328,11 @@ export const settingsSchema = v.object({
     },
   ),
 
+  receipt_trees: boolean(
+    false,
+    "Record the git tree of a command's directory before and after it, for its receipt; exec waits for both.",
+  ),
+
   checkpoint: choice(
     ["off", "layout", "screen", "recent", "history"],
     "recent",

@@ -43,7 +43,16 @@ const observed: readonly OperationName[] = [
   ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
   ...(["screen_mode.get", "ask.person", "buffer.list", "buffer.get", "screen.get", "scrollback.get"] as const),
   ...(["idle.await", "lines.get", "lines.search", "commands.result", "wait", "output.get", "status.get"] as const),
-  ...(["commands.list", "commands.get", "commands.output", "window.list", "layout.get", "pane.list"] as const),
+  ...([
+    "commands.list",
+    "commands.get",
+    "commands.output",
+    "commands.receipt",
+    "receipt.key",
+    "window.list",
+    "layout.get",
+    "pane.list",
+  ] as const),
 ];
 const operated: readonly OperationName[] = [
   ...([

@@ -13,6 +13,8 @@ import type { Leader } from "./stop.ts";
 export interface ExecRequest extends LineRequest {
   /** Called before the first byte is typed: throws when it is too late. */
   readonly inTime?: (() => void) | undefined;
+  /** Called before each step, while its empty prompt is held; nothing is typed until this resolves. */
+  readonly typing?: (() => Promise<void> | null) | undefined;
   readonly steps: readonly Step[];
   readonly stopOnError: boolean;
   /** Time for all steps together. */

@@ -132,9 +132,11 @@ export class Exec {
       await this.integrate.shell(request.integrate, request, deadline, warnings);
     }
     const { hold, before, oneLine } = await this.line.empty(request, deadline);
-    const from = text.position();
     let watch: StepWatch | null = null;
     try {
+      const recorded = request.typing?.() ?? null;
+      if (recorded !== null) await recorded;
+      const from = text.position();
       const input = target.execInput(step.command, oneLine);
       request.inTime?.();
       log.expect({ command: step.command, line: input.line, byProgram: request.byProgram });

@@ -19,8 +19,10 @@ import {
 import { type ConditionInput, condition, splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
+import { receiptKey, receiptOf, witnessOf } from "../receipts.ts";
 import type { PaneHandlers } from "./context.ts";
 import { decisionOf } from "./decision.ts";
 import { offer } from "./offer.ts";
@@ -51,6 +53,8 @@ export const commandHandlers: Pick<
   | "commands.list"
   | "commands.get"
   | "commands.output"
+  | "commands.receipt"
+  | "receipt.key"
 > = {
   run: told(run),
   "prompt.offer": offer,
@@ -66,6 +70,8 @@ export const commandHandlers: Pick<
     return records.slice(Math.max(0, records.length - limit));
   },
   "commands.get": (pane, { id }) => pane.commands.log.require(id),
+  "commands.receipt": (pane, { id }, { session }) => receiptOf(pane, id, session),
+  "receipt.key": () => receiptKey(),
   "commands.output": (pane, input, { signal }) => commandOutput(pane, input.id, input, signal),
 };
 
@@ -143,6 +149,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   const filters = await stepFilters(input, asked);
   const { signal } = context;
   requireOwnPlace(pane, context.session, input);
+  const witness = witnessOf(pane);
   const outcome = await pane.commands.exec({
     steps: asked,
     stopOnError: input.stop_on_error,
@@ -158,8 +165,10 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
     byProgram: context.caller.kind !== "cli",
     inTime: () => requireInTime(context.deadline),
+    typing: () => witness?.typing(ownerOf(context.caller)) ?? null,
     signal,
   });
+  await witness?.settled();
   const { warnings, decision } = outcome;
   const steps = await Promise.all(
     outcome.steps.map((step, n) => {

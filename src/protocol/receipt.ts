@@ -1,0 +1,86 @@
+/**
+ * A receipt: what a session process witnessed of one command, signed by a key that only this process has
+ * (docs/receipts.md). The statement is in-toto's, version 1, in an envelope of DSSE, version 1.
+ */
+import * as v from "valibot";
+import { OwnerSchema } from "./owner.ts";
+
+export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
+/** No address: a name for this form, which changes with it. */
+export const PREDICATE_TYPE = "urn:wsh:command:v1";
+export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
+
+const TimeSchema = v.pipe(v.string(), v.isoTimestamp());
+const Sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+/** SHA-1 or SHA-256, as the repository has it. */
+const TreeSchema = v.pipe(v.string(), v.regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/));
+
+/** All files of a repository that git does not ignore, at one moment. */
+const GitStateSchema = v.strictObject({ tree: TreeSchema, at: TimeSchema });
+
+const PredicateSchema = v.strictObject({
+  command: v.nullable(v.string()),
+  cwd: v.nullable(v.string()),
+  state: v.picklist(["finished", "lost", "replaced"]),
+  started_at: TimeSchema,
+  ended_at: v.nullable(TimeSchema),
+  exit_code: v.nullable(v.number()),
+  signal: v.nullable(v.string()),
+  /** Who typed it. */
+  by: OwnerSchema,
+  /** Whether the shell reported all of it in time, by marks that programs cannot forge. */
+  verified: v.boolean(),
+  warnings: v.optional(v.array(v.string())),
+  /** The text as `wsh output` prints it; null: it is not kept whole. */
+  output: v.nullable(v.strictObject({ sha256: Sha256Schema, bytes: v.number(), lines: v.number() })),
+  /** Why there is no output. */
+  no_output: v.optional(v.string()),
+  git: v.strictObject({
+    before: v.nullable(GitStateSchema),
+    after: v.nullable(GitStateSchema),
+    /** Why one of them is missing. */
+    missing: v.optional(v.string()),
+  }),
+  session: v.strictObject({ name: v.string(), pane: v.string(), command_id: v.number(), wsh: v.string() }),
+});
+export type Predicate = v.InferOutput<typeof PredicateSchema>;
+
+export const StatementSchema = v.strictObject({
+  _type: v.literal(STATEMENT_TYPE),
+  subject: v.array(v.strictObject({ name: v.string(), digest: v.record(v.string(), v.string()) })),
+  predicateType: v.literal(PREDICATE_TYPE),
+  predicate: PredicateSchema,
+});
+export type Statement = v.InferOutput<typeof StatementSchema>;
+
+const described = (text: string) => v.pipe(v.string(), v.description(text));
+
+export const EnvelopeSchema = v.strictObject({
+  payload: described("the statement, as base64"),
+  payloadType: v.pipe(v.literal(PAYLOAD_TYPE), v.description("what the payload is")),
+  signatures: v.pipe(
+    v.array(
+      v.strictObject({
+        keyid: described("fingerprint of the session's key"),
+        sig: described("of Ed25519, over type and payload as DSSE encodes them, as base64"),
+      }),
+    ),
+    v.minLength(1),
+    v.description("one"),
+  ),
+});
+export type Envelope = v.InferOutput<typeof EnvelopeSchema>;
+
+export const ReceiptKeySchema = v.object({
+  public_key: v.pipe(v.string(), v.description("as a line of OpenSSH")),
+  keyid: v.pipe(v.string(), v.description("its fingerprint, as OpenSSH prints it")),
+});
+export type ReceiptKey = v.InferOutput<typeof ReceiptKeySchema>;
+
+/** What the statement is about: the files afterwards, and what was printed. */
+export function subjectsOf({ git, output }: Pick<Predicate, "git" | "output">): Statement["subject"] {
+  return [
+    ...(git.after === null ? [] : [{ name: "files", digest: { gitTree: git.after.tree } }]),
+    ...(output === null ? [] : [{ name: "output", digest: { sha256: output.sha256 } }]),
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * DSSE envelopes: signing a statement, and opening one. Invariant: a payload is read only after its signature by a
+ * known key was found good, and only what was signed is read.
+ */
+import { type KeyObject, sign, verify } from "node:crypto";
+import * as v from "valibot";
+import { type Envelope, EnvelopeSchema, PAYLOAD_TYPE, type Statement, StatementSchema } from "../protocol/receipt.ts";
+import type { VerifyingKey } from "./keys.ts";
+
+/** Longest envelope that is read, in characters: a command of 1 MiB, and the rest. */
+const MAX_ENVELOPE = 4_194_304;
+
+export function seal(statement: Statement, secret: KeyObject, keyid: string): Envelope {
+  const payload = Buffer.from(JSON.stringify(statement));
+  const sig = sign(null, signedBytes(payload), secret).toString("base64");
+  return { payload: payload.toString("base64"), payloadType: PAYLOAD_TYPE, signatures: [{ keyid, sig }] };
+}
+
+export type Opened =
+  | { readonly statement: Statement; readonly key: VerifyingKey; readonly fault?: undefined }
+  | { readonly fault: string };
+
+/** @param given JSON of an envelope, or its base64url as a trailer has it */
+export function open(given: string, keys: readonly VerifyingKey[]): Opened {
+  const text = given.trim();
+  if (text.length > MAX_ENVELOPE) return { fault: "it is too long for a receipt" };
+  const envelope = read(EnvelopeSchema, text.startsWith("{") ? text : Buffer.from(text, "base64url").toString());
+  if (envelope === null) return { fault: "it is not a receipt: no DSSE envelope of an in-toto statement" };
+  const payload = Buffer.from(envelope.payload, "base64");
+  if (payload.toString("base64") !== envelope.payload) return { fault: "its payload is not base64" };
+  const bytes = signedBytes(payload);
+  const key = keys.find(({ key }) =>
+    envelope.signatures.some(({ sig }) => verify(null, bytes, key, Buffer.from(sig, "base64"))),
+  );
+  if (key === undefined) {
+    const ids = envelope.signatures.map(({ keyid }) => keyid).join(", ");
+    const isKnown = keys.some(({ id }) => envelope.signatures.some(({ keyid }) => keyid === id));
+    return {
+      fault: isKnown ? "its signature is wrong: it was changed" : `it is signed by '${ids}', which is no trusted key`,
+    };
+  }
+  const statement = read(StatementSchema, payload.toString());
+  return statement === null ? { fault: "its statement has another form" } : { statement, key };
+}
+
+/** What is signed: the type and the payload, each after its length (DSSE, PAE). */
+function signedBytes(payload: Buffer): Buffer {
+  const front = `DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `;
+  return Buffer.concat([Buffer.from(front), payload]);
+}
+
+function read<S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> | null {
+  try {
+    const { success, output } = v.safeParse(schema, JSON.parse(text));
+    return success ? output : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The tree that git would commit of all files of a repository that it does not ignore. Neither the index nor the
+ * objects of the repository are touched: both are temporary.
+ */
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type GitPlace, git } from "../platform/git.ts";
+
+/** A command waits for this: larger repositories get a reason in place of a tree. In ms. */
+const MAX_MS = 10_000;
+
+export type Tree = { readonly tree: string; readonly at: string } | { readonly missing: string };
+
+/** Never throws: what cannot be read has a reason. */
+export async function gitTree(cwd: string | null): Promise<Tree> {
+  if (cwd === null) return { missing: "the directory is unknown" };
+  const signal = AbortSignal.timeout(MAX_MS);
+  const temporary = fs.mkdtempSync(join(tmpdir(), "wsh-tree-"));
+  try {
+    const place = { cwd, env: cleanEnvironment(), signal };
+    const root = await git(place, "rev-parse", "--show-toplevel").catch(() => null);
+    if (root === null) return { missing: "the directory is in no git repository" };
+    return { tree: await write({ ...place, cwd: root }, temporary), at: new Date().toISOString() };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { missing: signal.aborted ? `git took longer than ${MAX_MS / 1000} s` : `git failed: ${why}` };
+  } finally {
+    fs.rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+async function write(place: GitPlace, temporary: string): Promise<string> {
+  const paths = ["--git-path", "index", "--git-path", "objects"];
+  const [index = "", objects = ""] = (await git(place, "rev-parse", "--path-format=absolute", ...paths)).split("\n");
+  const own = { index: join(temporary, "index"), objects: join(temporary, "objects") };
+  // With what git knows of unchanged files.
+  if (fs.existsSync(index)) fs.copyFileSync(index, own.index);
+  fs.mkdirSync(own.objects);
+  const env = {
+    ...place.env,
+    GIT_INDEX_FILE: own.index,
+    GIT_OBJECT_DIRECTORY: own.objects,
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: objects,
+  };
+  await git({ ...place, env }, "-c", "core.fsmonitor=false", "add", "--all");
+  return git({ ...place, env }, "write-tree");
+}
+
+/** Without what would lead git to another repository. */
+function cleanEnvironment(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
+}

@@ -1,0 +1,218 @@
+/**
+ * What this process has seen of a pane's commands that its records do not hold, and receipts signed for it
+ * (docs/receipts.md): who typed a command, the files of its repository before and after, a digest of what it printed.
+ *
+ * Invariants: the key is made at the first receipt, is nowhere but in memory, and that memory is hidden before. What
+ * was not seen is missing with its reason, never filled in later: the tree before a command is taken only while exec
+ * holds the prompt.
+ */
+import { createHash } from "node:crypto";
+import type { Pane } from "../pane/pane.ts";
+import { hideMemory } from "../platform/undumpable.ts";
+import type { CommandRecord } from "../protocol/commands.ts";
+import { defined } from "../protocol/defined.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Owner } from "../protocol/owner.ts";
+import {
+  type Envelope,
+  PREDICATE_TYPE,
+  type Predicate,
+  type ReceiptKey,
+  STATEMENT_TYPE,
+  subjectsOf,
+} from "../protocol/receipt.ts";
+import { VERSION } from "../protocol/version.ts";
+import type { Tree } from "../receipts/git-tree.ts";
+import type { Settings } from "../settings/table.ts";
+
+/** Commands of which something is known besides their records, the newest. */
+const KEPT = 1_000;
+
+const NOT_ON = "trees are recorded with the setting receipt_trees = true";
+const TYPED = "the tree before is taken of commands that exec sends";
+
+interface Seen {
+  readonly by: Owner;
+  readonly before: Tree;
+  after: Tree;
+  output: Pick<Predicate, "output" | "no_output"> | null;
+  /** Resolves when `after` and `output` are known. */
+  known: Promise<void>;
+}
+
+export interface WitnessPort {
+  readonly pane: Pane;
+  readonly settings: Pick<Settings, "receipt_trees">;
+  /** Who made the pane, and so what ran in it before anybody typed; absent: unknown. */
+  readonly maker: Owner | undefined;
+}
+
+const witnesses = new WeakMap<Pane, Witness>();
+
+export function witnessOf(pane: Pane): Witness | null {
+  return witnesses.get(pane) ?? null;
+}
+
+export class Witness implements Disposable {
+  private readonly seen = new Map<number, Seen>();
+  private readonly listener: Disposable;
+  /** What exec is about to type. */
+  private next: { readonly by: Owner; readonly before: Tree } | null = null;
+
+  constructor(private readonly port: WitnessPort) {
+    const { log } = port.pane.commands;
+    witnesses.set(port.pane, this);
+    this.listener = log.on({
+      started: ({ id }) => this.started(id),
+      finished: (record) => this.finished(record),
+    });
+    for (const record of log.list()) if (record.state === "running") this.started(record.id);
+  }
+
+  [Symbol.dispose](): void {
+    this.listener[Symbol.dispose]();
+  }
+
+  /** Exec holds the prompt, and types when this resolves; null: at once. */
+  typing(by: Owner): Promise<void> | null {
+    if (!this.port.settings.receipt_trees) {
+      this.next = { by, before: { missing: NOT_ON } };
+      return null;
+    }
+    return this.settled().then(async () => {
+      this.next = { by, before: await this.tree(this.port.pane.commands.cwd()) };
+    });
+  }
+
+  /** Resolves when everything about the commands that have ended is known. */
+  async settled(): Promise<void> {
+    for (const { known } of [...this.seen.values()]) await known;
+  }
+
+  /** @throws WshError command_not_found, invalid_cursor, invalid_request: it runs, or ran before a restore */
+  async receipt(id: number, session: string): Promise<Envelope> {
+    const { pane } = this.port;
+    const { log } = pane.commands;
+    const record = log.require(id);
+    const seen = this.seen.get(id);
+    if (record.state === "running")
+      throw new WshError("invalid_request", `command ${id} still runs`, { hint: "Wait for its end first: wsh wait" });
+    if (seen === undefined) {
+      throw new WshError("invalid_request", `this process has not seen command ${id} from start to end`, {
+        hint: "It ran before the session was restored, or newer commands replaced it. Run it again for a receipt.",
+      });
+    }
+    await seen.known;
+    const predicate = { ...this.predicate(record, seen), session: { ...this.place(id), name: session, wsh: VERSION } };
+    const statement = {
+      _type: STATEMENT_TYPE,
+      subject: subjectsOf(predicate),
+      predicateType: PREDICATE_TYPE,
+      predicate,
+    };
+    const { secret, shown } = await key();
+    const { seal } = await import("../receipts/envelope.ts");
+    return seal(statement as Parameters<typeof seal>[0], secret, shown.id);
+  }
+
+  private place(command_id: number): { readonly pane: string; readonly command_id: number } {
+    return { pane: this.port.pane.id, command_id };
+  }
+
+  private predicate(record: CommandRecord, { by, before, after, output }: Seen): Omit<Predicate, "session"> {
+    const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
+    const digest = output ?? this.outputOf(record.id);
+    const missing = [before, after].flatMap((tree) => ("missing" in tree ? [tree.missing] : []));
+    return {
+      ...{ command, cwd, state: state as Predicate["state"] },
+      started_at: new Date(started_at).toISOString(),
+      ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
+      ...{ exit_code, signal, by, verified, ...defined({ warnings }) },
+      ...digest,
+      git: {
+        before: "tree" in before ? before : null,
+        after: "tree" in after ? after : null,
+        ...(missing.length === 0 ? {} : { missing: [...new Set(missing)].join("; ") }),
+      },
+    };
+  }
+
+  private started(id: number): void {
+    const { pane, settings } = this.port;
+    const { sent } = pane.commands.log.origin(id) ?? { sent: null };
+    const { next } = this;
+    this.next = null;
+    const isSent = sent !== null && next !== null;
+    const missing = { missing: settings.receipt_trees ? TYPED : NOT_ON };
+    const [by, before] = isSent ? [next.by, next.before] : [this.typist(), missing];
+    this.seen.set(id, { by, before, after: missing, output: null, known: Promise.resolve() });
+    for (const old of this.seen.keys()) {
+      if (this.seen.size <= KEPT) break;
+      this.seen.delete(old);
+    }
+  }
+
+  /** Who typed what exec did not send. */
+  private typist(): Owner {
+    const { pane, maker } = this.port;
+    if (pane.inputFrom === "person") return { kind: "person", name: "wsh" };
+    const program = { kind: "program", name: "a caller" } as const;
+    return pane.inputFrom === "api" ? program : (maker ?? program);
+  }
+
+  private finished({ id, cwd }: CommandRecord): void {
+    const seen = this.seen.get(id);
+    if (seen === undefined || !this.port.settings.receipt_trees) return;
+    seen.output = this.outputOf(id);
+    seen.known = this.tree(cwd).then((tree) => {
+      seen.after = tree;
+    });
+  }
+
+  private async tree(cwd: string | null): Promise<Tree> {
+    const { gitTree } = await import("../receipts/git-tree.ts");
+    return gitTree(cwd);
+  }
+
+  /** The digest of a command's output, line by line as it is printed. */
+  private outputOf(id: number): Pick<Predicate, "output" | "no_output"> {
+    using stored = this.port.pane.commands.log.stored(id);
+    if (stored === null) return { output: null, no_output: "it is not kept" };
+    const whole = { from: 1, to: stored.total };
+    const missing = stored.missing(whole);
+    if (missing !== null) return { output: null, no_output: `kept are ${missing.searched} lines: ${missing.because}` };
+    const hash = createHash("sha256");
+    let bytes = 0;
+    for (const { lines } of stored.parts(whole)) {
+      const text = lines.map((line) => `${line}\n`).join("");
+      hash.update(text);
+      bytes += Buffer.byteLength(text);
+    }
+    return { output: { sha256: hash.digest("hex"), bytes, lines: stored.total } };
+  }
+}
+
+type Key = ReturnType<typeof import("../receipts/keys.ts").makeKey>;
+let made: Promise<Key> | null = null;
+
+/** The key of this process. */
+function key(): Promise<Key> {
+  made ??= import("../receipts/keys.ts").then(({ makeKey }) => {
+    hideMemory();
+    return makeKey("wsh");
+  });
+  return made;
+}
+
+/** @throws WshError as Witness.receipt */
+export async function receiptOf(pane: Pane, id: number, session: string): Promise<Envelope> {
+  pane.commands.log.require(id);
+  const witness = witnessOf(pane);
+  if (witness === null) throw new WshError("invalid_request", "the session has ended");
+  return await witness.receipt(id, session);
+}
+
+export async function receiptKey(): Promise<ReceiptKey> {
+  const { shown } = await key();
+  return { public_key: shown.line, keyid: shown.id };
+}
