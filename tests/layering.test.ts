@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   receipts: ["protocol", "platform"],
   secrets: ["base", "protocol", "instance"],
   registry: ["base", "protocol", "platform", "instance", "events", "secrets"],
-  session: ["base", "protocol", "keys", "compositor", "pty", "pane"],
+  session: ["base", "protocol", "keys", "compositor", "instance", "pty", "pane"],
   log: ["protocol", "platform", "instance", "secrets", "registry"],
   launch: ["base", "protocol", "platform", "instance", "registry", "log"],
   settings: ["base", "protocol", "platform", "instance", "log"],

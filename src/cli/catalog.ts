@@ -84,11 +84,11 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/keys.ts")).register,
       },
       {
-        name: "paste",
+        name: "buffer",
         isRare: true,
-        usage: "[NAME] [--list]",
-        summary: "print the newest copy of a session",
-        load: async () => (await import("./commands/paste.ts")).register,
+        usage: "list | show | set | load | save | paste … [NAME]",
+        summary: "texts that were copied, of all sessions",
+        load: async () => (await import("./commands/buffer.ts")).register,
       },
       {
         name: "rename",

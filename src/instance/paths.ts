@@ -281,6 +281,6 @@ export function keptDirs({ stateDir, runtimeDir }: Instance, name: KeptDir): rea
 
 /**
  * Locks of living processes; what servers publish; scripts of shells; what programs will read as their standard input,
- * and shells as their secret; layouts of sessions.
+ * and shells as their secret; paste buffers.
  */
-type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys" | "layouts";
+type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys" | "buffers";

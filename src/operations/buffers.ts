@@ -1,22 +1,19 @@
-/** Operations on a session's paste buffers (docs/protocol.md, Paste buffers). */
+/** Operations on the paste buffers that a session sees: the instance's (docs/protocol.md, Paste buffers). */
 import * as v from "valibot";
-import { MAX_PASTE_BYTES, PasteBufferSchema } from "../protocol/paste.ts";
+import { BufferNameSchema, MAX_PASTE_BYTES, PasteBufferSchema } from "../protocol/paste.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
-const BufferIdSchema = v.pipe(
-  v.union([v.number(), v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number))]),
-  v.integer(),
-  v.minValue(1),
-  v.description("of `list_buffers`"),
-);
+const NamedSchema = v.object({ buffer: v.optional(BufferNameSchema) });
+const TextSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PASTE_BYTES));
 
 export const bufferOperations = [
   operation({
     name: "buffer.list",
     scope: "session",
     access: "observe",
-    summary: "Paste buffers of the session, newest first",
+    shared: true,
+    summary: "Paste buffers, newest first",
     input: NothingSchema,
     output: v.array(PasteBufferSchema),
     errors: [],
@@ -27,36 +24,74 @@ export const bufferOperations = [
     name: "buffer.get",
     scope: "session",
     access: "observe",
-    summary: "The text of a paste buffer (default: the newest)",
-    input: v.object({ buffer_id: v.optional(BufferIdSchema) }),
+    shared: true,
+    summary: "The text of a paste buffer (default: the newest copy)",
+    input: NamedSchema,
     output: v.object({ ...PasteBufferSchema.entries, text: v.string() }),
     errors: ["buffer_not_found"],
     http: [
       { method: "GET", path: "/sessions/:name/buffer" },
-      { method: "GET", path: "/sessions/:name/buffers/:buffer_id" },
+      { method: "GET", path: "/sessions/:name/buffers/:buffer" },
     ],
     ws: ["get_buffer"],
   }),
   operation({
-    name: "buffer.add",
+    name: "buffer.set",
     scope: "session",
     access: "operate",
-    summary: "Add a text as a paste buffer",
-    input: v.object({ text: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PASTE_BYTES)) }),
+    shared: true,
+    summary: "Store a text as a paste buffer; one of the same name is replaced",
+    input: v.object({
+      buffer: v.optional(v.pipe(BufferNameSchema, v.description("its name; default: an automatic one"))),
+      text: TextSchema,
+      append: v.optional(v.pipe(v.boolean(), v.description("put the text after that of the named buffer")), false),
+    }),
     output: PasteBufferSchema,
     errors: ["payload_too_large"],
-    http: [{ method: "POST", path: "/sessions/:name/buffers", status: 201 }],
-    ws: ["add_buffer"],
+    http: [
+      { method: "POST", path: "/sessions/:name/buffers", status: 201 },
+      { method: "PUT", path: "/sessions/:name/buffers/:buffer" },
+    ],
+    ws: ["set_buffer"],
+  }),
+  operation({
+    name: "buffer.rename",
+    scope: "session",
+    access: "operate",
+    shared: true,
+    summary: "Give a paste buffer a name; another one of that name is deleted",
+    input: v.object({ ...NamedSchema.entries, new_name: BufferNameSchema }),
+    output: PasteBufferSchema,
+    errors: ["buffer_not_found"],
+    http: [{ method: "PATCH", path: "/sessions/:name/buffers/:buffer" }],
+    ws: ["rename_buffer"],
   }),
   operation({
     name: "buffer.delete",
     scope: "session",
     access: "operate",
-    summary: "Delete a paste buffer",
-    input: v.object({ buffer_id: BufferIdSchema }),
+    shared: true,
+    summary: "Delete a paste buffer (default: the newest copy)",
+    input: NamedSchema,
     output: PasteBufferSchema,
     errors: ["buffer_not_found"],
-    http: [{ method: "DELETE", path: "/sessions/:name/buffers/:buffer_id" }],
+    http: [{ method: "DELETE", path: "/sessions/:name/buffers/:buffer" }],
     ws: ["delete_buffer"],
+  }),
+  operation({
+    name: "buffer.paste",
+    scope: "pane",
+    access: "operate",
+    types: true,
+    shared: true,
+    summary: "Type a paste buffer into the terminal (default: the newest copy)",
+    input: v.object({
+      ...NamedSchema.entries,
+      delete: v.optional(v.pipe(v.boolean(), v.description("delete it afterwards")), false),
+    }),
+    output: PasteBufferSchema,
+    errors: ["buffer_not_found", "session_ended", "input_send_failed", "payload_too_large"],
+    http: [{ method: "POST", path: "/sessions/:name/paste" }],
+    ws: ["paste_buffer"],
   }),
 ] as const;

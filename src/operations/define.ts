@@ -46,6 +46,8 @@ export interface Operation<
   readonly makesSessions?: true;
   /** Of the server, but open to a token for one session: the answer is about that session alone. */
   readonly forOneSession?: true;
+  /** It concerns what all sessions share: a token for one session may not use it. */
+  readonly shared?: true;
   /** One line for lists. */
   readonly summary: string;
   /** Input without the session target, which is sent beside it. */

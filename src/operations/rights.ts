@@ -12,7 +12,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Operation } from "./define.ts";
 
 /** The requested operation, as the table of operations describes it. */
-export type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession">;
+export type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
 
 /**
  * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.
@@ -55,6 +55,7 @@ export function requireMay(by: Acting, asked: RequestedOperation, session: strin
   requireAccess(asked, by.access);
   const { only } = by.caller;
   if (only === undefined) return;
+  if (asked.shared === true) throw moreThanOne(asked.name, only);
   if (session !== null) requireOwnSession(by, session);
   else if (asked.forOneSession !== true) throw moreThanOne(asked.name, only);
   // Whether a name is free would reveal other sessions.

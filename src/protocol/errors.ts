@@ -31,7 +31,7 @@ const kinds = {
     hint: "A session keeps an ask_id for its next 64 questions; {asks} the open ones.",
   },
   checkpoint_not_found: { status: 404, hint: "{checkpoints} which exist." },
-  buffer_not_found: { status: 404, hint: "List the session's paste buffers to see which exist." },
+  buffer_not_found: { status: 404, hint: "List the paste buffers to see which exist." },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   machine_not_found: { status: 404, hint: "{machines} lists the known machines." },
   no_sessions: { status: 404, hint: "Create a session first, or use another tag." },

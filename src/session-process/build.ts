@@ -9,6 +9,7 @@ import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { EventJournal } from "../events/journal.ts";
 import { eventsDir } from "../events/segments.ts";
+import { BufferFiles } from "../instance/buffer-files.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionSpec } from "../launch/session-spec.ts";
@@ -169,6 +170,7 @@ async function assemble(
       tags,
       private: spec.create.private,
       server: hostname(settings.hostname),
+      buffers: new BufferFiles(instance),
       ...area,
       settings: sessionSettings(settings),
       env: keptVariables(spec.create.env),

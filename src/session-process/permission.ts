@@ -80,7 +80,8 @@ export class Permission {
   }
 
   private touches({ name, access, scope }: Pick<Operation, "name" | "access" | "scope">): boolean {
-    if (access === "observe") return scope === "pane" && this.port.session.isPrivate && !free.has(name);
+    if (access === "observe")
+      return (scope === "pane" || name.startsWith("buffer.")) && this.port.session.isPrivate && !free.has(name);
     return !free.has(name);
   }
 

@@ -1,24 +1,25 @@
 /**
- * Texts copied in a session, newest first: in copy mode, by programs (OSC 52), and over the API. Stored in memory only,
- * within limits: the oldest is dropped first.
+ * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All sessions
+ * of an instance share them, in files. What is copied in a private session stays in its memory, and only it sees that.
+ * Limits: the oldest go first, those without a given name before the others.
  */
-
+import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { PasteBuffer } from "../protocol/paste.ts";
-import { MAX_PASTE_BYTES } from "../protocol/paste.ts";
+import type { Owner } from "../protocol/owner.ts";
+import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
 
-/** Maximum number of buffers, and their total bytes: several of the longest. */
-const MAX_BUFFERS = 50;
-const MAX_BYTES = 8 * MAX_PASTE_BYTES;
 /** Characters of a buffer that lists show. */
 const SHOWN = 80;
 
-interface Kept {
-  readonly id: number;
+type Entry = StoredBuffer & { readonly text?: string };
+
+export interface NewBuffer {
   readonly text: string;
-  readonly bytes: number;
-  /** Unix time in ms. */
-  readonly at: number;
+  /** Replaces the buffer of this name; absent: an automatic name. */
+  readonly name?: string | undefined;
+  /** The text is put after that of the named buffer. */
+  readonly append?: boolean | undefined;
+  readonly owner?: Owner | undefined;
 }
 
 /** The notice after a copy: characters of a single line, else lines. */
@@ -28,17 +29,33 @@ export function describeCopy(text: string): string {
   return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-export class PasteBuffers {
-  private kept: Kept[] = [];
-  private lastId = 0;
+/** The text as it is pasted: without characters that could end the paste early or act on the terminal, lines end as Enter. */
+export function cleanPaste(text: string): string {
+  return text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
+}
 
-  /** The newest text; null without one. */
+export class PasteBuffers {
+  /** Those of a private session, newest first. */
+  private own: (Entry & { readonly text: string })[] = [];
+  private lastOwn = 0;
+
+  /** @param files null: nothing is shared */
+  constructor(
+    private readonly files: BufferFiles | null,
+    private readonly isPrivate: () => boolean,
+  ) {}
+
+  /** The newest copy without a given name; null without one. */
   get newest(): string | null {
-    return this.kept[0]?.text ?? null;
+    const found = this.found();
+    return found === undefined ? null : this.textOf(found);
   }
 
-  /** Stores a text; one equal to the newest adds nothing. @throws WshError payload_too_large */
-  add(text: string, at = Date.now()): PasteBuffer {
+  /** Stores a text; without a name, one equal to the newest adds nothing. @throws WshError payload_too_large */
+  set({ text: added, name, append, owner }: NewBuffer): PasteBuffer {
+    const before = this.entries();
+    const old = append === true && name !== undefined ? before.find((each) => nameOf(each) === name) : undefined;
+    const text = (old === undefined ? "" : (this.textOf(old) ?? "")) + added;
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_PASTE_BYTES) {
       throw new WshError(
@@ -46,48 +63,136 @@ export class PasteBuffers {
         `the text has ${bytes} bytes; a paste buffer holds at most ${MAX_PASTE_BYTES}`,
       );
     }
-    const [first] = this.kept;
-    if (first?.text === text) return shown(first);
-    const made: Kept = { id: ++this.lastId, text, bytes, at };
-    this.kept = [made, ...this.kept].slice(0, MAX_BUFFERS);
-    let total = 0;
-    this.kept = this.kept.filter((each) => {
-      total += each.bytes;
-      return total <= MAX_BYTES;
-    });
+    const [newest] = before;
+    if (name === undefined && newest?.name === null && newest.bytes === bytes && this.textOf(newest) === text)
+      return shown(newest);
+    const made = this.store({ name: name ?? null, bytes, at: Date.now(), owner: owner ?? null }, text, before);
+    for (const each of name === undefined ? [] : before) if (nameOf(each) === name) this.drop(each);
+    for (const excess of beyondLimits(this.entries(), made.number)) this.drop(excess);
     return shown(made);
   }
 
-  /** A program has copied text, in base64; overlong or empty text is ignored. */
+  /** A program or person has copied text, in base64; overlong or empty text is ignored. */
   copied(base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
-    if (text !== "" && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.add(text);
+    if (text !== "") this.keep(text);
+  }
+
+  /** @returns whether the copy was stored: not when it is too long, or nothing can be written */
+  keep(text: string): boolean {
+    try {
+      this.set({ text });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   list(): PasteBuffer[] {
-    return this.kept.map(shown);
+    return this.entries().map(shown);
   }
 
-  /** @param id absent: the newest @throws WshError buffer_not_found */
-  get(id?: number): PasteBuffer & { readonly text: string } {
-    const found = this.find(id);
-    return { ...shown(found), text: found.text };
+  /** @param name absent: the newest without a given name @throws WshError buffer_not_found */
+  get(name?: string): PasteBuffer & { readonly text: string } {
+    const found = this.find(name);
+    const text = this.textOf(found);
+    if (text === null) throw notFound(name);
+    return { ...shown(found), text };
+  }
+
+  /** Who made it; null: copied, by whomever; undefined: there is none. */
+  ownerOf(name?: string): Owner | null | undefined {
+    return this.found(name)?.owner;
+  }
+
+  /** Replaces another buffer of the new name. @throws WshError buffer_not_found */
+  rename(name: string | undefined, to: string): PasteBuffer {
+    const found = this.find(name);
+    for (const other of this.entries()) if (other !== found && nameOf(other) === to) this.drop(other);
+    const { bytes, at, owner } = found;
+    const head: BufferHead = { name: to, bytes, at, owner };
+    if (found.text === undefined) {
+      if (this.files?.describe(found.number, head) !== true) throw notFound(name);
+    } else this.own = this.own.map((each) => (each === found ? { ...each, ...head } : each));
+    return shown({ ...found, ...head });
   }
 
   /** @throws WshError buffer_not_found */
-  remove(id: number): PasteBuffer {
-    const found = this.find(id);
-    this.kept = this.kept.filter((each) => each !== found);
+  remove(name?: string): PasteBuffer {
+    const found = this.find(name);
+    this.drop(found);
     return shown(found);
   }
 
-  private find(id?: number): Kept {
-    const found = id === undefined ? this.kept[0] : this.kept.find((each) => each.id === id);
+  private found(name?: string): Entry | undefined {
+    return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
+  }
+
+  private find(name?: string): Entry {
+    const found = this.found(name);
     if (found !== undefined) return found;
-    throw new WshError("buffer_not_found", id === undefined ? "nothing has been copied yet" : `no paste buffer ${id}`);
+    throw notFound(name);
+  }
+
+  /** Newest first. */
+  private entries(): Entry[] {
+    const shared = this.files?.list() ?? [];
+    if (this.own.length === 0) return shared;
+    const names = new Set<string>();
+    return [...this.own, ...shared]
+      .sort((a, b) => b.at - a.at)
+      .filter((each) => !names.has(nameOf(each)) && names.add(nameOf(each)));
+  }
+
+  private store(head: BufferHead, text: string, before: readonly Entry[]): Entry {
+    const begins = text.slice(0, SHOWN);
+    if (this.files !== null && !this.isPrivate()) {
+      const taken = new Set(before.map(({ name }) => name));
+      return { ...head, begins, number: this.files.add(head, text, (number) => taken.has(automaticName(number))) };
+    }
+    const made = { ...head, begins, text, number: ++this.lastOwn };
+    this.own = [made, ...this.own];
+    return made;
+  }
+
+  private textOf({ text, number }: Entry): string | null {
+    return text ?? this.files?.text(number) ?? null;
+  }
+
+  private drop(entry: Entry): void {
+    if (entry.text === undefined) this.files?.remove(entry.number);
+    else this.own = this.own.filter((each) => each !== entry);
   }
 }
 
-function shown({ id, text, bytes, at }: Kept): PasteBuffer {
-  return { id, bytes, at, begins: text.slice(0, SHOWN) };
+/** @param entries newest first @param made the number of the one that stays */
+function beyondLimits(entries: readonly Entry[], made: number): Entry[] {
+  const oldest = [...entries].reverse();
+  const order = [...oldest.filter(({ name }) => name === null), ...oldest.filter(({ name }) => name !== null)];
+  let count = entries.length;
+  let bytes = entries.reduce((sum, each) => sum + each.bytes, 0);
+  return order.filter((each) => {
+    if ((count <= MAX_BUFFERS && bytes <= MAX_BUFFER_BYTES) || each.number === made) return false;
+    count--;
+    bytes -= each.bytes;
+    return true;
+  });
+}
+
+function automaticName(number: number): string {
+  return `buffer${number}`;
+}
+
+function nameOf({ name, number, text }: Entry): string {
+  return name ?? (text === undefined ? automaticName(number) : `private${number}`);
+}
+
+function shown(entry: Entry): PasteBuffer {
+  const { bytes, at, begins } = entry;
+  return { name: nameOf(entry), bytes, at, begins: begins.slice(0, SHOWN) };
+}
+
+function notFound(name: string | undefined): WshError {
+  const message = name === undefined ? "nothing has been copied yet" : `no paste buffer '${name}'`;
+  return new WshError("buffer_not_found", message);
 }

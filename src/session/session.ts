@@ -40,8 +40,8 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Temporary notices to the people at it. */
   readonly notice: Notice;
   readonly window: Window;
-  /** Texts copied in the session. */
-  readonly buffers = new PasteBuffers();
+  /** Copied texts. */
+  readonly buffers: PasteBuffers;
   readonly taken = new TakenInput();
   /** Variables that the terminal attached last has brought. */
   readonly brought = new Brought();
@@ -83,6 +83,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.keptPrivate = options.private ?? false;
+    this.buffers = new PasteBuffers(options.buffers ?? null, () => this.isPrivate);
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.questions = this.asking(clock);

@@ -6,6 +6,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
 import type { ThemedSpan } from "../compositor/compose.ts";
+import type { BufferFiles } from "../instance/buffer-files.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
@@ -38,6 +39,8 @@ export interface SessionOptions extends Size {
   /** Nothing of it is kept on disk. */
   readonly private?: boolean | undefined;
   readonly server: string;
+  /** Paste buffers that all sessions share; absent: it has its own. */
+  readonly buffers?: BufferFiles;
   readonly settings: SessionSettings;
   /** Variables that its pane was started with, over the starter's, without secrets. */
   readonly env?: Readonly<Record<string, string>> | undefined;

@@ -1,5 +1,5 @@
 /**
- * What tmux keeps and wsh does not: options, environments, names of buffers, channels. One value for an instance,
+ * What tmux keeps and wsh does not: options, environments, channels. One value for an instance,
  * changed under a lock; what belongs to a session, window or pane that is gone is left out at the next change.
  */
 import * as v from "valibot";
@@ -21,8 +21,6 @@ export const StateSchema = v.object({
   panes: values,
   /** Names that wsh does not take: what it has instead, and what is shown. */
   names: v.optional(v.record(v.string(), v.object({ own: v.string(), shown: v.string() })), {}),
-  /** Names of paste buffers: session and number. */
-  buffers: v.optional(v.record(v.string(), v.object({ session: v.string(), id: v.number() })), {}),
   channels: v.optional(
     v.record(
       v.string(),
@@ -46,7 +44,6 @@ export function emptyState(): State {
 export function prune(state: State, living: ReadonlySet<string>): void {
   for (const table of [state.own, state.environments, state.panes, state.names, state.pipes])
     for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
-  for (const [name, { session }] of Object.entries(state.buffers)) if (!living.has(session)) delete state.buffers[name];
   for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
   if (state.marked !== null && !living.has(state.marked)) state.marked = null;
 }

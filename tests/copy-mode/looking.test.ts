@@ -184,22 +184,36 @@ describe("looking back", () => {
     await copies(person, "one\n");
     await person.sees("copied");
     await wsh.ok("send", "dev", "printf '\\033]52;c;%s\\a' $(printf two | base64)", "--enter");
-    await until("the program's copy", async () => (await wsh.ok("paste", "dev")) === "two");
+    await until("the program's copy", async () => (await wsh.ok("buffer", "show")) === "two");
     person.type(`${PREFIX}%`);
     await person.sees(/[│┃]\$/);
-    expect(await wsh.ok("paste", "dev", "--id", "1")).toBe("one\n");
-    expect((await wsh.runWith({ input: "echo pasted" }, "paste", "dev", "--add")).code).toBe(0);
+    expect(await wsh.ok("buffer", "show", "buffer0")).toBe("one\n");
+    expect((await wsh.runWith({ input: "echo pasted" }, "buffer", "set", "--session", "dev")).code).toBe(0);
     person.type(`${PREFIX}]\r`);
     await person.sees(/[│┃]pasted/);
     person.type(`${PREFIX}[?pasted\rVy`);
     await copies(person, "pasted\n");
-    await until("the copy in the list", async () => (await wsh.ok("paste", "dev")) === "pasted\n");
-    expect(JSON.parse(await wsh.ok("paste", "dev", "--list", "--json"))).toMatchObject([
+    await until("the copy in the list", async () => (await wsh.ok("buffer", "show")) === "pasted\n");
+    expect(JSON.parse(await wsh.ok("buffer", "list", "--json"))).toMatchObject([
       { begins: "pasted\n", bytes: 7 },
       { begins: "echo pasted" },
       { begins: "two" },
       { begins: "one\n" },
     ]);
-    expect((await wsh.run("paste", "dev", "--id", "99")).stderr).toContain("no paste buffer 99");
+    expect((await wsh.run("buffer", "show", "none")).stderr).toContain("no paste buffer 'none'");
+    // Another session sees them, chosen from a list; a private one keeps its own.
+    await wsh.ok("new", "other", "--private");
+    await wsh.ok("buffer", "set", "--session", "other", "for me alone");
+    expect(await wsh.ok("buffer", "show", "--session", "other")).toBe("for me alone");
+    expect(await wsh.ok("buffer", "list", "--session", "other")).toContain("echo pasted");
+    expect(await wsh.ok("buffer", "list")).not.toContain("alone");
+    person.type(`${PREFIX}=`);
+    await person.sees("Paste buffers");
+    person.type("echo");
+    await person.sees(/^>\S+ +echo pasted/m);
+    person.type("\x18y");
+    await until("its end", async () => !(await wsh.ok("buffer", "list")).includes("echo pasted"));
+    person.type("\x15two\r");
+    await person.sees(/two$/m);
   });
 });

@@ -68,7 +68,7 @@ const operated: readonly OperationName[] = [
   ...(["overlay.write", "overlay.delete", "overlay.clear", "panel.create", "panel.replace", "panel.patch"] as const),
   ...(["panel.spans", "panel.write", "panel.delete", "panel.clear", "element.batch", "input.capture"] as const),
   ...(["input.release", "input.keys", "focus.set", "focus.unset", "screen_mode.enter_alt", "ask"] as const),
-  ...(["screen_mode.exit_alt", "ask.cancel", "buffer.add", "buffer.delete", "session.signal"] as const),
+  ...(["screen_mode.exit_alt", "ask.cancel", "buffer.set", "buffer.delete", "session.signal"] as const),
   ...([
     "session.clear",
     "session.reset",
@@ -81,6 +81,7 @@ const operated: readonly OperationName[] = [
   ] as const),
   ...(["agent.report", "window.create", "window.close", "window.select", "window.update", "layout.set"] as const),
   ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
+  ...(["buffer.rename", "buffer.paste"] as const),
   ...(["pane.resize", "pane.zoom", "pane.swap", "pane.move", "pane.update", "pane.respawn"] as const),
 ];
 const administered: readonly OperationName[] = [
@@ -96,6 +97,8 @@ const openToOne: ReadonlySet<string> = new Set([
   "servers.list",
   "servers.get",
 ]);
+/** Of what all sessions share: refused to a caller of one. */
+const sharedByAll = /^buffer\./;
 /** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
 const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
 
@@ -200,6 +203,7 @@ function said(code: string | undefined): Said {
 function expected({ access, one }: Kind, name: string, scope: string, isOwn: boolean): Said {
   if (!accessCovers(access, accessOf.get(name) ?? "admin")) return "denied";
   if (!one) return "passed";
+  if (isOwn && sharedByAll.test(name)) return "denied";
   if (scope === "server") return openToOne.has(name) ? "passed" : "denied";
   return isOwn ? "passed" : "unseen";
 }

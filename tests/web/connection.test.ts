@@ -292,6 +292,18 @@ browserTest("the palette finds what can be done, and does it", async () => {
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog", { hidden: true });
   expect((await panes())[2]).toContain("by-button");
+
+  await gateway.ok("buffer", "set", "echo from-a-buffer");
+  await page.keyboard.down("Control");
+  await page.keyboard.press("Backslash");
+  await page.keyboard.up("Control");
+  await page.keyboard.press("=");
+  await page.waitForSelector(".palette [role=option]");
+  await page.waitForFunction(() =>
+    document.querySelector(".palette [aria-selected=true]")?.textContent?.includes("echo from-a-buffer"),
+  );
+  await page.keyboard.press("Enter");
+  await until("what was pasted", async () => (await panes()).some((text) => text.includes("echo from-a-buffer")));
 });
 
 browserTest("a screen reader finds the screen's lines and where it can go", async () => {

@@ -8,6 +8,7 @@ import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operat
 import type { Access, Caller } from "../../protocol/caller.ts";
 import type { PortHolder } from "../../protocol/ports.ts";
 import type { Notice } from "../../session/notice.ts";
+import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import type { Answers } from "../../session/questions/types.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -22,6 +23,8 @@ export interface HandlerContext {
   readonly questions: Answers;
   /** The pane that the target means. @throws WshError pane_not_found */
   readonly pane: () => string;
+  /** The paste buffers that the session sees. */
+  readonly buffers: PasteBuffers;
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
   /** The program that listens on a port, if the caller may know of it. */

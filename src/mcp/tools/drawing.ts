@@ -136,7 +136,7 @@ export const panel = tool({
     ...common,
   }),
   described: { ...drawnAlike, height: { type: "integer" } },
-  unlisted: ["persist", "screen_mode"],
+  unlisted: ["persist", "screen_mode", "ttl_ms", "z", "focusable"],
   output: v.object({
     status: v.optional(v.string()),
     id: v.optional(v.string()),

@@ -108,9 +108,9 @@ export const manageSession = tool({
   name: "wsh_manage_session",
   title: "Manage a session",
   description:
-    "kill (its programs too), rename (new_name), add_tags, remove_tags (tags), resize (rows, cols; force: while people are " +
-    "attached), signal (signal, to the foreground program), restart, clear (screen and history), reset (modes), " +
-    "detach (people).",
+    "kill (its programs too), rename (new_name), add_tags, remove_tags (tags), resize (rows, cols), signal (to the " +
+    "foreground program), restart, clear (screen and history), reset (modes), detach (people), buffer (copied texts: " +
+    "lists, reads buffer, stores text).",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
@@ -128,14 +128,17 @@ export const manageSession = tool({
         "restart",
         "clear",
         "reset",
+        "buffer",
       ]),
       v.description("what to do"),
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),
+    buffer: v.optional(v.pipe(v.string(), v.description("its name"))),
+    text: v.optional(v.pipe(v.string(), v.description("to store"))),
     tags: v.optional(v.array(v.string())),
     rows: v.optional(sideFrom(1)),
     cols: v.optional(sideFrom(2)),
-    force: v.optional(v.pipe(v.boolean(), v.description("for resize")), false),
+    force: v.optional(v.pipe(v.boolean(), v.description("resize while people are attached")), false),
     signal: v.optional(v.pipe(v.string(), v.description("INT, TERM, HUP, KILL …"))),
   }),
   described: {
@@ -149,7 +152,7 @@ export const manageSession = tool({
     session: v.optional(v.string()),
     sessions: v.optional(v.array(v.looseObject({}))),
   }),
-  run: async ({ session: given, action, new_name, tags, rows, cols, force, signal }, ask) => {
+  run: async ({ session: given, action, new_name, tags, rows, cols, force, signal, buffer, text }, ask) => {
     if (typeof given !== "string") return killAll(given, action, ask);
     const session = given;
     switch (action) {
@@ -169,6 +172,10 @@ export const manageSession = tool({
         const size = { rows: needed(rows, action, "rows"), cols: needed(cols, action, "cols"), force };
         return { ...done, status: "resized", session, ...(await ask("session.resize", size, session)) };
       }
+      case "buffer":
+        if (text !== undefined) return { ...done, ...(await ask("buffer.set", { buffer, text }, session)) };
+        if (buffer !== undefined) return { ...done, ...(await ask("buffer.get", { buffer }, session)) };
+        return { ...done, buffers: await ask("buffer.list", {}, session) };
       case "signal": {
         const sent = await ask("session.signal", { signal: needed(signal, action, "signal") }, session);
         return { ...done, status: "signalled", session, signal: sent.signal };

@@ -15,9 +15,10 @@ import { callerLabel } from "../../protocol/caller.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { type Owner, ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { listPorts } from "../../registry/ports.ts";
+import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
 import { panesIn, windowWith } from "../../session/windows/state.ts";
@@ -33,6 +34,11 @@ import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
 import { windowHandlers } from "./layout/windows.ts";
 
 const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
+const BufferSchema = v.looseObject({
+  buffer: v.optional(v.string()),
+  new_name: v.optional(v.string()),
+  delete: v.optional(v.boolean()),
+});
 const AboutSchema = v.looseObject({ pane: v.string() });
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
@@ -90,10 +96,14 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
 }
 
 /** What a request touches, for the leave that an agent needs. */
-function subjectOf(parts: SessionParts, { op, target, caller }: PeerRequest): Subject {
+function subjectOf(parts: SessionParts, { op, target, caller, input }: PeerRequest): Subject {
   const { session, locals, arrangement } = parts;
   const { pane } = parts.place(target);
   const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
+  if (op.startsWith("buffer.")) {
+    const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
+    return { owners: [...typedInto, ...bufferOwners(session.buffers, op, input)], pane };
+  }
   if (isForPane(op, target) || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
   if (op === "session.kill" || op === "session.restart")
     return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
@@ -101,6 +111,14 @@ function subjectOf(parts: SessionParts, { op, target, caller }: PeerRequest): Su
   // An agent of this session adds panes of its own beside it.
   const isHere = [...locals.values()].some((local) => local.pane.agent.info?.name === caller.agent);
   return { owners: isHere && adding.has(op) ? [] : [session.owner], pane };
+}
+
+/** Those whose paste buffer is changed or deleted: of a person's copies nobody is known. */
+function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
+  const { buffer, new_name, delete: deletes } = parse(BufferSchema, input);
+  const changes = op === "buffer.paste" ? deletes === true : op !== "buffer.set" || buffer !== undefined;
+  const named = [...(changes ? [buffer] : []), ...(new_name === undefined ? [] : [new_name])];
+  return named.map((name) => buffers.ownerOf(name)).filter((owner) => owner !== undefined);
 }
 
 async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {
@@ -136,6 +154,7 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     },
     sessionId: session.id,
     questions: session.questions,
+    buffers: session.buffers,
     notice: session.notice,
     ...defined({ target, deadline }),
     holderOf(port) {

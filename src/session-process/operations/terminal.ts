@@ -5,6 +5,7 @@
 import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
+import { cleanPaste } from "../../session/paste-buffers.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
 import { disorderOf, shownScreen } from "./shown-screen.ts";
@@ -25,7 +26,7 @@ function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
 
 export const terminalHandlers: Pick<
   PaneHandlers,
-  "session.clear" | "session.reset" | "input.send" | "screen.get" | "scrollback.get"
+  "session.clear" | "session.reset" | "input.send" | "buffer.paste" | "screen.get" | "scrollback.get"
 > = {
   "session.clear": async (pane) => {
     await pane.clear();
@@ -51,6 +52,15 @@ export const terminalHandlers: Pick<
     await typeInto(pane, typed);
     const warnings = unread === null ? {} : { warnings: [unread] };
     return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
+  },
+  "buffer.paste": async (pane, { buffer, delete: deletes }, { buffers }) => {
+    pane.requireRunning();
+    const { text, ...pasted } = buffers.get(buffer);
+    const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
+    pane.commands.cookedLine.requireFits(joined(typed));
+    await typeInto(pane, typed);
+    if (deletes) buffers.remove(pasted.name);
+    return pasted;
   },
   "screen.get": (pane, { format, tail }) =>
     pane.terminal.atRest(() => {

@@ -21,11 +21,11 @@ export const inputCommands: readonly Command[] = [
     async (run, args) => {
       for (const flag of ["C", "P"])
         if (args.has(flag)) throw new TmuxError(`command capture-pane: unknown flag -${flag}`);
-      const { session, pane } = await run.place(args, "pane");
+      const { pane } = await run.place(args, "pane");
       const text = await capture(run, args, pane);
       if (text === null) return;
       if (args.has("p")) return run.print(text);
-      await addBuffer(run, session.target, args.get("b"), `${text}\n`);
+      await addBuffer(run, args.get("b"), `${text}\n`);
     },
   ),
   command("clear-history clearhist", "t:", [0, 0], "[-t target-pane]", async (run, args) => {

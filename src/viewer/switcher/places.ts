@@ -26,8 +26,46 @@ const START_MS = 10_000;
 
 export type SwitcherScope = "windows" | "sessions" | "agents";
 
+/** What a switcher lists, and what its keys do to a row. */
+export interface SwitcherSource {
+  readonly title: string;
+  /** The text of an empty list. */
+  readonly nothing: string;
+  /** The question before a row is closed. */
+  closes(row: SwitcherRow): string;
+  list(): Promise<readonly SwitcherRow[]>;
+  /** Its contents now; null: it does not answer. */
+  preview(row: SwitcherRow): Promise<readonly string[] | null>;
+  close(row: SwitcherRow): Promise<void>;
+  /** Absent: rows have no names of their own. */
+  rename?(row: SwitcherRow, name: string): Promise<void>;
+  /** Absent: nothing can be made here. */
+  create?(name: string): Promise<SwitcherRow>;
+}
+
+const titles: Readonly<Record<SwitcherScope, string>> = {
+  windows: "Sessions, windows and panes",
+  sessions: "Sessions",
+  agents: "Agents, those that need you first",
+};
+
+/** The sessions, windows and panes of the instance. */
+export function placesSource(instance: Instance, kind: SwitcherScope, by: Acting): SwitcherSource {
+  return {
+    title: titles[kind],
+    nothing: kind === "agents" ? "no agent is running" : "no match",
+    closes: ({ kind: what, session, name }) =>
+      `end ${what === "session" ? `session '${session}'` : `${what} ${name}`} and all that runs in it?`,
+    list: () => places(instance, kind, by),
+    preview: (row) => preview(row, by),
+    close: (row) => close(row, by),
+    rename: (row, name) => rename(row, name, by),
+    create: (name) => create(instance, name, by),
+  };
+}
+
 export interface SwitcherRow {
-  readonly kind: "session" | "window" | "pane";
+  readonly kind: "session" | "window" | "pane" | "buffer" | "client";
   readonly session: string;
   /** The session's number, and the socket where it is served. */
   readonly number: number;
@@ -130,7 +168,7 @@ function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "ses
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
 
 /** The current contents of a place; null when it does not answer. */
-export async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<readonly string[] | null> {
+async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<readonly string[] | null> {
   try {
     return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;
   } catch {
@@ -144,13 +182,13 @@ export async function focus(place: SwitcherRow, by: Acting): Promise<void> {
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function close(place: SwitcherRow, by: Acting): Promise<void> {
+async function close(place: SwitcherRow, by: Acting): Promise<void> {
   if (place.kind === "session") await act(by, place, "session.kill", { reason: "killed" });
   else await act(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
 }
 
 /** @throws WshError of the session, session_not_found */
-export async function rename(place: SwitcherRow, name: string, by: Acting): Promise<void> {
+async function rename(place: SwitcherRow, name: string, by: Acting): Promise<void> {
   if (place.kind === "session") await act(by, place, "session.update", { name });
   else if (place.kind === "window") await act(by, place, "window.update", { name });
   else await act(by, place, "pane.update", { title: name });
@@ -166,7 +204,7 @@ async function act(by: Acting, { target, socket, session }: SwitcherRow, op: str
 }
 
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
-export async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
+async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
   requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
   if (by.caller.via === undefined) await startHere(instance, name);
   else

@@ -9,16 +9,14 @@ import { blankRow, Canvas } from "../../compositor/canvas.ts";
 import { visibleInput } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
-import type { Instance } from "../../instance/paths.ts";
 import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
-import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
-import { close, create, places, preview, rename, type SwitcherRow, type SwitcherScope } from "./places.ts";
+import type { SwitcherRow, SwitcherSource } from "./places.ts";
 
 /** Interval between refreshes of the list and the preview, in ms. */
 const RENEW_MS = 1_000;
@@ -33,21 +31,10 @@ const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
 
-const titles: Readonly<Record<SwitcherScope, string>> = {
-  windows: "Sessions, windows and panes",
-  sessions: "Sessions",
-  agents: "Agents, those that need you first",
-};
-const HINTS = "Enter selects · Ctrl+R renames · Ctrl+X closes · Ctrl+T new session · Esc";
-/** For terminals that the others do not fit. */
-const SHORT_HINTS = "Enter · ^R name · ^X close · ^T new";
-
 export interface SwitcherPort {
-  readonly instance: Instance;
   /** The session that the terminal shows. */
   readonly here: () => number;
   readonly readOnly: boolean;
-  readonly by: Acting;
   changed(): void;
   say(text: string): void;
   /** Switches to it in this terminal; later input is typed there. */
@@ -81,7 +68,7 @@ export class Switcher implements OwnDialog {
   private entersThen = false;
 
   constructor(
-    private readonly kind: SwitcherScope,
+    private readonly source: SwitcherSource,
     private readonly port: SwitcherPort,
   ) {
     void this.renew();
@@ -102,7 +89,7 @@ export class Switcher implements OwnDialog {
       canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
     canvas.fill(box, theme.dialog);
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
-    text(0, 1, titles[this.kind], theme.dialog_bar);
+    text(0, 1, this.source.title, theme.dialog_bar);
     // The end of the input stays visible.
     const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
     text(1, 1, input.text, theme.dialog_strong);
@@ -121,7 +108,7 @@ export class Switcher implements OwnDialog {
       const style = isChosen ? theme.dialog_choice : place.kind === "session" ? theme.dialog_strong : theme.dialog;
       const cell = { row, col: 0, height: 1, width: left };
       if (isChosen) canvas.fill(cell, theme.dialog_choice);
-      const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${this.kind === "agents" ? `${place.session} ` : ""}${place.name}`;
+      const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${place.depth === 0 && place.kind === "pane" ? `${place.session} ` : ""}${place.name}`;
       text(row, 0, name, style, cell);
       if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
     }
@@ -193,7 +180,11 @@ export class Switcher implements OwnDialog {
   private hints(cols: number): string {
     if (this.mode === "close") return "y confirms · any other key cancels";
     if (this.mode !== "filter") return "Enter confirms · Esc cancels";
-    return HINTS.length < cols ? HINTS : SHORT_HINTS;
+    const { rename, create } = this.source;
+    const long = ["Enter selects", rename && "Ctrl+R renames", "Ctrl+X closes", create && "Ctrl+T new session", "Esc"];
+    const short = ["Enter", rename && "^R name", "^X close", create && "^T new"];
+    const [said, less] = [long, short].map((hints) => hints.filter((hint) => hint !== undefined).join(" · "));
+    return (said ?? "").length < cols ? (said ?? "") : (less ?? "");
   }
 
   /** A click chooses, and switches to a chosen place; the wheel moves. */
@@ -214,9 +205,9 @@ export class Switcher implements OwnDialog {
 
   private command(key: string): void {
     if (this.port.readOnly) this.port.say("this terminal is read-only");
-    else if (key === "r" && this.place() !== undefined) this.enter("rename");
+    else if (key === "r" && this.source.rename !== undefined && this.place() !== undefined) this.enter("rename");
     else if (key === "x" && this.place() !== undefined) this.enter("close");
-    else if (key === "t") this.enter("create", this.typed);
+    else if (key === "t" && this.source.create !== undefined) this.enter("create", this.typed);
   }
 
   private enter(mode: Mode, typed = ""): void {
@@ -235,13 +226,12 @@ export class Switcher implements OwnDialog {
       case "create":
         return `name of the new session: ${this.typed}`;
       case "close":
-        return `end ${what} and all that runs in it? y or n `;
+        return `${this.about === undefined ? "" : this.source.closes(this.about)} y or n `;
     }
   }
 
-  /** The text of an empty list. */
   private nothing(): string {
-    return this.kind === "agents" && this.typed === "" ? "no agent is running" : "no match";
+    return this.typed === "" ? this.source.nothing : "no match";
   }
 
   private shown(): SwitcherRow[] {
@@ -274,10 +264,13 @@ export class Switcher implements OwnDialog {
     if (mode === "filter" && !this.isLoaded) this.entersThen = true;
     else if (mode === "filter" && place !== undefined) this.leaveFor(place);
     else if (mode === "rename" && about !== undefined && typed !== "")
-      void this.act(() => rename(about, typed, this.port.by));
-    else if (mode === "close" && about !== undefined) void this.act(() => close(about, this.port.by));
+      void this.act(async () => this.source.rename?.(about, typed));
+    else if (mode === "close" && about !== undefined) void this.act(() => this.source.close(about));
     else if (mode === "create")
-      void this.act(async () => this.leaveFor(await create(this.port.instance, typed.trim(), this.port.by)));
+      void this.act(async () => {
+        const made = await this.source.create?.(typed.trim());
+        if (made !== undefined) this.leaveFor(made);
+      });
   }
 
   private leaveFor(place: SwitcherRow): void {
@@ -304,7 +297,7 @@ export class Switcher implements OwnDialog {
 
   private async renew(): Promise<void> {
     clearTimeout(this.timer ?? undefined);
-    const found = await places(this.port.instance, this.kind, this.port.by).catch(() => null);
+    const found = await this.source.list().catch(() => null);
     if (this.over) return;
     if (found !== null) this.all = found;
     if (this.chosen === "") {
@@ -328,7 +321,7 @@ export class Switcher implements OwnDialog {
     const place = this.place();
     if (this.over) return;
     if (place !== undefined) {
-      const lines = await preview(place, this.port.by);
+      const lines = await this.source.preview(place);
       if (this.over) return;
       if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
     }

@@ -114,7 +114,7 @@ export class TerminalStream implements Viewer {
     this.mouse = new TakenMouse(settings, this, shown, session);
     this.copies = new Copies(session, peer, {
       ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
-      keeps: !attach.composed && !this.readOnly,
+      keeps: !attach.composed && !this.readOnly && caller.only === undefined,
       programs: () => settings.clipboard === "write",
       painted: (copied) => this.presentation.painter.copied(copied),
     });

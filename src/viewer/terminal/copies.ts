@@ -3,7 +3,6 @@
  * and falls behind gets the newest copy once it reads again.
  */
 import { messageTypes } from "../../protocol/messages.ts";
-import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 
@@ -47,7 +46,7 @@ export class Copies {
   /** The person has copied text in copy mode. */
   byPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
-    if (this.options.keeps && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.session.buffers.add(text);
+    if (this.options.keeps) this.session.buffers.keep(text);
     this.options.painted({ selection: "c", base64 });
     this.give(base64);
   }

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Binding, bindingRows, isViewOperation, keyLabel, type ViewOperation } from "../../keys/bindings.ts";
-import { isUnlimited } from "../../operations/rights.ts";
+import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
@@ -14,12 +14,12 @@ import { LookSchema } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
-import { describeCopy } from "../../session/paste-buffers.ts";
+import { cleanPaste, describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
-import type { SwitcherRow, SwitcherScope } from "../switcher/places.ts";
+import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
@@ -276,7 +276,9 @@ export class OwnView {
       case "view.look_back":
         return this.look({ keys: port.person.modeKeys });
       case "view.paste":
-        return this.paste();
+        return this.paste(port.session.buffers.newest);
+      case "view.buffers":
+        return this.showBuffers();
       case "view.windows":
       case "view.sessions":
       case "view.agents":
@@ -355,24 +357,37 @@ export class OwnView {
   }
 
   private async showPlaces(kind: SwitcherScope): Promise<void> {
+    const { placesSource } = await import("../switcher/places.ts");
+    await this.choose(placesSource(this.port.instance, kind, this.port.by), (place) => this.show(place));
+  }
+
+  private async showBuffers(): Promise<void> {
+    const { buffers } = this.port.session;
+    requireAllSessions(this.port.by, "view.buffers");
+    const { buffersSource } = await import("../switcher/buffers.ts");
+    await this.choose(buffersSource(buffers), async ({ target }) => this.paste(buffers.get(target).text));
+  }
+
+  /** @param go what Enter does with a row */
+  private async choose(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
     const { port, own } = this;
     // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");
-    const switcher: OwnDialog = new Switcher(kind, {
-      ...{ instance: port.instance, readOnly: port.readOnly, by: port.by, here: () => this.number },
+    const switcher: OwnDialog = new Switcher(source, {
+      ...{ readOnly: port.readOnly, here: () => this.number },
       changed: () => port.changed(),
       say: (text) => own.say(text),
-      go: (place) => this.bound.lead(() => this.show(place)),
+      go: (row) => this.bound.lead(() => go(row)),
       typed: (bytes) => port.typed(bytes),
       done: () => own.hide(switcher),
     });
     own.show(switcher);
   }
 
-  /** Types the newest paste buffer, as the terminal itself would paste it. */
-  private paste(): void {
+  /** Types a text, as the terminal itself would paste it. @throws WshError access_denied: buffers are all sessions' */
+  private paste(text: string | null): void {
     const { port } = this;
-    const text = port.session.buffers.newest;
+    requireAllSessions(port.by, "view.paste");
     if (text === null) this.own.say("nothing has been copied yet");
     else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }
@@ -390,8 +405,7 @@ export class OwnView {
   }
 }
 
-/** Bytes of a paste without characters that could end it early, or act on the terminal. */
 function pasted(text: string, isBracketed: boolean): Uint8Array {
-  const clean = text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
+  const clean = cleanPaste(text);
   return new TextEncoder().encode(isBracketed ? `\x1b[200~${clean}\x1b[201~` : clean);
 }

@@ -1,5 +1,14 @@
 import type { SessionInfo } from "../../protocol/session.ts";
 
+/** What the palette's entries of paste buffers begin with. */
+export const PASTE = "Paste: ";
+
+/** What the palette is opened with, by the operation of a key. */
+export const paletteQueries: ReadonlyMap<string, string> = new Map([
+  ["view.agents", "agent "],
+  ["view.buffers", PASTE],
+]);
+
 /** The open dialog above the terminals. */
 export type Open =
   | { readonly kind: "palette"; readonly query: string }

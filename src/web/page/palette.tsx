@@ -1,6 +1,7 @@
 /** The palette: whatever can be done, found by a few letters. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Action, actionsOf } from "./actions.ts";
+import { bufferActions, loadBuffers } from "./buffers.ts";
 import { score } from "./fuzzy.ts";
 import { loadOperations, operations } from "./operations.ts";
 import type { Workspace } from "./workspace.ts";
@@ -12,10 +13,13 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
   const [query, setQuery] = useState(first);
   const [at, setAt] = useState(0);
   useEffect(() => void loadOperations(workspace.server), [workspace]);
+  useEffect(() => loadBuffers(workspace), [workspace]);
+  const copied = bufferActions(workspace);
   const described = operations.value;
   const all = useMemo<Action[]>(
     () => [
       ...actionsOf(workspace),
+      ...copied,
       ...described.map(({ method, path, summary }) => ({
         name: summary,
         detail: `${method} ${path}`,
@@ -24,7 +28,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
       })),
     ],
-    [workspace, described],
+    [workspace, described, copied],
   );
   const found = useMemo(() => matching(all, query), [all, query]);
   const run = (action: Action | undefined): void => {

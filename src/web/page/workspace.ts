@@ -12,7 +12,7 @@ import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
-import type { Open } from "./open.ts";
+import { type Open, paletteQueries } from "./open.ts";
 import { needing, SessionList, sessions, type Told } from "./sessions.ts";
 import { settings } from "./settings.ts";
 import { Tile } from "./tile.ts";
@@ -256,17 +256,11 @@ export class Workspace {
       case "view.look_back":
         tile.terminal.activePane?.scrollRows(-(tile.terminal.activePane.place.rows - 1));
         return;
-      case "view.sessions":
-      case "view.windows":
-      case "view.agents":
-      case "view.go":
-        this.open.value = { kind: "palette", query: operation === "view.agents" ? "agent " : "" };
-        return;
       case "view.keys":
         this.open.value = { kind: "keys" };
         return;
       default:
-        this.open.value = { kind: "palette", query: "" };
+        this.open.value = { kind: "palette", query: paletteQueries.get(operation) ?? "" };
     }
   }
 

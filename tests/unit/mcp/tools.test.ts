@@ -38,7 +38,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
   expect(shape).toMatchObject({
     wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags? worktree?',
     wsh_list_sessions: "all? session? tag?",
-    wsh_manage_session: "action cols? force? new_name? rows? session signal? tags?",
+    wsh_manage_session: "action buffer? cols? force? new_name? rows? session signal? tags? text?",
     wsh_send_input: 'encoding="utf8" input? keys? paste? session submit?',
     wsh_get_screen: 'format="plain" rows? session',
     wsh_get_scrollback: 'format="plain" grep? limit=100 offset=0 session',
@@ -48,7 +48,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_overlay:
       "background? focusable? height? id? list? persist? screen_mode? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",
-    wsh_panel: "background? focusable? height? id? list? position? session spans? ttl_ms? z?",
+    wsh_panel: "background? height? id? list? position? session spans?",
     wsh_remove_panel: "id? session",
     wsh_input_mode: "focus? lease_ms=120000 mode? read? session since? unfocus? wait_ms=0",
     wsh_screen_mode: "action? session",

@@ -1,0 +1,185 @@
+/**
+ * `wsh buffer`: the paste buffers of the instance. Inside a session, and with --session, they are that session's view of
+ * them (a private one has its own); elsewhere the files are read and written directly, without a server or session.
+ */
+import fs from "node:fs";
+import type { Command } from "commander";
+import * as v from "valibot";
+import { errorCode } from "../../base/errno.ts";
+import { BufferFiles } from "../../instance/buffer-files.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { OperationInput, OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
+import { BufferNameSchema, MAX_PASTE_BYTES, type PasteBuffer } from "../../protocol/paste.ts";
+import { visible } from "../../protocol/visible.ts";
+import { PasteBuffers } from "../../session/paste-buffers.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
+import { print, printJson, say, table } from "../print.ts";
+import { paneAround } from "../session/around.ts";
+import { cliCaller, SessionClient } from "../session/client.ts";
+
+type BufferOperation = "buffer.list" | "buffer.get" | "buffer.set" | "buffer.rename" | "buffer.delete";
+type Call = <N extends BufferOperation>(name: N, input: OperationInput<N>) => Promise<OperationOutput<N>>;
+
+interface Flags {
+  readonly session?: string;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  const buffer = program
+    .command("buffer")
+    .description(
+      "The paste buffers of the instance: texts copied in copy mode, by programs and by these commands. All sessions " +
+        "see them; at most 50 are kept. What is copied in a private session stays there.",
+    );
+  const add = (usage: string, description: string): Command =>
+    buffer.command(usage).description(description).option("--session <name>", "as this session sees them");
+  add("list", "List the paste buffers, newest first.")
+    .option("--json", "print the list as JSON")
+    .action(async (flags: Flags, command: Command) => {
+      const listed = await withCall(command, flags, (call) => call("buffer.list", {}));
+      if (flags.json === true) return printJson(listed);
+      const rows = listed.map(({ name, bytes, at, begins }) => {
+        return [name, String(bytes), new Date(at).toLocaleTimeString("en-GB"), visible(begins)];
+      });
+      return print(table([["NAME", "BYTES", "AT", "TEXT"], ...rows]));
+    });
+  add("show [name]", "Print a paste buffer (default: the newest copy).")
+    .option("--json", "print the buffer as JSON")
+    .action(async (name: string | undefined, flags: Flags, command: Command) => {
+      const found = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
+      return flags.json === true ? printJson(found) : print(found.text);
+    });
+  add("set [text]", "Store a text (default: standard input).")
+    .option("-n, --name <name>", "its name, replacing the buffer that has it (default: an automatic one)")
+    .option("-a, --append", "put it after the text of that buffer")
+    .option("--json", "print the buffer as JSON")
+    .action(async (text: string | undefined, flags: Flags & { name?: string; append?: boolean }, command: Command) => {
+      const read = text ?? textOf(new Uint8Array(await Bun.stdin.arrayBuffer()), "standard input");
+      return stored(command, flags, { text: read, buffer: named(flags.name), append: flags.append ?? false });
+    });
+  add("load <file> [name]", "Store the text of a file.")
+    .option("--json", "print the buffer as JSON")
+    .action(async (file: string, name: string | undefined, flags: Flags, command: Command) =>
+      stored(command, flags, {
+        text: textOf(
+          onFile(file, "read", () => fs.readFileSync(file)),
+          file,
+        ),
+        buffer: named(name),
+      }),
+    );
+  add("save <file> [name]", "Write a paste buffer to a file (default: the newest copy).")
+    .option("-a, --append", "put it at the end of the file")
+    .action(async (file: string, name: string | undefined, flags: Flags & { append?: boolean }, command: Command) => {
+      const { text } = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
+      onFile(file, "written", () => fs.writeFileSync(file, text, { flag: flags.append === true ? "a" : "w" }));
+    });
+  add("rename <name> <new>", "Rename a paste buffer.").action(
+    async (name: string, to: string, flags: Flags, command: Command) => {
+      await withCall(command, flags, (call) => call("buffer.rename", { buffer: name, new_name: checkedName(to) }));
+    },
+  );
+  add("delete [name]", "Delete a paste buffer (default: the newest copy).")
+    .option("--all", "delete every one")
+    .action(async (name: string | undefined, flags: Flags & { all?: boolean }, command: Command) => {
+      if (flags.all !== true)
+        return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: named(name) })));
+      if (name !== undefined) throw new UsageError("give either a name or --all");
+      await withCall(command, flags, async (call) => {
+        for (const each of await call("buffer.list", {})) await call("buffer.delete", { buffer: each.name });
+      });
+    });
+  buffer
+    .command("paste [name]")
+    .description("Type a paste buffer into a pane (default: the newest copy, into this pane).")
+    .option("--to <target>", "a session, window or pane")
+    .option("--delete", "delete it afterwards")
+    .action(async (name: string | undefined, flags: { to?: string; delete?: boolean }, command: Command) => {
+      const around =
+        flags.to === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: flags.to };
+      if (around === null) throw new UsageError("not inside a session: name a target with --to");
+      using session = await SessionClient.open(around.instance, around.pane);
+      await session.call("buffer.paste", { buffer: named(name), delete: flags.delete ?? false });
+    });
+}
+
+async function stored(command: Command, flags: Flags, input: OperationInput<"buffer.set">): Promise<void> {
+  if (input.text === "") throw new UsageError("the text is empty");
+  const made = await withCall(command, flags, (call) => call("buffer.set", input));
+  return flags.json === true ? printJson(made) : say(`Paste buffer '${made.name}' has ${made.bytes} bytes.\n`);
+}
+
+async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => Promise<T>): Promise<T> {
+  const around = flags.session === undefined && command.optsWithGlobals().serverName === undefined;
+  const place = around ? paneAround(process.env) : null;
+  const pane = place?.pane ?? flags.session;
+  const instance = place?.instance ?? instanceOf(command);
+  if (pane === undefined) return use(await filesOf(instance));
+  using session = await SessionClient.open(instance, pane);
+  return await use((name, input) => session.call(name, input));
+}
+
+/** What the operations do, without a session. */
+async function filesOf(instance: Instance): Promise<Call> {
+  const buffers = new PasteBuffers(new BufferFiles(instance), () => false);
+  const { values } = await settingsOf(instance);
+  const mine = (name: string | undefined): void => {
+    const owner = buffers.ownerOf(name);
+    if (owner !== undefined && owner?.name !== ownerOf(cliCaller).name) requireNoAgent(values, cliCaller, "wsh buffer");
+  };
+  const calls: { [N in BufferOperation]: (input: OperationInput<N>) => OperationOutput<N> } = {
+    "buffer.list": () => buffers.list(),
+    "buffer.get": ({ buffer }) => buffers.get(buffer),
+    "buffer.set": ({ buffer: name, text, append }) => {
+      if (name !== undefined) mine(name);
+      return buffers.set({ text, name, append, owner: ownerOf(cliCaller) });
+    },
+    "buffer.rename": ({ buffer, new_name }) => {
+      for (const name of [buffer, new_name]) mine(name);
+      return buffers.rename(buffer, new_name);
+    },
+    "buffer.delete": ({ buffer }): PasteBuffer => {
+      mine(buffer);
+      return buffers.remove(buffer);
+    },
+  };
+  return async (name, input) => calls[name](input);
+}
+
+function named(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : checkedName(name);
+}
+
+/** @throws UsageError */
+function checkedName(name: string): string {
+  if (v.is(BufferNameSchema, name)) return name;
+  throw new UsageError(
+    `'${visible(name)}' is not a buffer name`,
+    "Use 1 to 100 characters, without control characters and /.",
+  );
+}
+
+/** @throws WshError payload_too_large, invalid_request for bytes that are not UTF-8 */
+function textOf(bytes: Uint8Array, source: string): string {
+  if (bytes.length > MAX_PASTE_BYTES) {
+    throw new WshError("payload_too_large", `${source} has more than ${MAX_PASTE_BYTES} bytes`);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new WshError("invalid_request", `${source} is not UTF-8 text`);
+  }
+}
+
+/** @throws WshError invalid_request with the system's reason */
+function onFile<T>(path: string, how: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw new WshError("invalid_request", `'${path}' cannot be ${how}: ${errorCode(error)}`, {}, { cause: error });
+  }
+}

@@ -1,0 +1,25 @@
+/** The paste buffers as a list of the switcher: Enter pastes the chosen one. */
+import type { PasteBuffers } from "../../session/paste-buffers.ts";
+import type { SwitcherSource } from "./places.ts";
+
+/** Lines of a text that a preview has room for at most. */
+const PREVIEW_LINES = 500;
+/** Characters of a text beside its name. */
+const BESIDE = 28;
+
+export function buffersSource(buffers: PasteBuffers): SwitcherSource {
+  return {
+    title: "Paste buffers, the newest first",
+    nothing: "nothing has been copied yet",
+    closes: ({ name }) => `delete ${name}?`,
+    list: async () =>
+      buffers.list().map(({ name, begins }) => ({
+        ...{ kind: "buffer", session: "", number: -1, socket: "", depth: 0, urgency: null },
+        ...{ target: name, pane: name, name },
+        says: begins.trim().replace(/\s+/g, " ").slice(0, BESIDE),
+      })),
+    preview: async ({ target }) => buffers.get(target).text.split("\n", PREVIEW_LINES),
+    close: async ({ target }) => void buffers.remove(target),
+    rename: async ({ target }, name) => void buffers.rename(target, name),
+  };
+}

@@ -1,0 +1,29 @@
+/** The paste buffers that the active session sees, asked for when the palette opens: each is an entry that pastes it. */
+import { signal } from "@preact/signals";
+import type { PasteBuffer } from "../../protocol/paste.ts";
+import type { Action } from "./actions.ts";
+import { PASTE } from "./open.ts";
+import type { Workspace } from "./workspace.ts";
+
+const buffers = signal<readonly PasteBuffer[]>([]);
+
+/** A caller of one session alone, or of an older server, has none. */
+export function loadBuffers(workspace: Workspace): void {
+  const target = workspace.target();
+  buffers.value = [];
+  if (target === undefined) return;
+  void workspace.control.call<readonly PasteBuffer[]>("list_buffers", {}, target).then(
+    (listed) => {
+      buffers.value = listed;
+    },
+    () => {},
+  );
+}
+
+export function bufferActions(workspace: Workspace): Action[] {
+  return buffers.value.map(({ name, bytes, begins }) => ({
+    name: `${PASTE}${begins.trim().replace(/\s+/g, " ")}`,
+    detail: `${name} · ${bytes} bytes`,
+    run: () => void workspace.act("paste_buffer", { buffer: name }),
+  }));
+}

@@ -1,0 +1,101 @@
+/** The paste buffers of an instance: names, limits, several writers, files that a dead writer left. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { BufferFiles } from "../../../src/instance/buffer-files.ts";
+import { PasteBuffers } from "../../../src/session/paste-buffers.ts";
+import { testInstance } from "../../support/registry.ts";
+
+function shared() {
+  const place = testInstance();
+  const { instance, env, dir } = place;
+  const open = (isPrivate = false) => new PasteBuffers(new BufferFiles(instance), () => isPrivate);
+  const files = (): string => {
+    const parent = join(dir, "home/.local/state/wsh/buffers");
+    return join(parent, fs.readdirSync(parent)[0] ?? "");
+  };
+  const names = (): string[] =>
+    open()
+      .list()
+      .map(({ name }) => name);
+  return { open, files, names, env, [Symbol.dispose]: () => place[Symbol.dispose]() };
+}
+
+test("copies have numbers, given names replace, and a number is not given twice", () => {
+  using place = shared();
+  const { open, names } = place;
+  const buffers = open();
+  expect(buffers.newest).toBeNull();
+  expect(() => buffers.get()).toThrow("nothing has been copied yet");
+  buffers.set({ text: "a" });
+  buffers.set({ text: "b" });
+  expect(buffers.set({ text: "b" }).name).toBe("buffer1");
+  buffers.remove();
+  expect(buffers.set({ text: "c" }).name).toBe("buffer2");
+  buffers.set({ text: "first", name: "mine" });
+  buffers.set({ text: " second", name: "mine", append: true });
+  expect(open().get("mine").text).toBe("first second");
+  expect(open().newest).toBe("c");
+  buffers.rename("mine", "buffer9");
+  expect(names()).toEqual(["buffer9", "buffer2", "buffer0"]);
+  for (let n = 5; n < 12; n++) buffers.set({ text: `copy ${n}` });
+  expect(buffers.get("buffer9").text).toBe("first second");
+  expect(new Set(names()).size).toBe(names().length);
+  buffers.rename("buffer0", "buffer9");
+  expect(buffers.get("buffer9").text).toBe("a");
+});
+
+test("the oldest go first, and those with a given name last; what one session keeps private no other sees", () => {
+  using place = shared();
+  const { open, names, files } = place;
+  const buffers = open();
+  buffers.set({ text: "stays", name: "named" });
+  for (let n = 0; n < 60; n++) buffers.set({ text: `copy ${n}` });
+  expect(names()).toHaveLength(50);
+  expect(names()).toContain("named");
+  expect(buffers.newest).toBe("copy 59");
+  for (let n = 0; n < 9; n++) buffers.set({ text: `${n}`.repeat(1024 * 1024) });
+  expect(names().length).toBeLessThan(9);
+  expect(() => buffers.set({ text: "x".repeat(1024 * 1024 + 1) })).toThrow("at most 1048576");
+  expect(fs.readdirSync(files()).length).toBeLessThan(10);
+  const alone = open(true);
+  alone.set({ text: "secret" });
+  expect(alone.newest).toBe("secret");
+  expect(alone.list().length).toBe(names().length + 1);
+  expect(buffers.list().some(({ begins }) => begins.includes("secret"))).toBe(false);
+  for (const name of fs.readdirSync(files())) {
+    expect(fs.statSync(join(files(), name)).mode & 0o777).toBe(0o600);
+    expect(fs.readFileSync(join(files(), name), "utf8")).not.toContain("secret");
+  }
+});
+
+test("what a dead writer left is ignored, and goes; two processes that write at once lose nothing", async () => {
+  using place = shared();
+  const { open, files, names, env } = place;
+  open().set({ text: "before" });
+  fs.writeFileSync(join(files(), "1"), '{"name":null,"bytes":100,"at":1,"owner":null}\nhalf');
+  fs.writeFileSync(join(files(), "2"), '{"name":nul');
+  expect(names()).toEqual(["buffer0"]);
+  fs.utimesSync(join(files(), "1"), 1, 1);
+  const module = (path: string) => JSON.stringify(join(import.meta.dir, "../../../src", path));
+  const source = `
+    const { PasteBuffers } = await import(${module("session/paste-buffers.ts")});
+    const { BufferFiles } = await import(${module("instance/buffer-files.ts")});
+    const { resolveInstance } = await import(${module("instance/paths.ts")});
+    const buffers = new PasteBuffers(new BufferFiles(resolveInstance({ env: process.env })), () => false);
+    for (let n = 0; n < 20; n++) buffers.set({ text: process.argv[1] + n });`;
+  const writers = ["x", "y"].map((name) =>
+    Bun.spawn([process.execPath, "-e", source, name], { env: { ...process.env, ...env }, stderr: "inherit" }),
+  );
+  expect(await Promise.all(writers.map(({ exited }) => exited))).toEqual([0, 0]);
+  const texts = open()
+    .list()
+    .map(({ begins }) => begins);
+  expect(texts.toSorted()).toEqual(
+    [..."xy"]
+      .flatMap((name) => Array.from({ length: 20 }, (_, n) => name + n))
+      .concat("before")
+      .toSorted(),
+  );
+  expect(fs.existsSync(join(files(), "1"))).toBe(false);
+});
