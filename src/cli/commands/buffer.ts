@@ -33,7 +33,7 @@ export function register(program: Command): void {
     .command("buffer")
     .description(
       "The paste buffers of the instance: texts copied in copy mode, by programs and by these commands. All sessions " +
-        "see them; at most 50 are kept. What is copied in a private session stays there.",
+        "see them; at most 50 are kept. Without a name the newest copy is meant.",
     );
   const add = (usage: string, description: string): Command =>
     buffer.command(usage).description(description).option("--session <name>", "as this session sees them");
@@ -47,7 +47,7 @@ export function register(program: Command): void {
       });
       return print(table([["NAME", "BYTES", "AT", "TEXT"], ...rows]));
     });
-  add("show [name]", "Print a paste buffer (default: the newest copy).")
+  add("show [name]", "Print a paste buffer.")
     .option("--json", "print the buffer as JSON")
     .action(async (name: string | undefined, flags: Flags, command: Command) => {
       const found = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
@@ -72,7 +72,7 @@ export function register(program: Command): void {
         buffer: named(name),
       }),
     );
-  add("save <file> [name]", "Write a paste buffer to a file (default: the newest copy).")
+  add("save <file> [name]", "Write a paste buffer to a file.")
     .option("-a, --append", "put it at the end of the file")
     .action(async (file: string, name: string | undefined, flags: Flags & { append?: boolean }, command: Command) => {
       const { text } = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
@@ -83,7 +83,7 @@ export function register(program: Command): void {
       await withCall(command, flags, (call) => call("buffer.rename", { buffer: name, new_name: checkedName(to) }));
     },
   );
-  add("delete [name]", "Delete a paste buffer (default: the newest copy).")
+  add("delete [name]", "Delete a paste buffer.")
     .option("--all", "delete every one")
     .action(async (name: string | undefined, flags: Flags & { all?: boolean }, command: Command) => {
       if (flags.all !== true)
@@ -95,7 +95,7 @@ export function register(program: Command): void {
     });
   buffer
     .command("paste [name]")
-    .description("Type a paste buffer into a pane (default: the newest copy, into this pane).")
+    .description("Type a paste buffer into a pane (default: this one).")
     .option("--to <target>", "a session, window or pane")
     .option("--delete", "delete it afterwards")
     .action(async (name: string | undefined, flags: { to?: string; delete?: boolean }, command: Command) => {
