@@ -6,7 +6,7 @@
  */
 
 /** Arms up, right, down and left: 0 none, 1 light, 2 heavy. */
-type Arms = readonly [up: number, right: number, down: number, left: number];
+export type Arms = readonly [up: number, right: number, down: number, left: number];
 
 const glyphs = new Map<string, string>();
 
@@ -33,6 +33,11 @@ function whole([up, right, down, left]: Arms): Arms {
   if (horizontal === 0) return [up || vertical, 0, down || vertical, 0];
   if (vertical === 0) return [0, right || horizontal, 0, left || horizontal];
   return [up, right, down, left];
+}
+
+/** @param ascii for a terminal that shows no UTF-8 */
+export function lineGlyph(arms: Arms, ascii: boolean): string {
+  return ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
 }
 
 export function borderGlyph(arms: Arms): string {

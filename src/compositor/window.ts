@@ -1,5 +1,5 @@
 /**
- * A window as one grid: its panes side by side, and the titled lines between them.
+ * A window as one grid: its panes side by side, the titled lines between them, and floating panes in frames above.
  *
  * Invariants: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or filled up,
  * never moved; an unchanged row stays the same object, so that two pictures are compared quickly. `place` runs when the
@@ -8,12 +8,13 @@
 import type { Cell, Grid, GridCursor, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { borderTitle, type PaneLabel } from "./border-titles.ts";
-import { borderGlyph, plainBorderGlyph } from "./borders.ts";
+import { lineGlyph } from "./borders.ts";
 import { blankRow, Canvas, sliceRow } from "./canvas.ts";
+import { floatFrame } from "./float-frame.ts";
 import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
-interface Rectangle extends Size {
+export interface Rectangle extends Size {
   readonly row: number;
   readonly col: number;
 }
@@ -25,6 +26,8 @@ export interface PlacedPane {
   readonly label?: PaneLabel;
   /** Said in the pane itself, of a program that has ended. */
   readonly end?: PaneLabel;
+  /** It floats above those before it: its cells with its frame, if it has one. */
+  readonly float?: { readonly outer: Rectangle; readonly framed: boolean };
 }
 
 export interface WindowPlaces {
@@ -39,8 +42,16 @@ export interface WindowPlaces {
 
 const hiddenCursor: GridCursor = { row: 0, col: 0, visible: false, shape: "block", blink: false };
 
-/** A part of a row: a pane's, or a line's cells. */
-type Part = { readonly pane: string; readonly row: number; readonly cols: number } | { readonly cells: Row };
+/** A part of a row: cells of a pane's row of this width, or a line's. */
+type Part =
+  | {
+      readonly pane: string;
+      readonly row: number;
+      readonly width: number;
+      readonly from: number;
+      readonly cols: number;
+    }
+  | { readonly cells: Row };
 
 export class WindowCanvas {
   private rows: readonly (readonly Part[])[] = [];
@@ -57,19 +68,25 @@ export class WindowCanvas {
     this.places = places;
     this.made = [];
     this.ends.clear();
-    const { size, panes } = places;
-    const cells = titledLines(places, this.ascii);
+    const { size } = places;
+    const panes = places.panes.filter(({ float }) => float === undefined);
+    const cells = titledLines({ ...places, panes }, this.ascii);
+    const floats = places.panes.flatMap(({ id, box, label, float }) => {
+      if (float === undefined) return [];
+      const frame = float.framed ? floatFrame(float.outer, label, id === places.active, this.ascii) : null;
+      return [{ id, box, outer: float.outer, frame }];
+    });
     this.rows = Array.from({ length: size.rows }, (_, row) => {
       const across = panes.filter(({ box }) => row >= box.row && row < box.row + box.rows);
       const parts: Part[] = [];
       let col = 0;
       for (const { id, box } of across.toSorted((a, b) => a.box.col - b.box.col)) {
         if (box.col > col) parts.push({ cells: cells(row, col, box.col) });
-        parts.push({ pane: id, row: row - box.row, cols: box.cols });
+        parts.push({ pane: id, row: row - box.row, width: box.cols, from: 0, cols: box.cols });
         col = box.col + box.cols;
       }
       if (col < size.cols) parts.push({ cells: cells(row, col, size.cols) });
-      return parts;
+      return floats.reduce((below, float) => covered(below, float, row), parts);
     });
   }
 
@@ -79,12 +96,16 @@ export class WindowCanvas {
     if (places === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
     const pictures = new Map(places.panes.map((pane) => [pane.id, this.ended(pane, pictureOf(pane.id))]));
     const lines = this.rows.map((parts, row) => this.row(parts, row, pictures));
-    const active = places.panes.find(({ id }) => id === places.active);
-    return {
-      ...places.size,
-      lines,
-      cursor: active === undefined ? hiddenCursor : cursorIn(active.box, pictures.get(active.id) ?? null),
-    };
+    return { ...places.size, lines, cursor: this.cursor(places, pictures) };
+  }
+
+  private cursor({ panes, active }: WindowPlaces, pictures: ReadonlyMap<string, Grid | null>): GridCursor {
+    const at = panes.findIndex(({ id }) => id === active);
+    const pane = panes[at];
+    if (pane === undefined) return hiddenCursor;
+    const cursor = cursorIn(pane.box, pictures.get(active) ?? null);
+    const isUnder = panes.slice(at + 1).some(({ float }) => float !== undefined && holds(float.outer, cursor));
+    return isUnder ? { ...cursor, visible: false } : cursor;
   }
 
   /** Behind what the program printed, or in a corner of its last row. */
@@ -109,7 +130,7 @@ export class WindowCanvas {
     const row: Cell[] = [];
     for (const [index, part] of parts.entries()) {
       const source = sources[index];
-      for (const cell of "pane" in part ? fitted(source, part.cols) : part.cells) row.push(cell);
+      for (const cell of "pane" in part ? cellsOf(source, part) : part.cells) row.push(cell);
     }
     this.made[at] = { sources, row };
     return row;
@@ -129,6 +150,49 @@ function saidIn(line: Row | undefined, cols: number, end: PaneLabel, ascii: bool
     width: cols,
   });
   return canvas.finish()[0] ?? blankRow(cols);
+}
+
+interface Float {
+  readonly id: string;
+  readonly box: Rectangle;
+  readonly outer: Rectangle;
+  readonly frame: readonly Row[] | null;
+}
+
+/** The parts of a row, with a floating pane's in place of those below it. */
+function covered(below: readonly Part[], { id, box, outer, frame }: Float, row: number): Part[] {
+  if (row < outer.row || row >= outer.row + outer.rows) return [...below];
+  const own: Part[] = [];
+  const line = frame?.[row - outer.row];
+  if (row >= box.row && row < box.row + box.rows) {
+    const inside: Part = { pane: id, row: row - box.row, width: box.cols, from: 0, cols: box.cols };
+    if (line === undefined) own.push(inside);
+    else own.push({ cells: line.slice(0, 1) }, inside, { cells: line.slice(1) });
+  } else if (line !== undefined) own.push({ cells: line });
+  return [...cut(below, 0, outer.col), ...own, ...cut(below, outer.col + outer.cols, Number.POSITIVE_INFINITY)];
+}
+
+/** Parts of a row between two of its cells. */
+function cut(parts: readonly Part[], from: number, to: number): Part[] {
+  let col = 0;
+  return parts.flatMap((part): Part[] => {
+    const width = "pane" in part ? part.cols : part.cells.length;
+    const [first, last] = [Math.max(0, from - col), Math.min(width, to - col)];
+    col += width;
+    if (first >= last) return [];
+    if (first === 0 && last === width) return [part];
+    if ("pane" in part) return [{ ...part, from: part.from + first, cols: last - first }];
+    return [{ cells: sliceRow(part.cells, first, last) }];
+  });
+}
+
+function cellsOf(source: Row | undefined, { width, from, cols }: Extract<Part, { readonly pane: string }>): Row {
+  const whole = fitted(source, width);
+  return cols === width ? whole : sliceRow(whole, from, from + cols);
+}
+
+function holds({ row, col, rows, cols }: Rectangle, at: { readonly row: number; readonly col: number }): boolean {
+  return at.row >= row && at.row < row + rows && at.col >= col && at.col < col + cols;
 }
 
 function fitted(line: Row | undefined, cols: number): Row {
@@ -183,8 +247,7 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
         return inside ? Math.min(own, weight(y, x)) : own;
       };
       const arms = [arm(1, row - 1, col), arm(2, row, col + 1), arm(4, row + 1, col), arm(8, row, col - 1)] as const;
-      const text = ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
-      return { text, width: 1, style: own === 2 ? marked : theme.border };
+      return { text: lineGlyph(arms, ascii), width: 1, style: own === 2 ? marked : theme.border };
     });
 }
 

@@ -107,6 +107,16 @@ export const defaultBindings: Bindings = new Map([
     true,
   ),
   ...bind("zoom", "pane.zoom", [["z", {}]]),
+  ...bind("new floating pane", "pane.split", [["F", { float: true, focus: true }]]),
+  ...bind("float or tile the pane", "pane.float", [["ctrl+f", {}]]),
+  ...bind("hide or show floating panes", "window.floats", [["alt+f", { focus: true }]]),
+  ...bind(
+    "move the floating pane",
+    "pane.float",
+    arrows.map((direction) => [`shift+${arrowKey(direction)}`, { direction, by: 2 }]),
+    true,
+  ),
+  ...bind("popup with a shell", "popup.open", [["P", {}]]),
   ...bind("close the pane", "pane.close", [["x", {}]]),
   ...bind("break pane into a window", "pane.move", [["!", { focus: true }]]),
   ...bind("swap panes", "pane.swap", [

@@ -3,7 +3,7 @@
  * `name:window.pane`, `name:` the focused one; a bare name means the session's oldest pane.
  */
 import * as v from "valibot";
-import { ArrangementSchema, ProgramFields } from "../protocol/layout.ts";
+import { ArrangementSchema, BoundsFields, ProgramFields } from "../protocol/layout.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
@@ -22,7 +22,10 @@ const PlaceFields = {
   cells: v.optional(v.pipe(cells, v.description("its width or height"))),
   percent: v.optional(v.pipe(percent, v.description("its share of the room, in percent"))),
   whole: v.optional(v.pipe(v.boolean(), v.description("along the whole window instead of the one pane")), false),
+  float: v.optional(v.pipe(v.boolean(), v.description("above the tiled panes of that window instead")), false),
+  ...BoundsFields,
 };
+const { view: _, ...PopupProgramFields } = ProgramFields;
 
 export const startErrors = [
   "session_create_failed",
@@ -102,6 +105,57 @@ export const paneOperations = [
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/resize" }],
     ws: ["resize_pane"],
+  }),
+  operation({
+    name: "pane.float",
+    scope: "layout",
+    access: "operate",
+    summary: "Make a pane float above the tiled ones, or tile it; move, hide or show a floating pane",
+    input: v.object({
+      on: v.optional(v.pipe(v.boolean(), v.description("float or tile it; absent: toggle, or as the rest says"))),
+      ...BoundsFields,
+      hidden: v.optional(v.pipe(v.boolean(), v.description("hide it; its program goes on"))),
+      direction: v.optional(v.pipe(side, v.description("move it in this direction"))),
+      by: v.optional(v.pipe(cells, v.description("cells to move it")), 1),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/float" }],
+    ws: ["float_pane"],
+  }),
+  operation({
+    name: "popup.open",
+    scope: "layout",
+    access: "operate",
+    lasts: "program",
+    summary: "Run a program in a popup above the target's window, which gets all keys and closes when it ends",
+    input: v.object({
+      ...PopupProgramFields,
+      ...BoundsFields,
+      border: v.optional(v.pipe(v.boolean(), v.description("with a frame around it")), true),
+      wait: v.optional(
+        v.pipe(v.boolean(), v.description("answer when it has closed; a call that ends closes it")),
+        false,
+      ),
+      print: v.optional(
+        v.pipe(v.boolean(), v.description("return what the command writes to its standard output; implies wait")),
+        false,
+      ),
+    }),
+    output: v.object({
+      session: v.string(),
+      session_id: v.string(),
+      window: v.string(),
+      pane: v.string(),
+      exit_code: v.optional(v.nullable(v.pipe(v.number(), v.description("with wait; null: unknown")))),
+      signal: v.optional(v.nullable(v.pipe(v.string(), v.description("with wait: what ended it")))),
+      output: v.optional(v.pipe(v.string(), v.description("with print; at most 1 MiB"))),
+      output_base64: v.optional(v.pipe(v.string(), v.description("the same, if it is not UTF-8"))),
+      output_truncated: v.optional(v.pipe(v.boolean(), v.description("more was written"))),
+    }),
+    errors: ["pane_not_found", "no_viewer", "session_ended", ...startErrors],
+    http: [{ method: "POST", path: "/sessions/:name/popup", status: 201 }],
+    ws: ["open_popup"],
   }),
   operation({
     name: "pane.zoom",

@@ -3,7 +3,13 @@
  * window, `@w5` or `name:window`, or a pane in it.
  */
 import * as v from "valibot";
-import { ArrangementSchema, LayoutTreeSchema, ProgramFields, WindowLayoutSchema } from "../protocol/layout.ts";
+import {
+  ArrangementSchema,
+  FloatLeafSchema,
+  LayoutTreeSchema,
+  ProgramFields,
+  WindowLayoutSchema,
+} from "../protocol/layout.ts";
 import { isWindowName, normalName } from "../protocol/names.ts";
 import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
@@ -102,6 +108,20 @@ export const windowOperations = [
     ws: ["update_window"],
   }),
   operation({
+    name: "window.floats",
+    scope: "layout",
+    access: "operate",
+    summary: "Hide or show all floating panes of a window",
+    input: v.object({
+      shown: v.optional(v.pipe(v.boolean(), v.description("absent: the other state"))),
+      focus: FocusField,
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/window/floats" }],
+    ws: ["show_floats"],
+  }),
+  operation({
     name: "layout.get",
     scope: "layout",
     access: "observe",
@@ -119,7 +139,14 @@ export const windowOperations = [
     summary: "Arrange a window: moves existing panes, starts new ones, closes none unless requested",
     input: v.object({
       tree: v.optional(LayoutTreeSchema),
-      tmux: v.optional(v.pipe(v.string(), v.description("a layout in tmux's format, for the panes in order"))),
+      floats: v.optional(
+        v.pipe(
+          v.array(FloatLeafSchema),
+          v.maxLength(256),
+          v.description("floating panes; absent: those that there are"),
+        ),
+      ),
+      tmux: v.optional(v.pipe(v.string(), v.description("a layout in tmux's format, for the tiled panes in order"))),
       close_others: v.optional(
         v.pipe(v.boolean(), v.description("close the panes of the window that the tree omits")),
         false,

@@ -197,6 +197,16 @@ export function programOf(
   return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };
 }
 
+/** The program with a file as its standard output; all else is its terminal. */
+export function printingTo<P extends { readonly file: string; readonly args: readonly string[] }>(
+  path: string | undefined,
+  program: P,
+): Pick<P, "file" | "args"> | P {
+  if (path === undefined) return program;
+  const script = 'f=$1; shift; exec "$@" >"$f"';
+  return { file: "/bin/sh", args: ["-c", script, "sh", path, program.file, ...program.args] };
+}
+
 /**
  * tee copies the bytes from a named pipe to the file and the terminal. It survives Ctrl+C, so that the program's last
  * output is kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is the

@@ -92,6 +92,10 @@ const kinds = {
     hint: "A secret is typed only into a program that is reading one: wait for the condition password with {wait}, then ask.",
   },
   input_captured: { status: 409, hint: "Another caller has captured the keyboard; wait until it is released." },
+  no_viewer: {
+    status: 409,
+    hint: "Attach a terminal that shows the window, or start the program in a pane.",
+  },
   moved: {
     status: 421,
     hint: "Another process serves it, at details.socket; wsh's own clients follow automatically.",

@@ -62,6 +62,9 @@ export const PanePlaceSchema = v.object({
   history: v.number(),
   /** Rows of the pane whose line continues in the next row. */
   wrapped: v.array(v.number()),
+  /** Of a floating pane: its place above the tiled ones, from 1, and whether it has a frame around it. */
+  z: v.exactOptional(v.number()),
+  framed: v.exactOptional(v.boolean()),
 });
 export type PanePlace = v.InferOutput<typeof PanePlaceSchema>;
 

@@ -82,8 +82,8 @@ function placesOf({ index, rows, cols, zoomed = false, synchronized = false, pan
   return JSON.stringify([index, rows, cols, zoomed, synchronized, panes.map(placeOf)]);
 }
 
-function placeOf({ id, row = 0, col = 0, rows, cols, hidden = false }: PaneInfo): unknown {
-  return hidden ? [id] : [id, row, col, rows, cols];
+function placeOf({ id, row = 0, col = 0, rows, cols, z = 0, hidden = false }: PaneInfo): unknown {
+  return hidden ? [id] : [id, row, col, rows, cols, z];
 }
 
 function focusOf(windows: readonly WindowInfo[]): { readonly window: string; readonly pane: string } | null {

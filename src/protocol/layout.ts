@@ -38,6 +38,25 @@ export const ProgramFields = {
   ),
 };
 
+const extent = v.union([
+  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+  v.pipe(v.string(), v.regex(/^([1-9]\d?|100)%$/, 'a share is written "40%"')),
+]);
+const position = v.union([
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000)),
+  v.pipe(v.string(), v.regex(/^(\d{1,2}%|100%|center)$/, 'a place is a number of cells, "40%" or "center"')),
+]);
+
+/** The rectangle of a floating pane. Without a value: as before, or the default. */
+export const BoundsFields = {
+  x: v.optional(v.pipe(position, v.description('column of its frame, a share such as "10%", or "center"'))),
+  y: v.optional(v.pipe(position, v.description('row of its frame, a share such as "10%", or "center"'))),
+  width: v.optional(v.pipe(extent, v.description('columns with its frame, or a share such as "80%" (default: 70%)'))),
+  height: v.optional(v.pipe(extent, v.description('rows with its frame, or a share such as "80%" (default: 70%)'))),
+};
+export const BoundsSchema = v.object(BoundsFields);
+export type Bounds = v.InferOutput<typeof BoundsSchema>;
+
 export const ProgramSchema = v.object(ProgramFields);
 /** The program of a new pane. */
 export type PaneProgram = v.InferOutput<typeof ProgramSchema>;
@@ -144,6 +163,16 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
   return pane;
 }
 
+/** A floating pane in a layout that is set: an existing pane, or a program to start. */
+export const FloatLeafSchema = v.object({
+  ...BoundsFields,
+  pane: LeafSchema.entries.pane,
+  hidden: v.optional(v.boolean()),
+  border: v.optional(v.boolean()),
+  ...ProgramFields,
+});
+export type FloatLeaf = v.InferOutput<typeof FloatLeafSchema>;
+
 /** A window's layout as a tree without programs, and in tmux's form. Panes include their settings. */
 export const WindowLayoutSchema = v.object({
   id: v.string(),
@@ -153,5 +182,6 @@ export const WindowLayoutSchema = v.object({
     v.pipe(v.literal(true), v.description("the name was set explicitly and does not follow the program")),
   ),
   tree: v.unknown(),
+  floats: v.optional(v.pipe(v.array(v.unknown()), v.description("floating panes, the lowest first; absent: none"))),
   tmux: v.string(),
 });

@@ -37,8 +37,10 @@ export const PaneInfoSchema = v.object({
   /** Place of its top left cell in the window, from 0; absent for a session of one pane, and while it is hidden. */
   row: v.optional(v.number()),
   col: v.optional(v.number()),
-  /** There is no room for it, or another pane is zoomed. */
+  /** There is no room for it, another pane is zoomed, or it is a floating one that was hidden. */
   hidden: v.optional(v.boolean()),
+  z: v.optional(v.pipe(v.number(), v.description("place above the tiled panes, from 1; absent: it is tiled"))),
+  popup: v.optional(v.pipe(v.literal(true), v.description("it floats until its program ends, and gets all keys"))),
   /** The session or pane that it shows, where it runs no program of its own. */
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),

@@ -18,7 +18,14 @@ import type { ChildKey } from "../pane/commands/child-shells.ts";
 import { defaultCommandLimits } from "../pane/commands/commands-port.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
-import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";
+import {
+  checkRequest,
+  planProgram,
+  printingTo,
+  programOf,
+  type SpawnRequest,
+  wantsIntegration,
+} from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkSessionName, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
@@ -43,7 +50,10 @@ const EXEC_TAG = "exec";
 
 /** What is to run in a pane, and for whom. */
 export type PaneRequest = Pick<SessionSpec, "create" | "env" | "cwd" | "nofile"> &
-  Partial<Pick<SessionSpec, "followed" | "stdin_path" | "stdout_path" | "restored">>;
+  Partial<Pick<SessionSpec, "followed" | "stdin_path" | "stdout_path" | "restored">> & {
+    /** A file that its program gets as standard output instead of the terminal. */
+    readonly printPath?: string | undefined;
+  };
 
 /** What a pane is made in. */
 export interface PaneHome {
@@ -112,7 +122,10 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
         id: paneId(id),
         command: plan.displayCommand,
         spawn: {
-          ...programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path),
+          ...printingTo(
+            request.printPath,
+            programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path),
+          ),
           ...{ cwd, env, openFiles: request.nofile, rows, cols },
           inputLimitBytes: settings.max_input_bytes,
         },
@@ -253,4 +266,6 @@ export interface MadePane {
   readonly startedByProgram: boolean;
   /** Who made it; absent: unknown. */
   readonly owner?: Owner | undefined;
+  /** It is gone with its program: nothing of it is kept. */
+  readonly isPopup?: boolean | undefined;
 }

@@ -15,9 +15,8 @@ import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
 import { defined } from "../protocol/defined.ts";
 import { paneId, windowId } from "../protocol/names.ts";
-import { hasPane } from "../session/layout/tree.ts";
 import { Session } from "../session/session.ts";
-import type { Windows } from "../session/windows/state.ts";
+import { contains, type Windows, withoutPopups } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { MadePane, PlannedPane } from "./create.ts";
 import { recordPane } from "./events/pane-events.ts";
@@ -56,7 +55,7 @@ export interface PaneKeeperPort {
 
 /** Id of the window that has a pane; null: none. */
 function windowWith({ windows }: Windows, pane: string): string | null {
-  const found = windows.find(({ root }) => hasPane(root, pane));
+  const found = windows.find((window) => contains(window, pane));
   return found === undefined ? null : windowId(found.id);
 }
 
@@ -194,7 +193,7 @@ export class PaneKeeper {
   }
 
   private keep(local: LocalPane, planned: PlannedPane, made: MadePane): void {
-    const { id, window, request, startedByProgram } = made;
+    const { id, window, request, startedByProgram, isPopup } = made;
     const { session, arrangement, instance, settings, number, isRestored } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
@@ -205,7 +204,7 @@ export class PaneKeeper {
     const { pane } = local;
     const witness = new Witness({ pane, settings, maker: made.owner });
     local.own.events.on("destroyed", () => witness[Symbol.dispose]());
-    if (restored?.run === false) return;
+    if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;
     const given = keptVariables(create.env);
     const start = {
@@ -240,7 +239,7 @@ export class PaneKeeper {
       stored: () => ({
         ...{ host: processId, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
         ...{ private: session.isPrivate, ...session.size, elements: session.elements.state() },
-        ...{ windows: arrangement.state, env, nofile },
+        ...{ windows: withoutPopups(arrangement.state), env, nofile },
       }),
     });
   }

@@ -50,4 +50,8 @@ export interface NewPane {
   readonly window: number;
   readonly byPerson: boolean;
   readonly owner: Owner;
+  /** It is gone with its program: nothing of it is kept. */
+  readonly isPopup?: boolean;
+  /** The file that its program gets as standard output instead of the terminal. */
+  readonly printPath?: string;
 }

@@ -324,12 +324,12 @@ export class SessionProcess implements SessionParts, Served {
     });
   }
 
-  async start({ create, cwd, window, byPerson, owner }: NewPane, size: Size): Promise<LocalPane> {
+  async start({ create, cwd, window, byPerson, owner, isPopup, printPath }: NewPane, size: Size): Promise<LocalPane> {
     const { instance, settings, session, port, number, processId } = this;
     const env = { ...port.env, ...session.viewers.environment, ...session.brought.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
-      ...{ env, cwd, nofile: port.nofile },
+      ...{ env, cwd, nofile: port.nofile, printPath },
     };
     const home: PaneHome = { instance, settings };
     const planned = await planPane(request, home);
@@ -340,7 +340,7 @@ export class SessionProcess implements SessionParts, Served {
       throw thrown;
     });
     try {
-      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson, owner });
+      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson, owner, isPopup });
     } catch (thrown) {
       planned.discard();
       await releasePane(instance, processId, number, id).catch(() => {});

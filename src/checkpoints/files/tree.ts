@@ -90,6 +90,7 @@ const LayoutSchema = v.object({
         index: v.number(),
         name: v.nullable(v.string()),
         root: NodeSchema,
+        floats: v.optional(v.array(v.object({ pane: v.string() })), []),
         active: v.string(),
         zoomed: v.boolean(),
       }),
@@ -111,8 +112,8 @@ export function windowsIn({ tree }: Pick<LayoutRecord, "tree">): KeptWindow[] {
     active: window.id === active,
     activePane: numberOf(window.active),
     zoomed: window.zoomed,
-    panes: panesOf(window.root).map(numberOf),
-    layout: textOf(window.root),
+    panes: [...panesOf(window.root), ...window.floats.map(({ pane }) => pane)].map(numberOf),
+    layout: [textOf(window.root), ...window.floats.map(({ pane }) => `floating ${pane}`)].join(", "),
   }));
 }
 

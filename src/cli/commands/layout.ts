@@ -110,7 +110,7 @@ async function read(session: SessionClient) {
 
 async function set(session: SessionClient, file: string, { closeOthers = false }: LayoutOptions) {
   const { plannedPanes, readLayout } = await import("../panes/layout-file.ts");
-  const { treeWith, warnOfHidden } = await import("../panes/start-layout.ts");
+  const { floatsWith, treeWith, warnOfHidden } = await import("../panes/start-layout.ts");
   const { windows: planned, warnings } = readLayout(file, process.cwd());
   warnings.forEach(warn);
   const [window] = planned;
@@ -120,12 +120,15 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
     });
   }
   const [, windows, { window: own }] = await read(session);
-  const present = windows.find(({ id }) => id === own)?.panes ?? [];
+  const present = windows.find(({ id }) => id === own)?.panes.filter(({ z }) => z === undefined) ?? [];
   const places = plannedPanes(window.tree);
   const existing = new Map(
     places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
   );
-  const made = await session.call("layout.set", { tree: treeWith(window.tree, existing), close_others: closeOthers });
+  const made = await session.call("layout.set", {
+    ...{ tree: treeWith(window.tree, existing), close_others: closeOthers },
+    ...floatsWith(window.floats),
+  });
   warnOfHidden(made.windows.filter(({ id }) => id === own));
   return made;
 }

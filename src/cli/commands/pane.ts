@@ -2,7 +2,17 @@
 import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
-import { type Amount, amount, type ProgramOptions, programOf, type Side, sides } from "../panes/options.ts";
+import {
+  type Amount,
+  addBoundsOptions,
+  amount,
+  type BoundsOptions,
+  boundsGiven,
+  type ProgramOptions,
+  programOf,
+  type Side,
+  sides,
+} from "../panes/options.ts";
 import { done, endedText, paneTable, printChange } from "../panes/shown.ts";
 import { acting, type Given, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
@@ -10,7 +20,8 @@ import { onOff } from "./window.ts";
 
 const ways = ["left", "right", "up", "down", "next", "previous", "last"] as const;
 
-interface PaneOptions {
+interface PaneOptions extends BoundsOptions {
+  readonly float?: boolean;
   readonly to?: string;
   readonly direction?: Side;
   readonly by?: number;
@@ -22,23 +33,29 @@ interface PaneOptions {
   readonly json?: boolean;
 }
 
-const actions = ["list", "close", "select", "resize", "zoom", "swap", "move", "title", "keep", "respawn"] as const;
+const actions = [
+  ...(["list", "close", "select", "resize", "zoom", "swap", "move"] as const),
+  ...(["float", "tile", "hide", "show", "title", "keep", "respawn"] as const),
+] as const;
 type Action = (typeof actions)[number];
 
 export function register(program: Command): void {
-  program
+  const pane = program
     .command("pane")
     .addArgument(new Argument("[action]", "action (default: list)").choices([...actions]))
     .addArgument(new Argument("[name...]", "session or pane (default: this one), and the arguments below"))
     .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
     .description(
       "list; close: ends its program; select: makes it the active pane; resize; zoom [TARGET]; swap [TARGET] OTHER; " +
-        "move: beside --to, or into a new window; title [TARGET] TEXT; keep [TARGET] on|off: keep the pane after its " +
+        "move: beside --to, or into a new window; float: above the tiled panes, at --at with --width and --height, or " +
+        "moved by --direction; tile, hide, show: of a floating pane; title [TARGET] TEXT; keep [TARGET] on|off: keep the pane after its " +
         "program exits; respawn: restart its program, or run COMMAND.",
-    )
+    );
+  addBoundsOptions(pane)
     .option("--to <target>", `select: ${ways.join(", ")}; move: a pane, window or session`)
-    .addOption(new Option("-d, --direction <side>", "resize: direction of the border; move: side").choices([...sides]))
-    .option("--by <n>", "resize: cells (default: 1)", wholeNumber(1))
+    .addOption(new Option("-d, --direction <side>", "resize: direction of the border; move, float: side").choices([...sides]))
+    .option("--by <n>", "resize, float: cells (default: 1)", wholeNumber(1))
+    .option("--float", "move: above the tiled panes there")
     .option("--rows <n>", "resize: cells, or a share such as 40%", amount)
     .option("--cols <n>", "resize: cells, or a share such as 40%", amount)
     .option("--size <n>", "move: cells, or a share such as 40%", amount)
@@ -81,10 +98,22 @@ async function act(action: Action, { words, after, options, at }: Given<PaneOpti
       const input = {
         ...defined({ to, direction }),
         ...size,
+        ...boundsGiven(options),
+        float: options.float === true,
         focus: focus === true,
       };
       const moved = await at(wordsOf(action, words).target, (session) => session.call("pane.move", input));
       return printChange(moved, "pane", json);
+    }
+    case "float":
+    case "tile":
+    case "hide":
+    case "show": {
+      const { direction, by } = options;
+      const bounds = { ...boundsGiven(options), ...defined({ direction, by }) };
+      const input =
+        action === "float" ? { on: true, ...bounds } : action === "tile" ? { on: false } : { hidden: action === "hide" };
+      return done(await at(wordsOf(action, words).target, (session) => session.call("pane.float", input)), json);
     }
     case "title": {
       const { target, rest } = wordsOf(action, words, ["a text"]);

@@ -2,8 +2,10 @@
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import {
+  addBoundsOptions,
   addPlaceOptions,
   addProgramOptions,
+  type BoundsOptions,
   type PlaceOptions,
   type ProgramOptions,
   placeOf,
@@ -13,7 +15,7 @@ import { printChange } from "../panes/shown.ts";
 import { atTarget } from "../panes/target.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
-type SplitOptions = PlaceOptions & ProgramOptions & { readonly json?: boolean };
+type SplitOptions = PlaceOptions & BoundsOptions & ProgramOptions & { readonly json?: boolean };
 
 export function register(program: Command): void {
   const split = program
@@ -23,7 +25,7 @@ export function register(program: Command): void {
       "Open a pane with a shell, or COMMAND, beside TARGET (a session, window or pane; default: this pane), and print its id.\n" +
         "One word after -- is shell text; several words are arguments.",
     );
-  addProgramOptions(addPlaceOptions(split))
+  addProgramOptions(addBoundsOptions(addPlaceOptions(split)))
     .option("--json", "print the windows and panes as JSON")
     .action(async (words: string[], options: SplitOptions, command: Command) => {
       const { before, after } = splitAtDashes(words, process.argv);

@@ -15,7 +15,7 @@ interface WindowOptions extends ProgramOptions {
   readonly json?: boolean;
 }
 
-const actions = ["list", "new", "close", "select", "rename", "move", "synchronize"] as const;
+const actions = ["list", "new", "close", "select", "rename", "move", "synchronize", "floats"] as const;
 type Action = (typeof actions)[number];
 
 export function register(program: Command): void {
@@ -26,7 +26,8 @@ export function register(program: Command): void {
     .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
     .description(
       "list; new: with a shell or COMMAND, prints its id; close: ends its programs; select: shows it; rename [TARGET] NAME; " +
-        "move [TARGET] NUMBER; synchronize [TARGET] on|off: send input to all of its panes.",
+        "move [TARGET] NUMBER; synchronize [TARGET] on|off: send input to all of its panes; floats [TARGET] on|off: show or " +
+        "hide its floating panes.",
     );
   addProgramOptions(window)
     .option("--name <name>", "new: its name")
@@ -71,6 +72,10 @@ async function act(action: Action, { words, after, options, at }: Given<WindowOp
       const { target, rest } = wordsOf(action, words, ["a number"]);
       const index = wholeNumber(0)(rest[0] ?? "");
       return done(await at(target, (session) => session.call("window.update", { index })), json);
+    }
+    case "floats": {
+      const { target, rest } = wordsOf(action, words, ["on or off"]);
+      return done(await at(target, (session) => session.call("window.floats", { shown: onOff(rest[0]) })), json);
     }
     case "synchronize": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);

@@ -8,8 +8,10 @@ import { join, resolve } from "node:path";
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
+import * as v from "valibot";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { countPanes, type LayoutTree, MAX_WEIGHT, MIN_WEIGHT, type PaneProgram } from "../../protocol/layout.ts";
+import { BoundsSchema, countPanes, type FloatLeaf, type LayoutTree, MAX_WEIGHT, MIN_WEIGHT, type PaneProgram } from "../../protocol/layout.ts";
 import { isWindowName } from "../../protocol/names.ts";
 import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
@@ -31,9 +33,13 @@ export type PlannedNode =
   | { readonly row: readonly PlannedNode[]; readonly weight: number }
   | { readonly column: readonly PlannedNode[]; readonly weight: number };
 
+/** A floating pane that is to be started. */
+export type PlannedFloat = FloatLeaf & { readonly focus?: boolean };
+
 export interface PlannedWindow {
   readonly name: string | null;
   readonly tree: PlannedNode;
+  readonly floats?: readonly PlannedFloat[];
 }
 
 /** The panes of a tree in reading order. */
@@ -92,7 +98,8 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   for (const [index, { tree }] of windows.entries()) {
     if (countPanes(tree as LayoutTree) === null) fail(["windows", index], "is nested too deep or has too many panes");
   }
-  const focused = windows.flatMap(({ tree }) => plannedPanes(tree)).filter(({ focus }) => focus === true);
+  const all = windows.flatMap(({ tree, floats = [] }) => [...plannedPanes(tree), ...floats]);
+  const focused = all.filter(({ focus }) => focus === true);
   if (focused.length > 1) fail([], `${focused.length} panes have 'focus', only one may`);
   return { windows, warnings };
 }
@@ -211,7 +218,29 @@ function readWindows(value: Table, reading: Reading): PlannedWindow[] {
   });
 }
 
-function readWindow({ name, ...rest }: Table, path: Path, reading: Reading): PlannedWindow {
+function readWindow({ floats, ...own }: Table, path: Path, reading: Reading): PlannedWindow {
+  const window = readTiled(own, path, reading);
+  if (floats === undefined) return window;
+  if (!Array.isArray(floats)) return reading.fail([...path, "floats"], "must be a list of panes");
+  return { ...window, floats: floats.map((each, index) => readFloat(each, [...path, "floats", index], reading)) };
+}
+
+function readFloat(value: unknown, path: Path, reading: Reading): PlannedFloat {
+  if (!isTable(value)) return reading.fail(path, "must be a table");
+  const { x, y, width, height, hidden, border, ...program } = value;
+  const bounds = v.safeParse(BoundsSchema, defined({ x, y, width, height }));
+  if (!bounds.success) {
+    const [issue] = bounds.issues;
+    return reading.fail([...path, String(issue.path?.[0]?.key ?? "x")], 'must be cells, or a share such as "40%"');
+  }
+  for (const [key, flag] of Object.entries({ hidden, border })) {
+    if (flag !== undefined && typeof flag !== "boolean") return reading.fail([...path, key], "must be true or false");
+  }
+  const { weight: _, ...pane } = readPane(program, path, reading);
+  return { ...pane, ...bounds.output, ...defined({ hidden, border }) } as PlannedFloat;
+}
+
+function readTiled({ name, ...rest }: Table, path: Path, reading: Reading): PlannedWindow {
   if (name !== undefined && (typeof name !== "string" || !isWindowName(name))) {
     reading.fail([...path, "name"], "is not a window name: 1 to 64 characters without : / ~, and not only digits");
   }

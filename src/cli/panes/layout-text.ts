@@ -32,14 +32,24 @@ export function savedWindows(
   windows: readonly WindowInfo[],
   ownShell: string | undefined,
 ): readonly Saved[] {
-  return layout.windows.map(({ id, name, named = false, tree }) => {
+  return layout.windows.map(({ id, name, named = false, tree, floats = [] }) => {
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
     // With several panes one has the focus; a single pane's focus is implied.
     const says = window?.active === true && layout.windows.length + window.panes.length > 2;
     const node = savedNode(tree as Branch, panes, says, ownShell);
-    return { ...(named ? { name } : {}), ...node };
+    const above = floats.map((each) => savedFloat(each as Branch & Saved, panes, says, ownShell));
+    return { ...(named ? { name } : {}), ...node, ...(above.length === 0 ? {} : { floats: above }) };
   });
+}
+
+function savedFloat(
+  { x, y, width, height, hidden, border, ...branch }: Branch & Saved,
+  panes: ReadonlyMap<string, PaneInfo>,
+  saysFocus: boolean,
+  ownShell: string | undefined,
+): Saved {
+  return { ...savedNode(branch, panes, saysFocus, ownShell), ...defined({ x, y, width, height, hidden, border }) };
 }
 
 function savedNode(

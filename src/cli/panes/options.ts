@@ -48,7 +48,47 @@ export interface PlaceOptions {
   readonly direction?: Side;
   readonly size?: Amount;
   readonly whole?: boolean;
+  readonly float?: boolean;
   readonly focus?: boolean;
+}
+
+export interface BoundsOptions {
+  readonly width?: number | string;
+  readonly height?: number | string;
+  readonly at?: { readonly x: number | string; readonly y: number | string };
+}
+
+/** The rectangle of a floating pane. */
+export function addBoundsOptions(command: Command): Command {
+  return command
+    .option("--width <n>", "columns with the border, or a share such as 80% (default: 70%)", extent)
+    .option("--height <n>", "rows with the border, or a share such as 80% (default: 70%)", extent)
+    .option("--at <place>", "center, or X,Y: cells or shares from the upper left (default: center)", place);
+}
+
+export function boundsGiven({ width, height, at }: BoundsOptions) {
+  return { ...defined({ width, height }), ...at };
+}
+
+/** @throws UsageError */
+function extent(text: string): number | string {
+  const [, digits, share] = /^([1-9]\d{0,3})(%?)$/.exec(text) ?? [];
+  const value = Number(digits);
+  if (digits !== undefined && value <= (share === "%" ? 100 : 1000)) return share === "%" ? text : value;
+  throw new UsageError(`'${text}' is not a size`, "Give cells (60), or a share (80%).");
+}
+
+/** @throws UsageError */
+function place(text: string): { x: number | string; y: number | string } {
+  if (text === "center") return { x: text, y: text };
+  const parts = text.split(",");
+  const [x, y] = parts.map((part) => (/^(\d{1,3}|1000)$/.test(part) ? Number(part) : part));
+  const isPlace = (at: unknown) => typeof at === "number" || at === "center" || /^(\d{1,2}|100)%$/.test(String(at));
+  if (parts.length === 2 && x !== undefined && y !== undefined && isPlace(x) && isPlace(y)) return { x, y };
+  throw new UsageError(
+    `'${text}' is not a place`,
+    "Give center, or cells or shares from the upper left: 10,5 or 50%,0.",
+  );
 }
 
 export function addPlaceOptions(command: Command): Command {
@@ -56,14 +96,17 @@ export function addPlaceOptions(command: Command): Command {
     .addOption(new Option("-d, --direction <side>", "side of the pane (default: right)").choices([...sides]))
     .option("--size <n>", "cells, or a share such as 40%", amount)
     .option("--whole", "along the whole window")
+    .option("--float", "above the tiled panes of the window")
     .option("--focus", "switch attached terminals to it");
 }
 
-export function placeOf({ direction, size, whole, focus }: PlaceOptions) {
+export function placeOf({ direction, size, whole, float, focus, ...bounds }: PlaceOptions & BoundsOptions) {
   return {
     ...defined({ direction }),
     ...(size === undefined ? {} : size),
     ...(whole === true ? { whole } : {}),
+    ...(float === true ? { float } : {}),
+    ...boundsGiven(bounds),
     focus: focus === true,
   };
 }

@@ -66,13 +66,15 @@ interface Branch {
 
 /** The layouts of windows as indented lines: rows and columns of panes. */
 export function sayLayout(layout: OperationOutput<"layout.get">, windows: readonly WindowInfo[]): Promise<void> {
-  const lines = layout.windows.flatMap(({ id, index, name, tree }) => {
+  const lines = layout.windows.flatMap(({ id, index, name, tree, floats = [] }) => {
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
     const marks = [window?.active === true ? ", active" : "", window?.zoomed === true ? ", zoomed" : ""].join("");
     return [
       `window ${index} ${name} (${id}) ${window?.cols}x${window?.rows}${marks}`,
       ...branchLines(tree as Branch, panes, 1),
+      ...(floats.length === 0 ? [] : ["  floating"]),
+      ...floats.flatMap((float) => branchLines(float as Branch, panes, 2)),
     ];
   });
   return say(`${lines.join("\n")}\n`);

@@ -1,6 +1,6 @@
 /** Starts a layout file's programs: all of them, or none is left. */
 import type { Instance } from "../../instance/paths.ts";
-import type { LayoutTree } from "../../protocol/layout.ts";
+import type { FloatLeaf, LayoutTree } from "../../protocol/layout.ts";
 import type { SessionInfo, WindowInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { complain } from "../print.ts";
@@ -24,6 +24,11 @@ export function treeWith(node: PlannedNode, existing: ReadonlyMap<PlannedPane, s
   if (pane !== undefined) return { pane, weight };
   const { focus: _, ...program } = node;
   return program;
+}
+
+/** Floating panes in the form of a request. */
+export function floatsWith(floats: PlannedWindow["floats"]): { floats?: FloatLeaf[] } {
+  return floats === undefined ? {} : { floats: floats.map(({ focus: _, ...float }) => float) };
 }
 
 /**
@@ -68,7 +73,7 @@ async function fillWindow(
   instance: Instance,
   own: string,
   first: PlannedPane,
-  { name, tree }: PlannedWindow,
+  { name, tree, floats }: PlannedWindow,
   isFirst: boolean,
 ): Promise<string | null> {
   using session = await SessionClient.open(instance, own);
@@ -78,11 +83,11 @@ async function fillWindow(
     await session.call("pane.update", { title, keep_after_exit });
   }
   const planned = plannedPanes(tree);
-  if (planned.length > 1) {
+  if (planned.length > 1 || floats !== undefined) {
     const sent = treeWith(tree, new Map([[first, own]]));
-    await session.call("layout.set", { tree: sent });
+    await session.call("layout.set", { tree: sent, ...floatsWith(floats) });
   }
-  const focusAt = planned.findIndex(({ focus: wanted }) => wanted === true);
+  const focusAt = [...planned, ...(floats ?? [])].findIndex(({ focus: wanted }) => wanted === true);
   if (focusAt === -1) return null;
   const windows = await session.call("window.list", {});
   return windows.find(({ panes }) => panes.some(({ id }) => id === own))?.panes[focusAt]?.id ?? null;

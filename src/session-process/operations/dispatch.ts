@@ -30,6 +30,7 @@ import type { Subject } from "../permission.ts";
 import { paneHandlers } from "./handlers.ts";
 import { layoutHandlers } from "./layout/layouts.ts";
 import { layoutPaneHandlers } from "./layout/panes.ts";
+import { popupHandlers } from "./layout/popups.ts";
 import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
 import { windowHandlers } from "./layout/windows.ts";
 
@@ -48,11 +49,16 @@ interface AnyHandler<S> {
 type AnyHandlers<S> = Readonly<Record<string, AnyHandler<S>["handle"]>>;
 const ofPane: AnyHandlers<Pane> = paneHandlers;
 const ofSession: AnyHandlers<Session> = sessionHandlers;
-const ofLayout: AnyHandlers<LayoutCall> = { ...layoutPaneHandlers, ...windowHandlers, ...layoutHandlers };
+const ofLayout: AnyHandlers<LayoutCall> = {
+  ...layoutPaneHandlers,
+  ...popupHandlers,
+  ...windowHandlers,
+  ...layoutHandlers,
+};
 
 /** Changes of the layout that concern one pane. */
-const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.respawn", "pane.update"]);
-const adding: ReadonlySet<string> = new Set(["pane.split", "window.create"]);
+const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.float", "pane.respawn", "pane.update"]);
+const adding: ReadonlySet<string> = new Set(["pane.split", "popup.open", "window.create"]);
 
 /**
  * @param view whose focus a person's key is about, when it is not the session's

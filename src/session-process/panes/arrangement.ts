@@ -22,6 +22,7 @@ import {
   type WindowEntry,
   type Windows,
   windowWith,
+  withoutPopups,
 } from "../../session/windows/state.ts";
 import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
@@ -403,8 +404,9 @@ export class Arrangement {
   }
 }
 
-/** One window with one pane, without user settings. */
-function isSimple({ windows, panes }: Windows): boolean {
+/** One window with one pane, without user settings; popups come and go. */
+function isSimple(state: Windows): boolean {
+  const { windows, panes } = withoutPopups(state);
   const [window, ...more] = windows;
   const [pane, ...others] = Object.values(panes);
   if (window === undefined || pane === undefined || more.length > 0 || others.length > 0) return false;

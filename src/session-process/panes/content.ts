@@ -220,7 +220,10 @@ export class Content implements PaneRef {
       const place =
         box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
       const last = pane === window.recent[1] ? { last: true } : {};
-      return { ...this.paneInfo(pane), ...place, index, active: pane === window.active, ...last };
+      const at = window.floats?.findIndex((each) => each.pane === pane) ?? -1;
+      const above =
+        at === -1 ? {} : { z: at + 1, ...(window.floats?.[at]?.popup === true ? { popup: true as const } : {}) };
+      return { ...this.paneInfo(pane), ...place, ...above, index, active: pane === window.active, ...last };
     });
     return {
       id: `@w${window.id}`,

@@ -12,6 +12,7 @@ import { formatTarget, parseTarget } from "../../protocol/names.ts";
 import { linkPane, releasePane } from "../../registry/panes.ts";
 import { findSession } from "../../registry/registry.ts";
 import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
+import type { FloatChange } from "../../session/windows/floats.ts";
 import { paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
@@ -25,6 +26,7 @@ export interface Placing {
   readonly focus: boolean;
   readonly cells?: number | undefined;
   readonly percent?: number | undefined;
+  readonly float?: FloatChange | undefined;
 }
 
 const context = { caller: { kind: "cli", id: `moving:${process.pid}`, connected: true }, access: "admin" } as const;
@@ -78,6 +80,8 @@ const AdoptSchema = v.object({
   focus: v.boolean(),
   cells: v.optional(v.number()),
   percent: v.optional(v.number()),
+  /** Written by this program alone. */
+  float: v.optional(v.custom<FloatChange>((value) => typeof value === "object" && value !== null)),
 });
 
 /** A pane of another session is put beside the request's target. @throws WshError pane_not_found, session_unavailable */
@@ -85,13 +89,13 @@ export async function adopt(
   parts: SessionParts,
   { input, target }: PeerRequest,
 ): Promise<v.InferOutput<typeof AdoptedSchema>> {
-  const { pane, socket, chosen, direction: side, whole, focus, cells, percent } = v.parse(AdoptSchema, input);
+  const { pane, socket, chosen, direction: side, whole, focus, cells, percent, float } = v.parse(AdoptSchema, input);
   const { arrangement, instance, session, processId, number, locals, keeper } = parts;
   return arrangement.change(async () => {
     session.requireRunning();
     const beside = parts.place(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
-    const change = { pane: beside, side, whole, focus, ...defined({ size }) };
+    const change = { pane: beside, side, whole, focus, ...defined({ size, float }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
     const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
     const id = Number(pane.slice(1));

@@ -1,13 +1,16 @@
 /** Keys, clicks and drags in a window: they go to its panes and borders. */
 
-import { borderAt, type Placement, paneAt } from "../../session/layout/cells.ts";
+import { type Border, borderAt, type Placement, paneAt } from "../../session/layout/cells.ts";
+import { dragged, type FloatEdge } from "../../session/layout/floats.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
 import type { Typed } from "../../session/types.ts";
 import { show } from "../../session/windows/changes.ts";
+import { dragFloat } from "../../session/windows/floats.ts";
 import {
   activeWindow,
-  panesIn,
+  openPopup,
   putWindow,
+  typedPanes,
   type WindowEntry,
   type Windows,
   windowById,
@@ -54,7 +57,7 @@ export function pointedIn(self: ShownWindow): Pointed {
     get isInPixels() {
       return self.single?.pane.terminal.modes.mouseEncoding === "sgr-pixels";
     },
-    paneAt: (row, col) => paneAt(self.placement, row, col),
+    paneAt: (row, col) => besidePopup(self, paneAt(self.placement, row, col), (pane) => pane),
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
     modesOf: (pane) => arrangement.placed.get(pane)?.modes ?? null,
     give(pane, bytes) {
@@ -62,7 +65,8 @@ export function pointedIn(self: ShownWindow): Pointed {
       arrangement.placed.get(pane)?.type(bytes);
       return null;
     },
-    borderAt: (row, col) => borderAt(self.placement, row, col),
+    borderAt: (row, col) =>
+      besidePopup(self, borderAt(self.placement, row, col), (edge) => ("float" in edge ? edge.float : null)),
     select(pane) {
       const { own } = self;
       if (own === null) changed((state) => show(state, pane));
@@ -70,6 +74,16 @@ export function pointedIn(self: ShownWindow): Pointed {
     },
     drag(border, row, col) {
       const { id } = self.window;
+      if ("float" in border) {
+        const outer = self.placement.floats.find(({ pane }) => pane === border.float)?.outer;
+        if (outer === undefined) return;
+        const box = dragged(border, outer, row, col);
+        const area = self.placement.size;
+        changed((state) =>
+          state.panes[border.float] === undefined ? state : dragFloat(state, border.float, box, area),
+        );
+        return;
+      }
       changed((state) => {
         const window = windowById(state, id);
         const { placement } = self;
@@ -81,6 +95,21 @@ export function pointedIn(self: ShownWindow): Pointed {
       });
     },
   };
+}
+
+/** While a popup is open, the mouse reaches nothing else. */
+function besidePopup<T extends string | Border | FloatEdge>(
+  { window }: ShownWindow,
+  found: T | null,
+  paneOf: (found: T) => string | null,
+): T | null {
+  const popup = openPopup(window);
+  return found === null || popup === null || paneOf(found) === popup ? found : null;
+}
+
+/** Escape, Ctrl+C, Enter and q. */
+function isClosingKey(bytes: Uint8Array): boolean {
+  return /^(?:\x1b|\x03|\r|\n|q)$/.test(Buffer.from(bytes).toString("latin1"));
 }
 
 /** To the active pane, or to all of a window whose panes are synchronized. */
@@ -99,8 +128,14 @@ export function typedIn(self: ShownWindow): Typed {
     typed(bytes, flags) {
       const { window } = self;
       const { placed, ended } = self.arrangement;
-      const panes = window.synchronized ? panesIn(window) : [window.active];
+      const panes = typedPanes(window);
       self.arrangement.typedIn(panes);
+      const [only = ""] = panes;
+      // A popup that stays after its program's end is closed by a key.
+      if (ended.has(only) && openPopup(window) === only && isClosingKey(bytes)) {
+        void self.arrangement.change(() => self.arrangement.removeEnded(only)).catch(() => {});
+        return;
+      }
       for (const pane of panes)
         if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined);
     },

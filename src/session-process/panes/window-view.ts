@@ -6,17 +6,18 @@
  * SETTLE_MS, so that nobody sees half of a change.
  */
 
-import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { Layout } from "../../compositor/panel-layout.ts";
-import { type PlacedPane, WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
+import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
 import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
-import { windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
-import { borderCells, type Placement } from "../../session/layout/cells.ts";
+import type { Placement } from "../../session/layout/cells.ts";
+import { isCovered } from "../../session/layout/floats.ts";
 import type { Typed } from "../../session/types.ts";
 import {
   activeWindow,
+  floatOf,
+  openPopup,
   panesIn,
   placementOf,
   showsOthers,
@@ -29,6 +30,7 @@ import type { Shown, ShownListener, ShownProgram } from "../../viewer/terminal/s
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
+import { framePlacesOf, hasTexts, type PaneTexts, windowPlacesOf } from "./window-places.ts";
 
 /** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
 const SETTLE_MS = 50;
@@ -36,9 +38,6 @@ const SETTLE_MS = 50;
 const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
-
-/** Texts about a pane: in the line above it, or in the pane itself without such a line; null: none. */
-type PaneTexts = Record<"labelOf" | "endOf", (pane: string) => PaneLabel | null>;
 
 export class WindowView implements Shown {
   epoch = 1;
@@ -119,6 +118,7 @@ export class WindowView implements Shown {
     const { program } = this;
     if (program !== null) return [program];
     return [...this.placement.boxes].flatMap(([pane, { cols }]) => {
+      if (isCovered(this.placement, pane)) return [];
       const local = cols === this.cols ? this.arrangement.localOf(pane) : null;
       return local?.isPlain === true ? [local.pane.terminal] : [];
     });
@@ -138,12 +138,19 @@ export class WindowView implements Shown {
     const { own } = this;
     if (own === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
     const window = state.windows.find(({ id }) => id === own.window) ?? activeWindow(state);
-    if (window.id !== own.window || !panesIn(window).includes(own.pane)) {
+    const isThere = panesIn(window).includes(own.pane) && floatOf(window, own.pane)?.hidden !== true;
+    if (window.id !== own.window || !isThere) {
       own.window = window.id;
       own.pane = window.active;
       own.zoomed = false;
     }
-    return { ...window, active: own.pane, zoomed: own.zoomed };
+    const active = openPopup(window) ?? own.pane;
+    return {
+      ...window,
+      active,
+      zoomed: own.zoomed,
+      recent: [own.pane, ...window.recent.filter((pane) => pane !== own.pane)],
+    };
   }
 
   get isIndependent(): boolean {
@@ -203,24 +210,7 @@ export class WindowView implements Shown {
   }
 
   framePlaces(): FramePlaces {
-    const { active, placement } = this;
-    const { placed, state } = this.arrangement;
-    const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
-      const frame = placed.get(id)?.frame;
-      const own = frame?.places?.panes[0];
-      const fits = own !== undefined && frame?.rows === rows && frame.cols === cols;
-      return {
-        ...{ id, row, col, rows, cols, active: id === active },
-        title: state.panes[id]?.title ?? frame?.title ?? "",
-        alternate: own?.alternate ?? frame?.modes.alternate ?? false,
-        mouse: frame?.modes.mouse ?? 0,
-        first_line: fits ? own.first_line : null,
-        first_col: fits ? own.first_col : 0,
-        history: own?.history ?? 0,
-        wrapped: fits ? own.wrapped : [],
-      };
-    });
-    return { window: windowId(this.window.id), panes };
+    return framePlacesOf(this);
   }
 
   atRest<T>(make: () => T): Promise<T> {
@@ -283,22 +273,7 @@ export class WindowView implements Shown {
   }
 
   private placesOf(): WindowPlaces {
-    const { placement, window } = this;
-    const order = panesIn(window);
-    const panes = order.flatMap((id) => {
-      const box = placement.boxes.get(id);
-      if (box === undefined) return [];
-      return [{ id, box, ...this.saidOf(id, box) }];
-    });
-    const size = { rows: placement.size.rows, cols: placement.size.cols };
-    return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
-  }
-
-  /** The text of the line above a pane, or of the pane itself without such a line. */
-  private saidOf(id: string, { row }: { readonly row: number }): Pick<PlacedPane, "label" | "end"> {
-    const label = row === 0 ? null : this.content.labelOf(id);
-    const end = label === null ? this.content.endOf(id) : null;
-    return label !== null ? { label } : end !== null ? { end } : {};
+    return windowPlacesOf(this);
   }
 
   private panesShown(): string[] {
@@ -328,9 +303,7 @@ export class WindowView implements Shown {
 
   /** The lines above panes may have new texts. Runs a few times a second for a pane that prints constantly. */
   private labelled(): void {
-    const isSame = this.places.panes.every(
-      ({ id, box, label, end }) => JSON.stringify(this.saidOf(id, box)) === JSON.stringify({ label, end }),
-    );
+    const isSame = this.places.panes.every((pane) => hasTexts(this, pane));
     if (isSame) return;
     this.places = this.placesOf();
     this.epoch++;
@@ -387,7 +360,9 @@ export class WindowView implements Shown {
 
   /** Its cursor is the window's: the echo written there is in its next picture. */
   private echoed(pane: string, bytes: Uint8Array): void {
-    if (pane === this.active && this.held === null) this.each((listener) => listener.ahead(bytes));
+    // What covers the pane may cover the cells of the echo.
+    if (pane !== this.active || this.held !== null || isCovered(this.placement, pane)) return;
+    this.each((listener) => listener.ahead(bytes));
   }
 
   /** Whether every pane that is shown has painted in its present size. */

@@ -7,6 +7,7 @@
  * layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
+import { edgeAt, type FloatEdge, type FloatPlace, floatAt } from "./floats.ts";
 import {
   type Axis,
   BORDER,
@@ -47,6 +48,8 @@ export interface Placement {
   readonly hidden: readonly string[];
   /** Cells of each split along its axis. */
   readonly extents: ReadonlyMap<Split, number>;
+  /** Floating panes above the tiled ones, the lowest first. */
+  readonly floats: readonly FloatPlace[];
   readonly size: Size;
 }
 
@@ -86,7 +89,7 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
     }
   };
   put(tree, { row: 0, col: 0, rows: Math.max(1, size.rows), cols: Math.max(1, size.cols) }, []);
-  return { tree, boxes, borders, hidden: byUse.filter((pane) => !shown.has(pane)), extents, size };
+  return { tree, boxes, borders, hidden: byUse.filter((pane) => !shown.has(pane)), extents, floats: [], size };
 }
 
 /** Returns the cells of splits as a change of the tree needs them; a split that is not shown counts by its weights. */
@@ -170,14 +173,18 @@ export function neighbour(
   return found.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
-/** Returns the border at a cell, for the mouse. */
-export function borderAt({ borders }: Placement, row: number, col: number): Border | null {
-  return borders.find((border) => contains(border, row, col)) ?? null;
+/** Returns the border at a cell, or the part of a floating pane's frame, for the mouse. */
+export function borderAt(placement: Placement, row: number, col: number): Border | FloatEdge | null {
+  const float = floatAt(placement, row, col);
+  if (float !== null) return edgeAt(float, row, col);
+  return placement.borders.find((border) => contains(border, row, col)) ?? null;
 }
 
 /** Returns the pane at a cell, null on a border. */
-export function paneAt({ boxes }: Placement, row: number, col: number): string | null {
-  for (const [pane, box] of boxes) if (contains(box, row, col)) return pane;
+export function paneAt(placement: Placement, row: number, col: number): string | null {
+  const float = floatAt(placement, row, col);
+  if (float !== null) return edgeAt(float, row, col) === null ? float.pane : null;
+  for (const [pane, box] of placement.boxes) if (contains(box, row, col)) return pane;
   return null;
 }
 

@@ -195,12 +195,6 @@ export function rotatePanes(root: LayoutNode, by: 1 | -1): LayoutNode {
   return mapPanes(root, (pane) => moved.get(at++) ?? pane);
 }
 
-/** Replaces a pane by another. @throws WshError pane_not_found */
-export function replacePane(root: LayoutNode, pane: string, made: string): LayoutNode {
-  pathTo(root, pane);
-  return mapPanes(root, (each) => (each === pane ? made : each));
-}
-
 /** Gives the children of every split, or only of the one around a pane, equal shares. */
 export function equalise(root: LayoutNode, around?: string): LayoutNode {
   if (around === undefined) return spread(root);
@@ -237,7 +231,7 @@ export function keepPanes(node: LayoutNode, accepts: (pane: string) => boolean):
   return children.length === 1 ? { ...only, weight: node.weight } : { ...node, children };
 }
 
-function mapPanes(node: LayoutNode, change: (pane: string) => string): LayoutNode {
+export function mapPanes(node: LayoutNode, change: (pane: string) => string): LayoutNode {
   if (isLeaf(node)) return { ...node, pane: change(node.pane) };
   return { ...node, children: node.children.map((child) => mapPanes(child, change)) };
 }

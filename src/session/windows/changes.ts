@@ -10,20 +10,23 @@ import { WshError } from "../../protocol/errors.ts";
 import { windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { extentsIn, neighbour, placePanes } from "../layout/cells.ts";
+import type { Amount } from "../layout/floats.ts";
 import { arrange, type LayoutPreset, layoutPresets } from "../layout/presets.ts";
 import { growPane, resizePane } from "../layout/resize.ts";
 import {
   along,
   equalise,
   type LayoutNode,
+  mapPanes,
   rotatePanes,
   type Side,
   splitPane,
   splitWindow,
-  swapPanes,
 } from "../layout/tree.ts";
+import { addFloat, type FloatChange, reactivated, resizeFloat, tiledBeside } from "./floats.ts";
 import {
   addWindow,
+  floatOf,
   focusPane,
   focusWindow,
   type PaneEntry,
@@ -31,16 +34,15 @@ import {
   panesIn,
   putPane,
   putWindow,
+  refocused,
   requireFree,
   takePane,
   type WindowEntry,
   type Windows,
   windowById,
   windowWith,
+  zoomedPane,
 } from "./state.ts";
-
-/** Cells, or a share of the available ones. */
-export type Amount = { readonly cells: number } | { readonly percent: number };
 
 export interface SplitChange {
   /** The pane that is split. */
@@ -50,17 +52,21 @@ export interface SplitChange {
   /** Beside all panes of the window instead of one. */
   readonly whole: boolean;
   readonly focus: boolean;
+  /** Above the tiled panes of the window instead. */
+  readonly float?: FloatChange;
 }
 
 /** @param made the new pane @param area cells of the window @throws WshError pane_not_found, invalid_layout */
 export function split(state: Windows, made: PaneEntry, change: SplitChange, area: Size): Windows {
-  const window = windowWith(state, change.pane);
+  if (change.float !== undefined) return addFloat(state, made, change.pane, change.float, change.focus);
+  const window = windowWith(state, tiledBeside(state, change.pane));
   const placement = placePanes(window.root, area, window.recent);
   const { axis } = along(change.side);
-  const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(change.pane);
+  const beside = tiledBeside(state, change.pane);
+  const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(beside);
   const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
   const cells = cellsOf(change.size, own);
-  const request = { pane: change.pane, made: made.id, side: change.side, ...defined({ cells }) };
+  const request = { pane: beside, made: made.id, side: change.side, ...defined({ cells }) };
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
   const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);
@@ -76,12 +82,15 @@ function cellsOf(amount: Amount | undefined, own: number): number | undefined {
 /** The pane in a direction or order, or the last used one; the pane itself without another. */
 export function paneBeside(state: Windows, from: string, to: Side | "next" | "previous" | "last", area: Size): string {
   const window = windowWith(state, from);
-  if (to === "last") return window.recent.find((pane) => pane !== from) ?? from;
-  const panes = panesIn(window);
+  const isShown = (pane: string): boolean => floatOf(window, pane)?.hidden !== true;
+  if (to === "last") return window.recent.find((pane) => pane !== from && isShown(pane)) ?? from;
+  const panes = panesIn(window).filter((pane) => pane === from || isShown(pane));
   if (to === "next" || to === "previous") {
     const step = to === "next" ? 1 : -1;
     return panes[(panes.indexOf(from) + step + panes.length) % panes.length] ?? from;
   }
+  // From a floating pane, a direction leads back to the tiled ones.
+  if (floatOf(window, from) !== null) return tiledBeside(state, from);
   return neighbour(placePanes(window.root, area, window.recent), from, to, window.recent) ?? from;
 }
 
@@ -98,6 +107,7 @@ export type Resizing =
 
 export function resize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
   const window = windowWith(state, pane);
+  if (floatOf(window, pane) !== null) return resizeFloat(state, pane, change, area);
   let { root } = window;
   const placed = () => placePanes(root, area, window.recent);
   if (change.kind === "grow") root = growPane(root, placed(), pane, change.side, change.by);
@@ -112,7 +122,12 @@ export function resize(state: Windows, pane: string, change: Resizing, area: Siz
 /** @param on null: the other state @throws WshError pane_not_found */
 export function zoom(state: Windows, pane: string, on: boolean | null): Windows {
   const window = windowWith(state, pane);
-  const isZoomed = window.zoomed && window.active === pane;
+  const isZoomed = zoomedPane(window) === pane;
+  if (floatOf(window, pane)?.popup === true) {
+    throw new WshError("invalid_layout", `pane '${pane}' is a popup, which is not zoomed`, {
+      hint: "Turn it into a tiled pane first.",
+    });
+  }
   const zoomed = (on ?? !isZoomed) && panesIn(window).length > 1;
   if (zoomed === isZoomed) return state;
   const active = zoomed ? windowWith(focusPane(state, pane), pane) : window;
@@ -123,21 +138,25 @@ export function zoom(state: Windows, pane: string, on: boolean | null): Windows 
 export function swap(state: Windows, one: string, other: string): Windows {
   const from = windowWith(state, one);
   const to = windowWith(state, other);
-  if (from.id === to.id) return putWindow(state, { ...from, root: swapPanes(from.root, one, other), zoomed: false });
   const exchanged = (pane: string): string => (pane === one ? other : pane === other ? one : pane);
-  const change = (window: WindowEntry): WindowEntry => ({
-    ...window,
-    root: renamed(window.root, exchanged),
-    active: exchanged(window.active),
-    recent: window.recent.map(exchanged),
-    zoomed: false,
-  });
+  const change = (window: WindowEntry): WindowEntry => ({ ...withNames(window, exchanged), zoomed: false });
+  if (from.id === to.id) {
+    const { active, recent } = from;
+    return putWindow(state, refocused({ ...change(from), active, recent }));
+  }
   return putWindow(putWindow(state, change(from)), change(to));
 }
 
-function renamed(node: LayoutNode, name: (pane: string) => string): LayoutNode {
-  if ("pane" in node) return { ...node, pane: name(node.pane) };
-  return { ...node, children: node.children.map((child) => renamed(child, name)) };
+/** A window in which panes have other names. */
+export function withNames(window: WindowEntry, name: (pane: string) => string): WindowEntry {
+  const { root, floats, active, recent } = window;
+  return {
+    ...window,
+    root: mapPanes(root, name),
+    ...(floats === undefined ? {} : { floats: floats.map((each) => ({ ...each, pane: name(each.pane) })) }),
+    active: name(active),
+    recent: recent.map(name),
+  };
 }
 
 /** Moves every pane of a window to the next place; the focus stays with its pane. */
@@ -203,6 +222,17 @@ export function join(state: Windows, pane: string, change: SplitChange, area: Si
 export function moveWindow(state: Windows, id: number, index: number): Windows {
   requireFree(state, index, id);
   return putWindow(state, { ...windowById(state, id), index });
+}
+
+/** Turns a floating pane, also a popup, into a tiled one, beside the one that was used last. */
+export function tile(state: Windows, pane: string, area: Size): Windows {
+  const window = windowWith(state, pane);
+  const entry = state.panes[pane];
+  const beside = tiledBeside(state, pane);
+  const rest = beside === pane || entry === undefined ? null : takePane(state, pane, area);
+  if (rest === null || entry === undefined) return state;
+  const change = { pane: beside, side: "right", whole: false, focus: false } as const;
+  return reactivated(split(rest, entry, change, area), window, pane);
 }
 
 /** Shows a window, and one of its panes. */

@@ -2,9 +2,9 @@
  * The windows and panes of a session as a value: its windows, the panes of each and their layout, which is active,
  * zoomed or hidden behind a zoom. The session process holds one and replaces it with each change.
  *
- * Pure. Invariants: a pane is in one window once; a window has a pane, a unique index, and an active pane that it
- * contains; there is an active window as long as there is a window. Every change returns a new value, or throws and
- * changes nothing.
+ * Pure. Invariants: a pane is in one window once, tiled or floating; a window has a tiled pane, a unique index, and an
+ * active pane that it contains and does not hide; the topmost popup of a window is its active pane; there is an active
+ * window as long as there is a window. Every change returns a new value, or throws and changes nothing.
  */
 import { WshError } from "../../protocol/errors.ts";
 import type { Keep } from "../../protocol/layout.ts";
@@ -12,6 +12,7 @@ import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
+import { type FloatEntry, withFloats } from "../layout/floats.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
 /** Properties of a pane besides its place. */
@@ -33,6 +34,8 @@ export interface WindowEntry {
   /** Name set by a user; null: after the foreground program of its active pane. */
   readonly name: string | null;
   readonly root: LayoutNode;
+  /** Panes above the tiled ones, the lowest first, popups last; absent: none. */
+  readonly floats?: readonly FloatEntry[];
   readonly active: string;
   readonly zoomed: boolean;
   /** Typed input goes to every pane. */
@@ -70,15 +73,43 @@ export function activeWindow(state: Windows): WindowEntry {
 
 /** Whether a pane, or else what gets keys in a window, is another's and only shown there. */
 export function showsOthers({ panes }: Windows, window: WindowEntry, pane?: string): boolean {
-  const meant = pane !== undefined ? [pane] : window.synchronized ? panesIn(window) : [window.active];
+  const meant = pane !== undefined ? [pane] : typedPanes(window);
   return meant.some((each) => panes[each]?.view != null);
 }
 
 /** @throws WshError pane_not_found */
 export function windowWith(state: Windows, pane: string): WindowEntry {
-  const found = state.windows.find(({ root }) => hasPane(root, pane));
+  const found = state.windows.find((window) => contains(window, pane));
   if (found === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
   return found;
+}
+
+export function contains({ root, floats }: WindowEntry, pane: string): boolean {
+  return hasPane(root, pane) || floats?.some((each) => each.pane === pane) === true;
+}
+
+/** A pane's place above the tiled ones; null: it is tiled. */
+export function floatOf({ floats }: WindowEntry, pane: string): FloatEntry | null {
+  return floats?.find((each) => each.pane === pane) ?? null;
+}
+
+/** The popup that gets the keys of a window; null: none is open. */
+export function openPopup({ floats }: WindowEntry): string | null {
+  return floats?.findLast(({ popup }) => popup)?.pane ?? null;
+}
+
+/** The panes that get what is typed in a window. */
+export function typedPanes(window: WindowEntry): string[] {
+  if (!window.synchronized || openPopup(window) !== null) return [window.active];
+  return panesIn(window).filter((pane) => floatOf(window, pane)?.hidden !== true);
+}
+
+/** The windows without what is open for a moment only. */
+export function withoutPopups(state: Windows): Windows {
+  const popups = state.windows.flatMap(
+    (window) => window.floats?.flatMap(({ popup, pane }) => (popup ? [pane] : [])) ?? [],
+  );
+  return popups.reduce((rest, pane) => takePane(rest, pane, { rows: 1000, cols: 1000 }) ?? rest, state);
 }
 
 export function windowById(state: Windows, id: number): WindowEntry {
@@ -87,9 +118,9 @@ export function windowById(state: Windows, id: number): WindowEntry {
   return found;
 }
 
-/** The panes of a window in the order of their indexes. */
-export function panesIn(window: WindowEntry): string[] {
-  return panesOf(window.root);
+/** The panes of a window in the order of their indexes: the tiled ones, then the floating ones from the lowest. */
+export function panesIn({ root, floats = [] }: WindowEntry): string[] {
+  return [...panesOf(root), ...floats.map(({ pane }) => pane)];
 }
 
 /** All panes, the oldest first: ids are given in order. */
@@ -108,9 +139,20 @@ export function defaultPane(state: Windows, isLiving: (pane: string) => boolean)
   return meant.find(isLiving) ?? meant[0];
 }
 
-/** The panes that a window shows on so many cells: all, or only the active one while it is zoomed. */
+/** The pane that a window shows in place of all others; null: none. A popup opens above it. */
+export function zoomedPane(window: WindowEntry): string | null {
+  if (!window.zoomed) return null;
+  const isPopup = (pane: string): boolean => floatOf(window, pane)?.popup === true;
+  return [window.active, ...window.recent].find((pane) => !isPopup(pane)) ?? null;
+}
+
+/** The panes that a window shows on so many cells: all, or only the zoomed one, and popups. */
 export function placementOf(window: WindowEntry, size: Size): Placement {
-  return window.zoomed ? placePanes(leaf(window.active), size) : placePanes(window.root, size, window.recent);
+  const zoomed = zoomedPane(window);
+  const tiled = placePanes(zoomed === null ? window.root : leaf(zoomed), size, window.recent);
+  const { floats = [] } = window;
+  const above = zoomed === null ? floats : floats.filter(({ popup }) => popup);
+  return above.length === 0 ? tiled : withFloats(tiled, above);
 }
 
 /** A window and one of its panes that a target addresses. */
@@ -211,32 +253,72 @@ export function focusWindow(state: Windows, id: number): Windows {
   return { ...state, recent: [id, ...state.recent.filter((each) => each !== id)] };
 }
 
-/** Makes a pane its window's active one. A zoom of another pane ends. */
+/**
+ * Makes a pane its window's active one; a floating one is shown, above the others. A zoom of another pane ends. While a
+ * popup is open, the pane becomes active when that has ended.
+ */
 export function focusPane(state: Windows, pane: string): Windows {
   const window = windowWith(state, pane);
-  if (window.active === pane) return state;
-  return putWindow(state, { ...window, active: pane, zoomed: false, recent: recentWith(window, pane) });
+  const { active, recent, floats } = window;
+  const popup = openPopup(window);
+  const isPopup = floatOf(window, pane)?.popup === true;
+  if (active === pane && (isPopup || floats?.at(-1)?.pane === pane || floatOf(window, pane) === null)) return state;
+  const front = [...new Set([...(popup === null ? [] : [popup]), pane])];
+  const zoomed = window.zoomed && (isPopup || zoomedPane(window) === pane);
+  return putWindow(state, {
+    ...window,
+    active: popup ?? pane,
+    zoomed,
+    recent: [...front, ...recent.filter((each) => !front.includes(each))],
+    ...(floats === undefined ? {} : { floats: raised(floats, pane) }),
+  });
 }
 
-function recentWith({ recent }: WindowEntry, pane: string): string[] {
-  return [pane, ...recent.filter((each) => each !== pane)];
+/** Floating panes with one shown above the others; popups stay above all. */
+function raised(floats: readonly FloatEntry[], pane: string): readonly FloatEntry[] {
+  const own = floats.find((each) => each.pane === pane);
+  if (own === undefined) return floats;
+  const rest = floats.filter((each) => each !== own);
+  return [...rest, { ...own, hidden: false }].sort((a, b) => Number(a.popup) - Number(b.popup));
+}
+
+/** A window whose active pane may be gone or hidden: a popup is active, else the pane that was last used. */
+export function refocused(window: WindowEntry): WindowEntry {
+  const popup = openPopup(window);
+  const isShown = (pane: string): boolean => contains(window, pane) && floatOf(window, pane)?.hidden !== true;
+  const active = popup ?? [window.active, ...window.recent].find(isShown) ?? panesOf(window.root)[0];
+  if (active === undefined) return window;
+  return { ...window, active, recent: [active, ...window.recent.filter((pane) => pane !== active)] };
 }
 
 /**
- * Removes a pane from its window; the one used before it becomes active. An empty window is removed too.
+ * Removes a pane from its window; the one used before it becomes active. Without a tiled pane, the uppermost floating
+ * one is tiled; an empty window is removed.
  * @param size cells of its window @returns null when it was the last pane of the last window
  */
 export function takePane(state: Windows, pane: string, size: Size): Windows | null {
   const window = windowWith(state, pane);
   const { [pane]: _, ...panes } = state.panes;
-  const root = removePane(window.root, pane, extentsIn(placePanes(window.root, size, window.recent)));
+  const floats = (window.floats ?? []).filter((each) => each.pane !== pane);
+  const isTiled = floatOf(window, pane) === null;
+  const tiled = isTiled
+    ? removePane(window.root, pane, extentsIn(placePanes(window.root, size, window.recent)))
+    : window.root;
+  const promoted = tiled === null ? (floats.findLast(({ popup }) => !popup) ?? floats.at(-1)) : undefined;
+  const root = tiled ?? (promoted === undefined ? null : leaf(promoted.pane));
   if (root === null) {
     const windows = state.windows.filter(({ id }) => id !== window.id);
     if (windows.length === 0) return null;
     return { windows, recent: state.recent.filter((id) => id !== window.id), panes };
   }
-  const recent = window.recent.filter((each) => each !== pane);
-  const active = window.active === pane ? (recent[0] ?? panesOf(root)[0] ?? pane) : window.active;
-  const zoomed = window.zoomed && window.active !== pane && panesOf(root).length > 1;
-  return putWindow({ ...state, panes }, { ...window, root, active, zoomed, recent });
+  const { floats: __, ...rest } = window;
+  const kept = floats.filter((each) => each !== promoted);
+  const left = { ...rest, root, recent: window.recent.filter((each) => each !== pane), ...floatsField(kept) };
+  const zoomed = window.zoomed && zoomedPane(window) !== pane && panesIn(left).length > 1;
+  return putWindow({ ...state, panes }, refocused({ ...left, zoomed }));
+}
+
+/** A window's field of its floating panes, which is absent without any. */
+export function floatsField(floats: readonly FloatEntry[]): { readonly floats?: readonly FloatEntry[] } {
+  return floats.length === 0 ? {} : { floats };
 }

@@ -145,7 +145,9 @@ export class StatusLine implements Disposable {
     for (const known of [this.printedAt, this.runs])
       for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
     this.attention.look(new Set(panes.map(({ pane }) => pane.id)));
-    const isMeant = settings.status === "on" || (settings.status === "auto" && panes.length > 1);
+    // A popup comes and goes over what is there, which keeps its size.
+    const lasting = panes.filter(({ pane }) => pane.popup !== true);
+    const isMeant = settings.status === "on" || (settings.status === "auto" && lasting.length > 1);
     const isShown = isMeant && session.viewers.terminals > 0;
     if (!isShown) {
       this.command.stop();

@@ -14,6 +14,7 @@ import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
 import { type LookInput, MAX_WHEEL_ROWS } from "../../protocol/attach.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Border, Box } from "../../session/layout/cells.ts";
+import type { FloatEdge } from "../../session/layout/floats.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 const ESCAPE = 0x1b;
@@ -49,9 +50,9 @@ export interface Pointed {
   /** Gives a pane bytes. @returns bytes to type at this terminal instead; null: the pane has them */
   give(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
-  borderAt(row: number, col: number): Border | null;
-  /** A border was dragged to a cell. */
-  drag(border: Border, row: number, col: number): void;
+  borderAt(row: number, col: number): Border | FloatEdge | null;
+  /** A border, or the frame of a floating pane, was dragged to a cell. */
+  drag(border: Border | FloatEdge, row: number, col: number): void;
 }
 
 export interface PointerPort {
@@ -101,7 +102,7 @@ export class Pointer {
   private grabbed: string | null = null;
   private held = 0;
   /** The dragged border. */
-  private dragged: Border | null = null;
+  private dragged: Border | FloatEdge | null = null;
   /** Where the left button was pressed in a pane whose program did not request it. */
   private pressed: CellPosition | null = null;
   private beginning: Beginning | null = null;
@@ -150,10 +151,18 @@ export class Pointer {
       this.held++;
       this.pressed = null;
       this.grabbed = pane;
-      if (pane === null) this.dragged = isOn ? pointed.borderAt(at.row, at.col) : null;
+      if (pane === null) this.grab(at);
       else if (isOn && pane !== pointed.active) pointed.select(pane);
     }
     if (pane !== null) this.inPane(pane, event, at, isPress);
+  }
+
+  /** A button was pressed on a border; a floating pane is brought to the front by its frame. */
+  private grab({ row, col }: CellPosition): void {
+    const { pointed, isOn } = this.port;
+    this.dragged = isOn ? pointed.borderAt(row, col) : null;
+    if (this.dragged !== null && "float" in this.dragged && this.dragged.float !== pointed.active)
+      pointed.select(this.dragged.float);
   }
 
   /** A report over a pane, or of a button that went down there. */

@@ -80,8 +80,9 @@ export class Tile {
       title: (title) => {
         this.title.value = title;
       },
-      borderMoved: (pane, direction, by) => {
-        port.control.call("resize_pane", { direction, by }, pane).catch(tellError);
+      borderMoved: (pane, what, direction, by) => {
+        const method = what === "border" ? "resize_pane" : "float_pane";
+        port.control.call(method, { direction, by }, pane).catch(tellError);
       },
       scrolled: () => {
         this.lookingBack.value = this.terminal.panes.some((pane) => !pane.isFollowing);

@@ -4,15 +4,35 @@ import type { PanePlace } from "./types.ts";
 export interface Border {
   /** The pane whose border it is, on its right or below. */
   readonly pane: string;
-  readonly direction: "right" | "down";
+  /** How a drag moves it; the upper edge of a floating pane moves that as a whole. */
+  readonly direction: "right" | "down" | "move";
   readonly row: number;
   readonly col: number;
   /** Cells along the border. */
   readonly length: number;
+  /** Of a floating pane: its place above the tiled ones. */
+  readonly z?: number | undefined;
 }
 
-/** Borders of the panes: one cell beyond the right or lower edge, if another pane follows. */
-export function bordersOf(places: readonly PanePlace[]): Border[] {
+/**
+ * Borders of the panes: one cell beyond the right or lower edge, if another pane follows; and the frames of floating
+ * panes, the lowest first.
+ */
+export function bordersOf(all: readonly PanePlace[]): Border[] {
+  const places = all.filter(({ z }) => z === undefined);
+  const frames = all.filter(({ framed }) => framed === true);
+  return [...tiledBorders(places), ...frames.flatMap(frameOf)];
+}
+
+function frameOf({ id: pane, row, col, rows, cols, z }: PanePlace): Border[] {
+  return [
+    { pane, z, direction: "move", row: row - 1, col: col - 1, length: cols + 2 },
+    { pane, z, direction: "right", row, col: col + cols, length: rows },
+    { pane, z, direction: "down", row: row + rows, col: col - 1, length: cols + 2 },
+  ];
+}
+
+function tiledBorders(places: readonly PanePlace[]): Border[] {
   return places.flatMap((place) => {
     const { id, row, col, rows, cols } = place;
     const borders: Border[] = [];
@@ -28,9 +48,11 @@ export function bordersOf(places: readonly PanePlace[]): Border[] {
   });
 }
 
+export type Direction = "left" | "right" | "up" | "down";
+
 export interface BorderDrag {
-  /** The border was moved by this many cells since the last call; negative is left or up. */
-  moved(border: Border, cells: number): void;
+  /** The border of a pane, or a floating pane as a whole, was moved by this many cells since the last call. */
+  moved(pane: string, what: "border" | "whole", direction: Direction, cells: number): void;
 }
 
 export class Borders {
@@ -57,18 +79,23 @@ export class Borders {
     element.style.top = `${border.row * cell.height}px`;
     element.style.width = `${(upright ? 1 : border.length) * cell.width}px`;
     element.style.height = `${(upright ? border.length : 1) * cell.height}px`;
+    element.style.zIndex = border.z === undefined ? "" : String(border.z);
     element.addEventListener("pointerdown", (down) => {
       down.preventDefault();
       down.stopPropagation();
-      const side = upright ? cell.width : cell.height;
-      const start = upright ? down.clientX : down.clientY;
-      let told = 0;
+      const what = border.direction === "move" ? "whole" : "border";
+      const told = { across: 0, down: 0 };
+      const moveBy = (axis: keyof typeof told, cells: number): void => {
+        const by = cells - told[axis];
+        if (by === 0) return;
+        told[axis] = cells;
+        const [back, forth] = axis === "across" ? (["left", "right"] as const) : (["up", "down"] as const);
+        this.drag.moved(border.pane, what, by < 0 ? back : forth, Math.abs(by));
+      };
       // The layout redraws the handle while it is dragged, so the document follows the pointer.
       const move = (event: PointerEvent): void => {
-        const cells = Math.round(((upright ? event.clientX : event.clientY) - start) / side);
-        if (cells === told) return;
-        this.drag.moved(border, cells - told);
-        told = cells;
+        if (border.direction !== "down") moveBy("across", Math.round((event.clientX - down.clientX) / cell.width));
+        if (border.direction !== "right") moveBy("down", Math.round((event.clientY - down.clientY) / cell.height));
       };
       const end = new AbortController();
       const { signal } = end;

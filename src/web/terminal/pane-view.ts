@@ -36,6 +36,8 @@ export class PaneView {
   private rows: ShownRow[] = [];
   private cols = 0;
   private loadsAt = 0;
+  /** The first row's logical line when the rows were last known to be lines of history. */
+  private firstLine: number | null = null;
   /** Logical line that a person reads while the rows around it are fetched in another width. */
   private reading: { readonly line: number } | null = null;
 
@@ -83,6 +85,10 @@ export class PaneView {
   update(place: PanePlace, cells: readonly Row[]): void {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
     const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
+    const { first_line } = place;
+    // Lines that left the screen while something covered it were not seen.
+    if (this.place.first_line === null && first_line !== null && first_line !== this.firstLine) this.history.reset();
+    this.firstLine = first_line ?? this.firstLine;
     this.place = place;
     this.cols = place.cols;
     const lines = linesOf(place);

@@ -9,7 +9,7 @@ import { encodeKeys } from "../../keys/encode.ts";
 import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { Row } from "../../protocol/grid.ts";
-import { Borders } from "./borders.ts";
+import { type BorderDrag, Borders } from "./borders.ts";
 import { type BoxGlyphs, cellClass } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 import { decodeBase64, joinRows, selectedParts } from "./copy.ts";
@@ -34,7 +34,7 @@ export interface TerminalEvents {
   clipboard(text: string): void;
   bell(): void;
   title(title: string): void;
-  borderMoved(pane: string, direction: "left" | "right" | "up" | "down", cells: number): void;
+  borderMoved: BorderDrag["moved"];
   scrolled(pane: PaneView): void;
   /** Keys of the page itself; @returns whether it took the key */
   pageKey(event: KeyboardEvent): boolean;
@@ -85,12 +85,7 @@ export class Terminal {
     this.element.tabIndex = -1;
     this.grid.className = "grid";
     this.around.className = "around";
-    this.borders = new Borders({
-      moved: ({ pane, direction }, cells) => {
-        const back = direction === "right" ? "left" : "up";
-        events.borderMoved(pane, cells > 0 ? direction : back, Math.abs(cells));
-      },
-    });
+    this.borders = new Borders({ moved: events.borderMoved });
     this.input = new TextInput({
       key: (event) => this.key(event),
       text: (text) => this.type(text),
@@ -319,6 +314,8 @@ export class Terminal {
       style.top = `${place.row * height}px`;
       style.width = `${place.cols * width}px`;
       style.height = `${place.rows * height}px`;
+      // Floating panes lie above the handles of borders between tiled ones.
+      style.zIndex = place.z === undefined ? "" : String(place.z);
       classList.toggle("active", place.active && places.length > 1);
       view.update(place, this.layers.paneRows(frame, place));
     }
@@ -387,7 +384,7 @@ export class Terminal {
   }
 
   private placeAt(row: number, col: number): PanePlace | undefined {
-    return this.frame?.places?.panes.find(
+    return this.frame?.places?.panes.findLast(
       (place) => row >= place.row && row < place.row + place.rows && col >= place.col && col < place.col + place.cols,
     );
   }

@@ -3,22 +3,28 @@ import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import { countPanes, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
+import { countPanes, type FloatLeaf, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
 import { windowId } from "../../../protocol/names.ts";
+import type { Size } from "../../../protocol/size.ts";
 import { placePanes } from "../../../session/layout/cells.ts";
+import { defaultBounds, type FloatEntry, outerBox } from "../../../session/layout/floats.ts";
 import { readTmuxLayout, writeTmuxLayout } from "../../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode, panesOf, tidy } from "../../../session/layout/tree.ts";
 import { even, nextPreset, preset, rotate, show } from "../../../session/windows/changes.ts";
 import {
+  floatsField,
   type PaneEntry,
   paneEntry,
   panesIn,
   putWindow,
+  refocused,
   takePane,
+  type WindowEntry,
   type Windows,
   windowById,
   windowWith,
 } from "../../../session/windows/state.ts";
+import { boundsOf, boundsText } from "./bounds.ts";
 import { answer, change, type LayoutCall, startPane } from "./subject.ts";
 
 type LayoutOperation = Extract<OperationNameOf<"layout">, `layout.${string}`>;
@@ -32,12 +38,13 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
       name: content.nameOf(window),
       ...(window.name === null ? {} : { named: true as const }),
       tree: treeOf(window.root, arrangement.state.panes),
+      ...floatsIn(window, arrangement.state.panes),
       tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) =>
         Number(id.slice(1)),
       ),
     })),
   }),
-  "layout.set": (call, { tree, tmux, close_others, focus }) => setLayout(call, { tree, tmux, close_others, focus }),
+  "layout.set": (call, wanted) => setLayout(call, wanted),
   "layout.preset": (call, { preset: name }) =>
     change(call, (state) => {
       const window = windowById(state, call.place.window.id);
@@ -51,16 +58,33 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
 
 /** A tree in the form of `layout.set`. */
 function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
-  if (isLeaf(node)) {
-    const { title, keep, env } = panes[node.pane] ?? {};
-    const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...defined({ env }) };
-    return { pane: node.pane, weight: node.weight, ...(title == null ? {} : { title }), ...kept };
-  }
+  if (isLeaf(node)) return { pane: node.pane, weight: node.weight, ...chosenFor(panes[node.pane]) };
   const children = node.children.map((child) => treeOf(child, panes));
   return node.axis === "row" ? { row: children, weight: node.weight } : { column: children, weight: node.weight };
 }
 
+function chosenFor({ title, keep, env }: Partial<PaneEntry> = {}): object {
+  const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...defined({ env }) };
+  return { ...(title == null ? {} : { title }), ...kept };
+}
+
+/** The floating panes of a window in the form of `layout.set`; popups are none of its layout. */
+function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floats?: unknown[] } {
+  const lasting = floats.filter(({ popup }) => !popup);
+  if (lasting.length === 0) return {};
+  return {
+    floats: lasting.map((float) => ({
+      ...{ pane: float.pane, ...boundsText(float) },
+      ...(float.hidden ? { hidden: true } : {}),
+      ...(float.bare ? { border: false } : {}),
+      ...chosenFor(panes[float.pane]),
+    })),
+  };
+}
+
 interface Wanted {
+  /** Absent: those that there are, unless the tree has them. */
+  readonly floats?: readonly FloatLeaf[] | undefined;
   readonly tree?: LayoutTree | undefined;
   readonly tmux?: string | undefined;
   readonly close_others: boolean;
@@ -72,8 +96,13 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
     const window = windowById(arrangement.state, call.place.window.id);
-    const tree = wantedTree(wanted, panesIn(window));
-    const listed = panesOfTree(tree);
+    const tree = wantedTree(wanted, panesOf(window.root));
+    const inTree = panesOfTree(tree);
+    const kept = (window.floats ?? []).filter(
+      ({ pane, popup }) => popup || (wanted.floats === undefined && !inTree.includes(pane)),
+    );
+    const asked = wanted.floats ?? [];
+    const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...kept.map(({ pane }) => pane)];
     for (const pane of listed) windowWith(arrangement.state, pane);
     if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
     const left = panesIn(window).filter((pane) => !listed.includes(pane));
@@ -85,16 +114,23 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
     const area = arrangement.sizeOf(window);
     const started: { readonly entry: PaneEntry; undo(): void }[] = [];
     try {
-      const root = await realise(tree, async (program) => {
-        const pane = await startPane(call, program, window.id, area);
+      const start = async (program: PaneProgram, size: Size): Promise<string> => {
+        const pane = await startPane(call, program, window.id, size);
         started.push(pane);
         return pane.entry.id;
-      });
+      };
+      const root = await realise(tree, (program) => start(program, area));
+      const floats: FloatEntry[] = [];
+      for (const { pane, x, y, width, height, hidden = false, border = true, ...program } of asked) {
+        const bounds = { ...defaultBounds, ...boundsOf({ x, y, width, height }) };
+        const own = { ...bounds, hidden, bare: !border, popup: false };
+        floats.push({ ...own, pane: pane ?? (await start(program, outerBox(bounds, area))) });
+      }
       arrangement.commit(
         arranged(
           arrangement.state,
           window.id,
-          root,
+          { root, floats: [...floats, ...kept].sort((a, b) => Number(a.popup) - Number(b.popup)) },
           started.map(({ entry }) => entry),
           left,
         ),
@@ -162,7 +198,7 @@ async function realise(tree: LayoutTree, start: (program: PaneProgram) => Promis
 function arranged(
   state: Windows,
   id: number,
-  root: LayoutNode,
+  { root, floats }: { readonly root: LayoutNode; readonly floats: readonly FloatEntry[] },
   started: readonly PaneEntry[],
   left: readonly string[],
 ): Windows {
@@ -170,7 +206,8 @@ function arranged(
   for (const entry of started) panes[entry.id] = entry;
   let next: Windows = { ...state, panes };
   const own = windowById(state, id);
-  for (const pane of panesOf(root)) {
+  const order = [...panesOf(root), ...floats.map(({ pane }) => pane)];
+  for (const pane of order) {
     const from = next.windows.find((window) => window.id !== id && panesIn(window).includes(pane));
     if (from === undefined) continue;
     const entry = next.panes[pane] ?? paneEntry(pane);
@@ -180,11 +217,11 @@ function arranged(
   }
   const { panes: kept } = next;
   const remaining = Object.fromEntries(Object.entries(kept).filter(([pane]) => !left.includes(pane)));
-  const order = panesOf(root);
   const recent = [
     ...own.recent.filter((pane) => order.includes(pane)),
     ...order.filter((pane) => !own.recent.includes(pane)),
   ];
-  const active = order.includes(own.active) ? own.active : (recent[0] ?? own.active);
-  return putWindow({ ...next, panes: remaining }, { ...own, root, active, recent, zoomed: false });
+  const { floats: _, ...rest } = own;
+  const window = { ...rest, root, ...floatsField(floats), recent, zoomed: false };
+  return putWindow({ ...next, panes: remaining }, refocused(window));
 }

@@ -7,9 +7,21 @@ import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layou
 import { parseTarget } from "../../../protocol/names.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
-import { replacePane } from "../../../session/layout/tree.ts";
-import { breakOut, join, resize, show, split, swap, zoom } from "../../../session/windows/changes.ts";
 import {
+  breakOut,
+  join,
+  resize,
+  type SplitChange,
+  show,
+  split,
+  swap,
+  tile,
+  withNames,
+  zoom,
+} from "../../../session/windows/changes.ts";
+import { float as makeFloat, moveFloat } from "../../../session/windows/floats.ts";
+import {
+  floatOf,
   paneEntry,
   panesIn,
   placementOf,
@@ -19,6 +31,7 @@ import {
   windowById,
   windowWith,
 } from "../../../session/windows/state.ts";
+import { boundsOf, floating } from "./bounds.ts";
 import {
   amount,
   answer,
@@ -26,6 +39,7 @@ import {
   isElsewhere,
   type LayoutCall,
   otherPane,
+  type PaneUse,
   PROVISIONAL,
   runningIn,
   startPane,
@@ -38,18 +52,25 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     await content.refresh();
     return content.windows().flatMap(({ id, panes }) => panes.map((pane) => ({ ...pane, window: id })));
   },
-  "pane.split": (call, { direction, cells, percent, whole, focus, ...program }) => {
-    const { arrangement, session } = call.parts;
-    return arrangement.change(async () => {
-      session.requireRunning();
-      const size = amount(cells, percent);
-      const change = { pane: call.place.pane, side: direction, whole, focus, ...defined({ size }) };
-      const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
-      const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
-      const window = windowWith(made, PROVISIONAL);
-      const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area));
-      commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
-      return answer(call.parts, entry.id);
+  "pane.split": (call, { direction, cells, percent, whole, focus, float, x, y, width, height, ...program }) => {
+    const size = amount(cells, percent);
+    const placing = { whole, focus, ...defined({ size, float: floating(float, { x, y, width, height }) }) };
+    return call.parts.arrangement.change(() =>
+      openPane(call, program, { pane: call.place.pane, side: direction, ...placing }),
+    );
+  },
+  "pane.float": (call, { on, hidden, direction, by, ...bounds }) => {
+    const { pane } = call.place;
+    return change(call, (state, area) => {
+      const entry = floatOf(windowWith(state, pane), pane);
+      const change = { ...boundsOf(bounds), ...defined({ hidden }), ...(on === true ? { popup: false } : {}) };
+      const isChange = Object.keys(change).length > 0 || direction !== undefined;
+      if (on === false || (on === undefined && !isChange && entry !== null)) {
+        if (isChange) throw new WshError("invalid_request", "a tiled pane has no place of its own");
+        return tile(state, pane, area);
+      }
+      const floated = makeFloat(state, pane, change, area);
+      return direction === undefined ? floated : moveFloat(floated, pane, direction, by, area);
     });
   },
   "pane.close": async ({ parts, place: { pane, window } }, _, { target }) => {
@@ -92,14 +113,20 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return zoomed;
     }),
   "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
-  "pane.move": (call, { to, direction, cells, percent, whole, index, name, focus }) => {
+  "pane.move": (
+    call,
+    { to, direction, cells, percent, whole, index, name, focus, float: floats, x, y, width, height },
+  ) => {
     const { parts, place } = call;
     const { arrangement } = parts;
     const { pane } = place;
+    const float = floating(floats, { x, y, width, height });
     return arrangement.change(async () => {
       const { state } = arrangement;
       const area = arrangement.sizeOf(windowWith(state, pane));
       if (to === undefined || to === null) {
+        if (float !== undefined)
+          throw new WshError("invalid_request", "a pane that is alone in its window cannot float");
         const options = { focus, ...defined({ index, name }) };
         // Checked before an id is given out.
         breakOut(state, pane, 0, area, options);
@@ -109,12 +136,12 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       }
       if (isElsewhere(parts, parseTarget(to))) {
         const { moveAway } = await import("../../panes/moving.ts");
-        await moveAway(parts, pane, to, { direction, whole, focus, cells, percent });
+        await moveAway(parts, pane, to, { direction, whole, focus, cells, percent, float });
         return answer(parts, pane);
       }
       const size = amount(cells, percent);
       const beside = parts.place(to).pane;
-      const change = { pane: beside, side: direction, whole, focus, ...defined({ size }) };
+      const change = { pane: beside, side: direction, whole, focus, ...defined({ size, float }) };
       arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
       return answer(parts, pane);
     });
@@ -141,6 +168,23 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     return { ...(made ?? (await respawn(call, program))), ended };
   },
 };
+
+/** Starts a program in a new pane of the layout. Call within a change; nothing is left of it when it fails. */
+export async function openPane(
+  call: LayoutCall,
+  program: PaneProgram,
+  change: SplitChange,
+  as: PaneUse = {},
+): Promise<Answer> {
+  const { arrangement, session } = call.parts;
+  session.requireRunning();
+  const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
+  const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
+  const window = windowWith(made, PROVISIONAL);
+  const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area), as);
+  commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
+  return answer(call.parts, entry.id);
+}
 
 /** Only the pane with the focus can be zoomed: a call must not move a person's focus. @throws WshError invalid_request */
 function requireSameFocus(before: Windows, after: Windows, pane: string): void {
@@ -170,12 +214,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
     const other = (each: string): string => (each === pane ? entry.id : each);
     const next: Windows = putWindow(
       { ...arrangement.state, panes: { ...panes, [entry.id]: respawned } },
-      {
-        ...window,
-        root: replacePane(window.root, pane, entry.id),
-        active: other(window.active),
-        recent: window.recent.map(other),
-      },
+      withNames(window, other),
     );
     commitOrUndo(() => arrangement.commit(next), undo);
     arrangement.goesOn();

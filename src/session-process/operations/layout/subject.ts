@@ -11,7 +11,8 @@ import { formatTarget, parseTarget, type Target, windowId } from "../../../proto
 import type { Owner } from "../../../protocol/owner.ts";
 import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Size } from "../../../protocol/size.ts";
-import { type Amount, paneBeside, windowBeside } from "../../../session/windows/changes.ts";
+import type { Amount } from "../../../session/layout/floats.ts";
+import { paneBeside, windowBeside } from "../../../session/windows/changes.ts";
 import {
   type PaneEntry,
   paneEntry,
@@ -110,6 +111,14 @@ export function amount(cells: number | undefined, percent: number | undefined): 
   return percent === undefined ? undefined : { percent };
 }
 
+/** What a new pane is for. */
+export interface PaneUse {
+  /** It is gone with its program: nothing of it is kept. */
+  readonly isPopup?: boolean;
+  /** The file that its program gets as standard output instead of the terminal. */
+  readonly printPath?: string;
+}
+
 /**
  * Starts what a new pane shows. The layout is checked before, with a provisional pane.
  * @returns its entry; `undo` ends it again when it cannot be put into the layout
@@ -120,6 +129,7 @@ export async function startPane(
   given: PaneProgram,
   window: number,
   size: Size,
+  as: PaneUse = {},
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement } = parts;
   requireOneContent(given);
@@ -133,7 +143,7 @@ export async function startPane(
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // That of the pane beside it: where its program is now, else what it reported.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
-  const local = await parts.start({ create, cwd: from, window, byPerson, owner }, size);
+  const local = await parts.start({ create, cwd: from, window, byPerson, owner, ...as }, size);
   arrangement.put(local);
   const kept = keptVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });

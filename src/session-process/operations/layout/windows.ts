@@ -6,6 +6,7 @@ import { WshError } from "../../../protocol/errors.ts";
 import { windowId } from "../../../protocol/names.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
 import { moveWindow, windowBeside } from "../../../session/windows/changes.ts";
+import { showFloats } from "../../../session/windows/floats.ts";
 import {
   addWindow,
   focusWindow,
@@ -60,6 +61,8 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     if (found === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
     return change(call, (now) => focusWindow(now, found.id), found.active);
   },
+  "window.floats": (call, { shown, focus }) =>
+    change(call, (state) => showFloats(state, call.place.window.id, shown ?? null, focus)),
   "window.update": (call, { name, index, synchronized }) =>
     change(call, (state) => {
       const { id } = call.place.window;

@@ -1,0 +1,39 @@
+/** The rectangles of floating panes as calls write them. Pure. */
+import { WshError } from "../../../protocol/errors.ts";
+import type { Bounds } from "../../../protocol/layout.ts";
+import type { Amount, FloatBounds } from "../../../session/layout/floats.ts";
+import type { FloatChange } from "../../../session/windows/floats.ts";
+
+/** What a call says of a rectangle; what it leaves out is left out. */
+export function boundsOf({ x, y, width, height }: Bounds): Partial<FloatBounds> {
+  return {
+    ...(x === undefined ? {} : { x: place(x) }),
+    ...(y === undefined ? {} : { y: place(y) }),
+    ...(width === undefined ? {} : { width: amountOf(width) }),
+    ...(height === undefined ? {} : { height: amountOf(height) }),
+  };
+}
+
+function amountOf(value: number | string): Amount {
+  return typeof value === "number" ? { cells: value } : { percent: Number(value.slice(0, -1)) };
+}
+
+function place(value: number | string): Amount | null {
+  return value === "center" ? null : amountOf(value);
+}
+
+/** A rectangle in the form of a call. */
+export function boundsText({ x, y, width, height }: FloatBounds): Bounds {
+  const text = (amount: Amount): number | string => ("cells" in amount ? amount.cells : `${amount.percent}%`);
+  const at = (amount: Amount | null): number | string => (amount === null ? "center" : text(amount));
+  return { x: at(x), y: at(y), width: text(width), height: text(height) };
+}
+
+/** @returns undefined for a tiled pane @throws WshError invalid_request */
+export function floating(isFloating: boolean, bounds: Bounds): FloatChange | undefined {
+  const given = boundsOf(bounds);
+  if (isFloating) return given;
+  const [stray] = Object.keys(given);
+  if (stray !== undefined) throw new WshError("invalid_request", `'${stray}' needs 'float'`);
+  return undefined;
+}

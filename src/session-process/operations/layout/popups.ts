@@ -1,0 +1,134 @@
+/**
+ * Popups: floating panes that get all keys of their window and are open while their program runs and somebody is
+ * attached. Whoever waits for one gets its program's exit code and, on request, what it wrote to its standard output.
+ */
+import fs from "node:fs";
+import type { Handlers } from "../../../endpoint/operations/context.ts";
+import { writeStdinFile } from "../../../launch/stdin-file.ts";
+import { defined } from "../../../protocol/defined.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { windowId } from "../../../protocol/names.ts";
+import { floatOf, panesIn, type WindowEntry, windowWith } from "../../../session/windows/state.ts";
+import type { Exit } from "../../panes/arrangement.ts";
+import type { SessionParts } from "../../parts.ts";
+import { boundsOf } from "./bounds.ts";
+import { openPane } from "./panes.ts";
+import type { LayoutCall } from "./subject.ts";
+
+/** How long a popup stays open while no terminal is attached, in ms: a lost connection is back within that time. */
+const UNSEEN_MS = 5_000;
+/** Most bytes of standard output that are returned. */
+const MAX_PRINTED_BYTES = 1_048_576;
+const UNKNOWN: Exit = { code: null, signal: null };
+
+export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> = {
+  "popup.open": async (call, { x, y, width, height, border, print, wait, ...program }, { signal }) => {
+    const { parts, place } = call;
+    if (print && program.command == null) throw new WshError("invalid_request", "'print' needs a command");
+    requireShown(parts, windowWith(parts.arrangement.state, place.pane));
+    const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
+    try {
+      const float = { ...boundsOf({ x, y, width, height }), bare: !border, popup: true };
+      const change = { pane: place.pane, side: "right", whole: false, focus: false, float } as const;
+      const given = { ...program, keep_after_exit: program.keep_after_exit ?? false };
+      const { session, session_id, window, pane, closed } = await parts.arrangement.change(async () => {
+        const made = await openPane(call, given, change, { isPopup: true, ...defined({ printPath }) });
+        return { ...made, closed: untilClosed(parts, made.pane) };
+      });
+      const made = { session, session_id, window, pane };
+      if (!wait && !print) return made;
+      const { code, signal: by } = await untilAborted(signal, closed, () => closePopup(parts, pane));
+      return { ...made, exit_code: code, signal: by, ...(printPath === undefined ? {} : printed(printPath)) };
+    } finally {
+      if (printPath !== undefined) fs.rmSync(printPath, { force: true });
+    }
+  },
+};
+
+/** @throws WshError no_viewer */
+function requireShown({ session, arrangement, content }: SessionParts, window: WindowEntry): void {
+  const seeing = session.viewers.all.filter(({ readOnly }) => !readOnly);
+  if (seeing.some(({ shown }) => panesIn(window).some((pane) => shown.shows(pane)))) return;
+  const what =
+    arrangement.state.windows.length === 1 ? "" : ` shows window '${content.nameOf(window)}' (${windowId(window.id)})`;
+  throw new WshError(
+    "no_viewer",
+    seeing.length > 0 && what !== ""
+      ? `no terminal that is attached to session '${session.name}'${what}`
+      : `no terminal is attached to session '${session.name}', so that nobody would see the popup`,
+  );
+}
+
+function isPopup({ arrangement: { state } }: SessionParts, pane: string): boolean {
+  return state.panes[pane] !== undefined && floatOf(windowWith(state, pane), pane)?.popup === true;
+}
+
+/** Ends a popup's program, unless the popup has become an ordinary pane. */
+function closePopup(parts: SessionParts, pane: string): void {
+  const { arrangement } = parts;
+  void arrangement.change(() => isPopup(parts, pane) && arrangement.close([pane])).catch(() => {});
+}
+
+/** How a pane's program ended, once the pane is gone from the session. A popup that nobody sees is closed. */
+function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
+  const { arrangement, session } = parts;
+  const { promise, resolve } = Promise.withResolvers<Exit>();
+  let exit = UNKNOWN;
+  let unseen: Timer | null = null;
+  const ends = [
+    arrangement.events.on("paneEnded", (ended) => {
+      if (ended.pane !== pane) return;
+      if (exit === UNKNOWN) exit = ended.exit;
+      if (!ended.kept) done();
+    }),
+    arrangement.events.on("over", (last) => {
+      if (arrangement.state.panes[pane] !== undefined) exit = last;
+      done();
+    }),
+    // It may have gone to another session.
+    arrangement.events.on("changed", ({ after }) => after.panes[pane] === undefined && queueMicrotask(done)),
+    session.events.on("viewer", () => {
+      clearTimeout(unseen ?? undefined);
+      unseen = session.viewers.count > 0 ? null : setTimeout(() => closePopup(parts, pane), UNSEEN_MS);
+    }),
+    session.events.on("destroyed", () => done()),
+  ];
+  const done = (): void => {
+    clearTimeout(unseen ?? undefined);
+    for (const end of ends) end();
+    resolve(exit);
+  };
+  return promise;
+}
+
+async function untilAborted<T>(signal: AbortSignal, result: Promise<T>, aborted: () => void): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted();
+    reject(signal.reason);
+  };
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([result, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function printed(path: string): { output: string; output_base64?: string; output_truncated?: boolean } {
+  const descriptor = fs.openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(MAX_PRINTED_BYTES + 1);
+    const length = fs.readSync(descriptor, bytes);
+    const own = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));
+    const output = own.toString("utf8");
+    return {
+      output,
+      ...(Buffer.from(output).equals(own) ? {} : { output_base64: own.toString("base64") }),
+      ...(length > MAX_PRINTED_BYTES ? { output_truncated: true } : {}),
+    };
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}

@@ -1,0 +1,66 @@
+/** The places of a window's panes as they are drawn, and as a page gets them. */
+import type { PaneLabel } from "../../compositor/border-titles.ts";
+import type { PlacedPane, WindowPlaces } from "../../compositor/window.ts";
+import { defined } from "../../protocol/defined.ts";
+import type { FramePlaces } from "../../protocol/frame.ts";
+import { windowId } from "../../protocol/names.ts";
+import { type Box, borderCells, type Placement } from "../../session/layout/cells.ts";
+import { isCovered } from "../../session/layout/floats.ts";
+import { panesIn, type WindowEntry } from "../../session/windows/state.ts";
+import type { Arrangement } from "./arrangement.ts";
+
+/** Texts about a pane: in the line above it, or in the pane itself without such a line; null: none. */
+export type PaneTexts = Record<"labelOf" | "endOf", (pane: string) => PaneLabel | null>;
+
+interface PlacedWindow {
+  readonly arrangement: Arrangement;
+  readonly content: PaneTexts;
+  readonly window: WindowEntry;
+  readonly placement: Placement;
+}
+
+export function windowPlacesOf(self: PlacedWindow): WindowPlaces {
+  const { placement, window } = self;
+  const panes = panesIn(window).flatMap((id): PlacedPane[] => {
+    const box = placement.boxes.get(id);
+    if (box === undefined) return [];
+    const float = placement.floats.find(({ pane }) => pane === id);
+    return [{ id, box, ...textsOf(self, id, box, float?.framed), ...defined({ float }) }];
+  });
+  const size = { rows: placement.size.rows, cols: placement.size.cols };
+  return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
+}
+
+/** The text of the line above a pane, or of the pane itself without such a line. */
+function textsOf({ content }: PlacedWindow, id: string, { row }: Box, framed = false): Pick<PlacedPane, "label" | "end"> {
+  const label = row > 0 || framed ? content.labelOf(id) : null;
+  const end = label === null ? content.endOf(id) : null;
+  return label !== null ? { label } : end !== null ? { end } : {};
+}
+
+/** Whether a pane still has the texts that it is drawn with. */
+export function hasTexts(self: PlacedWindow, { id, box, label, end, float }: PlacedPane): boolean {
+  return JSON.stringify(textsOf(self, id, box, float?.framed)) === JSON.stringify({ label, end });
+}
+
+export function framePlacesOf({ arrangement, placement, window }: PlacedWindow): FramePlaces {
+  const { placed, state } = arrangement;
+  const floats = new Map(placement.floats.map(({ pane, framed }, at) => [pane, { z: at + 1, framed }]));
+  const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
+    const frame = placed.get(id)?.frame;
+    const own = frame?.places?.panes[0];
+    // The rows of a covered pane show what covers it, which is none of its history.
+    const fits = own !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
+    return {
+      ...{ id, row, col, rows, cols, active: id === window.active, ...floats.get(id) },
+      title: state.panes[id]?.title ?? frame?.title ?? "",
+      alternate: own?.alternate ?? frame?.modes.alternate ?? false,
+      mouse: frame?.modes.mouse ?? 0,
+      first_line: fits ? own.first_line : null,
+      first_col: fits ? own.first_col : 0,
+      history: own?.history ?? 0,
+      wrapped: fits ? own.wrapped : [],
+    };
+  });
+  return { window: windowId(window.id), panes };
+}
