@@ -53,7 +53,9 @@ export function register(program: Command): void {
     );
   addBoundsOptions(pane)
     .option("--to <target>", `select: ${ways.join(", ")}; move: a pane, window or session`)
-    .addOption(new Option("-d, --direction <side>", "resize: direction of the border; move, float: side").choices([...sides]))
+    .addOption(
+      new Option("-d, --direction <side>", "resize: direction of the border; move, float: side").choices([...sides]),
+    )
     .option("--by <n>", "resize, float: cells (default: 1)", wholeNumber(1))
     .option("--float", "move: above the tiled panes there")
     .option("--rows <n>", "resize: cells, or a share such as 40%", amount)
@@ -112,7 +114,11 @@ async function act(action: Action, { words, after, options, at }: Given<PaneOpti
       const { direction, by } = options;
       const bounds = { ...boundsGiven(options), ...defined({ direction, by }) };
       const input =
-        action === "float" ? { on: true, ...bounds } : action === "tile" ? { on: false } : { hidden: action === "hide" };
+        action === "float"
+          ? { on: true, ...bounds }
+          : action === "tile"
+            ? { on: false }
+            : { hidden: action === "hide" };
       return done(await at(wordsOf(action, words).target, (session) => session.call("pane.float", input)), json);
     }
     case "title": {

@@ -6,7 +6,7 @@ import { defined } from "../../protocol/defined.ts";
 import { collect, UsageError } from "../arguments.ts";
 import { addBoundsOptions, type BoundsOptions, boundsGiven, programOf } from "../panes/options.ts";
 import { atTarget } from "../panes/target.ts";
-import { complain, print as printText, printJson } from "../print.ts";
+import { complain, printJson, print as printText } from "../print.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
 interface PopupOptions extends BoundsOptions {

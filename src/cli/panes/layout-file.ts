@@ -11,7 +11,15 @@ import { type AST, parseTOML } from "toml-eslint-parser";
 import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { BoundsSchema, countPanes, type FloatLeaf, type LayoutTree, MAX_WEIGHT, MIN_WEIGHT, type PaneProgram } from "../../protocol/layout.ts";
+import {
+  BoundsSchema,
+  countPanes,
+  type FloatLeaf,
+  type LayoutTree,
+  MAX_WEIGHT,
+  MIN_WEIGHT,
+  type PaneProgram,
+} from "../../protocol/layout.ts";
 import { isWindowName } from "../../protocol/names.ts";
 import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";

@@ -1,7 +1,7 @@
 /** Keys, clicks and drags in a window: they go to its panes and borders. */
 
-import { type Border, borderAt, type Placement, paneAt } from "../../session/layout/cells.ts";
-import { dragged, type FloatEdge } from "../../session/layout/floats.ts";
+import type { Border, Placement } from "../../session/layout/cells.ts";
+import { borderAt, dragged, type FloatEdge, paneAt } from "../../session/layout/floats.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
 import type { Typed } from "../../session/types.ts";
 import { show } from "../../session/windows/changes.ts";

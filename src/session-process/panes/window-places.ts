@@ -32,7 +32,12 @@ export function windowPlacesOf(self: PlacedWindow): WindowPlaces {
 }
 
 /** The text of the line above a pane, or of the pane itself without such a line. */
-function textsOf({ content }: PlacedWindow, id: string, { row }: Box, framed = false): Pick<PlacedPane, "label" | "end"> {
+function textsOf(
+  { content }: PlacedWindow,
+  id: string,
+  { row }: Box,
+  framed = false,
+): Pick<PlacedPane, "label" | "end"> {
   const label = row > 0 || framed ? content.labelOf(id) : null;
   const end = label === null ? content.endOf(id) : null;
   return label !== null ? { label } : end !== null ? { end } : {};

@@ -7,7 +7,6 @@
  * layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
-import { edgeAt, type FloatEdge, type FloatPlace, floatAt } from "./floats.ts";
 import {
   type Axis,
   BORDER,
@@ -37,6 +36,13 @@ export interface Border extends Box {
   /** Split in the tree that was placed, and the child before the border. */
   readonly path: Path;
   readonly index: number;
+}
+
+/** A floating pane as it is shown; the cells inside its frame are in the placement's boxes. */
+export interface FloatPlace {
+  readonly pane: string;
+  readonly outer: Box;
+  readonly framed: boolean;
 }
 
 export interface Placement {
@@ -171,25 +177,6 @@ export function neighbour(
   const found = [...boxes].filter(touches).map(([each]) => each);
   const rank = (each: string): number => (recent.includes(each) ? recent.indexOf(each) : recent.length);
   return found.sort((a, b) => rank(a) - rank(b))[0] ?? null;
-}
-
-/** Returns the border at a cell, or the part of a floating pane's frame, for the mouse. */
-export function borderAt(placement: Placement, row: number, col: number): Border | FloatEdge | null {
-  const float = floatAt(placement, row, col);
-  if (float !== null) return edgeAt(float, row, col);
-  return placement.borders.find((border) => contains(border, row, col)) ?? null;
-}
-
-/** Returns the pane at a cell, null on a border. */
-export function paneAt(placement: Placement, row: number, col: number): string | null {
-  const float = floatAt(placement, row, col);
-  if (float !== null) return edgeAt(float, row, col) === null ? float.pane : null;
-  for (const [pane, box] of placement.boxes) if (contains(box, row, col)) return pane;
-  return null;
-}
-
-function contains(box: Box, row: number, col: number): boolean {
-  return row >= box.row && row < box.row + box.rows && col >= box.col && col < box.col + box.cols;
 }
 
 /** Directions in which a border continues from a cell, as bits that select its glyph. */

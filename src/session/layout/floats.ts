@@ -6,7 +6,7 @@
  * every change of a layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
-import type { Box, Placement } from "./cells.ts";
+import type { Border, Box, FloatPlace, Placement } from "./cells.ts";
 
 /** Cells, or a share of the available ones. */
 export type Amount = { readonly cells: number } | { readonly percent: number };
@@ -27,13 +27,6 @@ export interface FloatEntry extends FloatBounds {
   readonly bare: boolean;
   /** It is open while its program runs and somebody can see it, and gets all keys. */
   readonly popup: boolean;
-}
-
-/** A floating pane as it is shown; the cells inside its frame are in the placement's boxes. */
-export interface FloatPlace {
-  readonly pane: string;
-  readonly outer: Box;
-  readonly framed: boolean;
 }
 
 /** The cells of a frame on both sides. */
@@ -84,12 +77,12 @@ export interface FloatEdge {
 }
 
 /** The topmost floating pane at a cell. */
-export function floatAt({ floats }: Placement, row: number, col: number): FloatPlace | null {
-  return floats.findLast(({ outer }) => isWithin(outer, row, col)) ?? null;
+function floatAt({ floats }: Placement, row: number, col: number): FloatPlace | null {
+  return floats.findLast(({ outer }) => contains(outer, row, col)) ?? null;
 }
 
 /** The part of a frame at a cell; null inside of it. */
-export function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): FloatEdge | null {
+function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): FloatEdge | null {
   if (!framed) return null;
   const at = { row: row - outer.row, col: col - outer.col };
   const isLeft = at.col === 0;
@@ -125,6 +118,21 @@ export function isCovered({ boxes, floats }: Placement, pane: string): boolean {
   );
 }
 
-function isWithin(box: Box, row: number, col: number): boolean {
+/** Returns the border at a cell, or the part of a floating pane's frame, for the mouse. */
+export function borderAt(placement: Placement, row: number, col: number): Border | FloatEdge | null {
+  const float = floatAt(placement, row, col);
+  if (float !== null) return edgeAt(float, row, col);
+  return placement.borders.find((border) => contains(border, row, col)) ?? null;
+}
+
+/** Returns the pane at a cell, null on a border. */
+export function paneAt(placement: Placement, row: number, col: number): string | null {
+  const float = floatAt(placement, row, col);
+  if (float !== null) return edgeAt(float, row, col) === null ? float.pane : null;
+  for (const [pane, box] of placement.boxes) if (contains(box, row, col)) return pane;
+  return null;
+}
+
+function contains(box: Box, row: number, col: number): boolean {
   return row >= box.row && row < box.row + box.rows && col >= box.col && col < box.col + box.cols;
 }

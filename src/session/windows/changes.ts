@@ -23,7 +23,7 @@ import {
   splitPane,
   splitWindow,
 } from "../layout/tree.ts";
-import { addFloat, type FloatChange, reactivated, resizeFloat, tiledBeside } from "./floats.ts";
+import { addFloat, type FloatChange, type Resizing, reactivated, resizeFloat, tiledBeside } from "./floats.ts";
 import {
   addWindow,
   floatOf,
@@ -100,10 +100,6 @@ export function windowBeside(state: Windows, from: number, to: "next" | "previou
   const at = state.windows.findIndex(({ id }) => id === from);
   return state.windows[(at + step + state.windows.length) % state.windows.length]?.id ?? from;
 }
-
-export type Resizing =
-  | { readonly kind: "grow"; readonly side: Side; readonly by: number }
-  | { readonly kind: "set"; readonly rows?: Amount; readonly cols?: Amount };
 
 export function resize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
   const window = windowWith(state, pane);

@@ -10,7 +10,6 @@ import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts"
 import type { Box } from "../layout/cells.ts";
 import { type Amount, defaultBounds, type FloatBounds, type FloatEntry, FRAME, outerBox } from "../layout/floats.ts";
 import { panesOf, type Side } from "../layout/tree.ts";
-import type { Resizing } from "./changes.ts";
 import {
   floatOf,
   floatsField,
@@ -29,6 +28,11 @@ import {
 
 /** The place and form of a floating pane; what is absent stays as it is, or is the default. */
 export type FloatChange = Partial<Omit<FloatEntry, "pane">>;
+
+/** A change of a pane's size. */
+export type Resizing =
+  | { readonly kind: "grow"; readonly side: Side; readonly by: number }
+  | { readonly kind: "set"; readonly rows?: Amount; readonly cols?: Amount };
 
 /** Adds a pane above the tiled ones of another pane's window. A popup is active at once. */
 export function addFloat(

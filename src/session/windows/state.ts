@@ -258,20 +258,16 @@ export function focusWindow(state: Windows, id: number): Windows {
  * popup is open, the pane becomes active when that has ended.
  */
 export function focusPane(state: Windows, pane: string): Windows {
-  const window = windowWith(state, pane);
-  const { active, recent, floats } = window;
+  const before = windowWith(state, pane);
+  const isRaised = floatOf(before, pane) === null || before.floats?.at(-1)?.pane === pane;
+  if (before.active === pane && isRaised) return state;
+  const window = before.floats === undefined ? before : { ...before, floats: raised(before.floats, pane) };
   const popup = openPopup(window);
   const isPopup = floatOf(window, pane)?.popup === true;
-  if (active === pane && (isPopup || floats?.at(-1)?.pane === pane || floatOf(window, pane) === null)) return state;
   const front = [...new Set([...(popup === null ? [] : [popup]), pane])];
-  const zoomed = window.zoomed && (isPopup || zoomedPane(window) === pane);
-  return putWindow(state, {
-    ...window,
-    active: popup ?? pane,
-    zoomed,
-    recent: [...front, ...recent.filter((each) => !front.includes(each))],
-    ...(floats === undefined ? {} : { floats: raised(floats, pane) }),
-  });
+  const zoomed = window.zoomed && (isPopup || zoomedPane(before) === pane);
+  const recent = [...front, ...window.recent.filter((each) => !front.includes(each))];
+  return putWindow(state, { ...window, active: popup ?? pane, zoomed, recent });
 }
 
 /** Floating panes with one shown above the others; popups stay above all. */

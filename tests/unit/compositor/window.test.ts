@@ -69,3 +69,60 @@ describe("the line above a pane", () => {
     expect(at("a\x1b[31m\n\tb", 20)).not.toMatch(/[\x00-\x1f]/);
   });
 });
+
+describe("a floating pane", () => {
+  const floating = (active: string): WindowPlaces => {
+    const below = places(leaf("@1"), {});
+    const outer = { row: 1, col: 5, rows: 4, cols: 9 };
+    const box = { row: 2, col: 6, rows: 2, cols: 7 };
+    const float = { id: "@2", box, label: { title: "top", says: [] }, float: { outer, framed: true } };
+    return { ...below, active, panes: [...below.panes, float] };
+  };
+  const rowOf = (text: string): Row =>
+    [...text].flatMap((char) => {
+      const style = { fg: null, bg: null, flags: 0, link: null };
+      return char === "世"
+        ? [
+            { text: char, width: 2, style },
+            { text: "", width: 0, style },
+          ]
+        : [{ text: char, width: 1, style }];
+    }) as Row;
+  const pictures: Record<string, Grid> = {
+    "@1": {
+      ...size,
+      lines: Array.from({ length: 5 }, (_, row) => rowOf(row === 2 ? "世".repeat(15) : ".".repeat(30))),
+      cursor: { row: 2, col: 8, visible: true, shape: "block", blink: false },
+    },
+    "@2": {
+      ...{ rows: 2, cols: 7 },
+      lines: [rowOf("inside!"), rowOf("       ")],
+      cursor: { row: 1, col: 3, visible: true, shape: "block", blink: false },
+    },
+  };
+  const pictureOf = (pane: string): Grid | null => pictures[pane] ?? null;
+
+  test("lies in a titled frame above the others, halves no wide character, and keeps unchanged rows", () => {
+    const canvas = new WindowCanvas(false);
+    canvas.place(floating("@2"));
+    const grid = canvas.grid(pictureOf);
+    expect(grid.lines.map(textOf)).toEqual([
+      "..............................",
+      ".....┏━ top ━┓................",
+      "世世 ┃inside!┃世世世世世世世世",
+      ".....┃       ┃................",
+      ".....┗━━━━━━━┛................",
+    ]);
+    expect(grid.lines.every((line) => line.length === 30)).toBe(true);
+    expect(grid.cursor).toMatchObject({ row: 3, col: 9, visible: true });
+    expect(canvas.grid(pictureOf).lines.every((line, at) => line === grid.lines[at])).toBe(true);
+  });
+
+  test("hides the cursor of the pane below it, and has a light frame without the keys", () => {
+    const canvas = new WindowCanvas(true);
+    canvas.place(floating("@1"));
+    const grid = canvas.grid(pictureOf);
+    expect(grid.cursor.visible).toBe(false);
+    expect(textOf(grid.lines[1])).toBe(".....+- top -+................");
+  });
+});

@@ -3,15 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../../../src/protocol/size.ts";
 import {
   type Box,
-  borderAt,
   borderCells,
   extentsIn,
   lineBits,
   neighbour,
   type Placement,
-  paneAt,
   placePanes,
 } from "../../../../src/session/layout/cells.ts";
+import { borderAt, paneAt } from "../../../../src/session/layout/floats.ts";
 import { arrange, layoutPresets } from "../../../../src/session/layout/presets.ts";
 import { dragBorder, growPane, resizePane } from "../../../../src/session/layout/resize.ts";
 import { readTmuxLayout, writeTmuxLayout } from "../../../../src/session/layout/tmux-layout.ts";
