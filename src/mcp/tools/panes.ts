@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Arrangement, changedPane } from "../../protocol/layout.ts";
+import { type Arrangement, changedPane, type PaneProgram } from "../../protocol/layout.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { EndedField } from "../../protocol/session.ts";
 import { shownWindows } from "./shown-session.ts";
@@ -40,14 +40,14 @@ function amount<C extends string, P extends string>(given: Amount | undefined, c
 export const createPane = tool({
   name: "wsh_create_pane",
   title: "Open a pane",
-  description: "Start a shell, or command, in a pane beside another one, where attached people see it; returns its id.",
+  description: "Start a shell, or command, in a pane beside another, where attached people see it; returns its id.",
   core: true,
   access: "operate",
   annotations: makes,
   parameters: v.object({
     session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
     direction: field(sides, "default: right"),
-    window: field(v.picklist(["new"]), "in a new window"),
+    window: field(v.picklist(["new", "float", "popup"]), "new: its own"),
     size: field(AmountSchema, 'cells or "40%"'),
     command: v.optional(v.string()),
     cwd: field(v.string(), "default: that pane's"),
@@ -66,16 +66,19 @@ export const createPane = tool({
     output_cursor: v.number(),
   }),
   run: async ({ session, direction, window, size, view, ...program }, ask) => {
-    if (window === "new" && (direction !== undefined || size !== undefined)) {
-      throw new WshError("invalid_request", "'direction' and 'size' cannot be used with 'window'", {
-        hint: "Omit them, or omit window.",
+    if (window !== undefined && (direction !== undefined || (window === "new" && size !== undefined))) {
+      throw new WshError("invalid_request", `'direction' and 'size' cannot be used with window '${window}'`, {
+        hint: "Omit them, or omit window; a floating pane takes a size.",
       });
     }
     const shown = { ...program, ...(view === undefined ? {} : { view }) };
+    if (window === "popup") return openPopup({ ...shown, size }, session, ask);
     const made =
       window === "new"
         ? await ask("window.create", shown, session)
-        : await ask("pane.split", { ...shown, direction, ...amount(size, "cells", "percent") }, session);
+        : window === "float"
+          ? await ask("pane.split", { ...shown, float: true, width: size, height: size }, session)
+          : await ask("pane.split", { ...shown, direction, ...amount(size, "cells", "percent") }, session);
     const { pane } = made;
     const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
     // No output of a newly started program has been read; a view's contents already existed.
@@ -89,6 +92,18 @@ export const createPane = tool({
     };
   },
 });
+
+/** Its pane, at once: its program's end is waited for like any other's. */
+async function openPopup(
+  { focus: _, view, size, ...program }: Partial<PaneProgram> & { readonly focus: boolean; readonly size: Amount | undefined },
+  session: string,
+  ask: Ask,
+) {
+  if (view != null) throw new WshError("invalid_request", "'view' cannot be used with window 'popup'");
+  const { pane, window } = await ask("popup.open", { ...program, width: size, height: size }, session);
+  const info = (await ask("pane.list", {}, pane)).find(({ id }) => id === pane);
+  return { pane, window, rows: info?.rows ?? 0, cols: info?.cols ?? 0, output_cursor: firstCursor(pane) };
+}
 
 export const closePane = tool({
   name: "wsh_close_pane",
@@ -173,11 +188,11 @@ const layoutParameters = v.object({
   session: v.pipe(v.string(), v.description("the pane or window")),
   action: v.picklist([
     ...(["get", "set", "preset", "resize", "zoom", "swap", "rotate", "move", "focus"] as const),
-    ...(["equalise", "synchronize", "title"] as const),
+    ...(["equalise", "synchronize", "title", "float"] as const),
   ]),
   tree: set.tree,
   tmux: field(v.string(), "set: tmux's form"),
-  close_others: field(v.boolean(), "set: close omitted panes"),
+  close_others: field(v.boolean(), "set: close omitted"),
   preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
   to: field(v.string(), "left, @7 …"),
   direction: v.optional(sides),
@@ -185,7 +200,7 @@ const layoutParameters = v.object({
   size: field(AmountSchema, "for move"),
   rows: v.optional(AmountSchema),
   cols: v.optional(AmountSchema),
-  on: field(v.boolean(), "zoom, synchronize"),
+  on: field(v.boolean(), "zoom, float …"),
   title: field(v.string(), '"": its program\'s'),
 });
 type LayoutParameters = v.InferOutput<typeof layoutParameters>;
@@ -195,8 +210,8 @@ export const layout = tool({
   title: "Arrange panes",
   description:
     "get; set (tree or tmux: moves panes, starts new ones); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
-    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else to a window of its own); " +
-    "synchronize (keys go to all panes).",
+    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else its own window); " +
+    "synchronize (keys to all); float (or tile).",
   core: false,
   access: "operate",
   annotations: ends,
@@ -246,6 +261,8 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
       return ask("layout.equalise", {}, session);
     case "synchronize":
       return ask("window.update", { synchronized: on ?? true }, session);
+    case "float":
+      return ask("pane.float", { on, width: cols, height: rows }, session);
     case "title": {
       const text = needed(title, action, "title");
       return ask("pane.update", { title: text === "" ? null : text }, session);

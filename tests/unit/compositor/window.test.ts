@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { PaneLabel } from "../../../src/compositor/border-titles.ts";
 import { theme } from "../../../src/compositor/theme.ts";
 import { WindowCanvas, type WindowPlaces } from "../../../src/compositor/window.ts";
-import type { Grid, Row } from "../../../src/protocol/grid.ts";
+import type { Cell, Grid, Row } from "../../../src/protocol/grid.ts";
 import { borderCells, placePanes } from "../../../src/session/layout/cells.ts";
 import type { LayoutNode } from "../../../src/session/layout/tree.ts";
 
@@ -78,16 +78,10 @@ describe("a floating pane", () => {
     const float = { id: "@2", box, label: { title: "top", says: [] }, float: { outer, framed: true } };
     return { ...below, active, panes: [...below.panes, float] };
   };
-  const rowOf = (text: string): Row =>
-    [...text].flatMap((char) => {
-      const style = { fg: null, bg: null, flags: 0, link: null };
-      return char === "世"
-        ? [
-            { text: char, width: 2, style },
-            { text: "", width: 0, style },
-          ]
-        : [{ text: char, width: 1, style }];
-    }) as Row;
+  const style = { fg: null, bg: null, flags: 0, link: null };
+  const cellsOf = (text: string): Cell[] =>
+    text === "世" ? [{ text, width: 2, style }, { text: "", width: 0, style }] : [{ text, width: 1, style }];
+  const rowOf = (text: string): Row => [...text].flatMap(cellsOf);
   const pictures: Record<string, Grid> = {
     "@1": {
       ...size,
