@@ -82,7 +82,17 @@ const operated: readonly OperationName[] = [
   ...(["agent.report", "window.create", "window.close", "window.select", "window.update", "layout.set"] as const),
   ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
   ...(["buffer.rename", "buffer.paste"] as const),
-  ...(["pane.resize", "pane.zoom", "pane.swap", "pane.move", "pane.update", "pane.respawn"] as const),
+  ...([
+    "pane.resize",
+    "pane.zoom",
+    "pane.float",
+    "popup.open",
+    "window.floats",
+    "pane.swap",
+    "pane.move",
+    "pane.update",
+    "pane.respawn",
+  ] as const),
 ];
 const administered: readonly OperationName[] = [
   ...(["servers.add", "servers.remove", "servers.reload", "server.persist.set", "server.stop"] as const),

@@ -95,7 +95,12 @@ export const createPane = tool({
 
 /** Its pane, at once: its program's end is waited for like any other's. */
 async function openPopup(
-  { focus: _, view, size, ...program }: Partial<PaneProgram> & { readonly focus: boolean; readonly size: Amount | undefined },
+  {
+    focus: _,
+    view,
+    size,
+    ...program
+  }: Partial<PaneProgram> & { readonly focus: boolean; readonly size: Amount | undefined },
   session: string,
   ask: Ask,
 ) {
@@ -137,7 +142,7 @@ export const manageWindow = tool({
   name: "wsh_manage_window",
   title: "Manage windows",
   description:
-    "create (name, index; a shell), rename (name), close (its programs, too), move (index), select (shows it to people).",
+    "create (name, index; a shell), rename (name), close (its programs, too), move (index), select (shows it).",
   core: false,
   access: "operate",
   annotations: ends,
@@ -209,8 +214,8 @@ export const layout = tool({
   name: "wsh_layout",
   title: "Arrange panes",
   description:
-    "get; set (tree or tmux: moves panes, starts new ones); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
-    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else its own window); " +
+    "get; set (tree or tmux: moves panes, starts new); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
+    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else a new window); " +
     "synchronize (keys to all); float (or tile).",
   core: false,
   access: "operate",
