@@ -114,7 +114,7 @@ export const paneOperations = [
     input: v.object({
       on: v.optional(v.pipe(v.boolean(), v.description("float or tile it; absent: toggle, or as the rest says"))),
       ...BoundsFields,
-      hidden: v.optional(v.pipe(v.boolean(), v.description("hide it; its program goes on"))),
+      hidden: v.optional(v.pipe(v.boolean(), v.description("hide it; its program continues"))),
       direction: v.optional(v.pipe(side, v.description("move it in this direction"))),
       by: v.optional(v.pipe(cells, v.description("cells to move it")), 1),
     }),

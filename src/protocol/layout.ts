@@ -167,8 +167,8 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
 export const FloatLeafSchema = v.object({
   ...BoundsFields,
   pane: LeafSchema.entries.pane,
-  hidden: v.optional(v.boolean()),
-  border: v.optional(v.boolean()),
+  hidden: v.optional(v.pipe(v.boolean(), v.description("it is not shown; its program continues"))),
+  border: v.optional(v.pipe(v.boolean(), v.description("with a frame around it (default: true)"))),
   ...ProgramFields,
 });
 export type FloatLeaf = v.InferOutput<typeof FloatLeafSchema>;

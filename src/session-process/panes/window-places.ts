@@ -1,4 +1,4 @@
-/** The places of a window's panes as they are drawn, and as a page gets them. */
+/** The places of a window's panes for drawing, and for a page. */
 import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { PlacedPane, WindowPlaces } from "../../compositor/window.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -54,7 +54,7 @@ export function framePlacesOf({ arrangement, placement, window }: PlacedWindow):
   const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
     const frame = placed.get(id)?.frame;
     const own = frame?.places?.panes[0];
-    // The rows of a covered pane show what covers it, which is none of its history.
+    // The rows of a covered pane show what covers it, not its history.
     const fits = own !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
     return {
       ...{ id, row, col, rows, cols, active: id === window.active, ...floats.get(id) },

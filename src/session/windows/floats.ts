@@ -26,7 +26,7 @@ import {
   windowWith,
 } from "./state.ts";
 
-/** The place and form of a floating pane; what is absent stays as it is, or is the default. */
+/** The place and form of a floating pane; an absent field keeps its value, or has the default. */
 export type FloatChange = Partial<Omit<FloatEntry, "pane">>;
 
 /** A change of a pane's size. */
@@ -107,7 +107,7 @@ export function showFloats(state: Windows, id: number, shown: boolean | null, fo
   return show && focus && top !== undefined ? focusPane(next, top.pane) : next;
 }
 
-/** Moves a floating pane by cells; one that stands in the middle or at a share stands at cells from then on. */
+/** Moves a floating pane by cells; one that was in the middle or at a share is at cells from then on. */
 export function moveFloat(state: Windows, pane: string, side: Side, by: number, area: Size): Windows {
   const own = floatOf(windowWith(state, pane), pane);
   if (own === null) return state;

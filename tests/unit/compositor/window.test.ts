@@ -80,7 +80,12 @@ describe("a floating pane", () => {
   };
   const style = { fg: null, bg: null, flags: 0, link: null };
   const cellsOf = (text: string): Cell[] =>
-    text === "世" ? [{ text, width: 2, style }, { text: "", width: 0, style }] : [{ text, width: 1, style }];
+    text === "世"
+      ? [
+          { text, width: 2, style },
+          { text: "", width: 0, style },
+        ]
+      : [{ text, width: 1, style }];
   const rowOf = (text: string): Row => [...text].flatMap(cellsOf);
   const pictures: Record<string, Grid> = {
     "@1": {

@@ -68,7 +68,7 @@ function chosenFor({ title, keep, env }: Partial<PaneEntry> = {}): object {
   return { ...(title == null ? {} : { title }), ...kept };
 }
 
-/** The floating panes of a window in the form of `layout.set`; popups are none of its layout. */
+/** The floating panes of a window in the form of `layout.set`; without popups. */
 function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floats?: unknown[] } {
   const lasting = floats.filter(({ popup }) => !popup);
   if (lasting.length === 0) return {};

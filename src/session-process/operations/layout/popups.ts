@@ -1,6 +1,6 @@
 /**
  * Popups: floating panes that get all keys of their window and are open while their program runs and somebody is
- * attached. Whoever waits for one gets its program's exit code and, on request, what it wrote to its standard output.
+ * attached. A call that waits for one returns its program's exit code and, on request, its standard output.
  */
 import fs from "node:fs";
 import type { Handlers } from "../../../endpoint/operations/context.ts";
