@@ -38,6 +38,9 @@ const ServerSchema = v.optional(
   ),
 );
 
+/** Longest message at a terminal, in characters: more than its last row shows. */
+const MAX_MESSAGE = 1_000;
+
 export const sessionOperations = [
   operation({
     name: "sessions.list",
@@ -139,11 +142,33 @@ export const sessionOperations = [
     scope: "session",
     access: "operate",
     summary: "Disconnect attached terminals; the session lives on",
-    input: NothingSchema,
+    input: v.object({
+      which: v.optional(
+        v.pipe(v.picklist(["all", "used", "others"]), v.description("used: the one in which was typed last")),
+        "all",
+      ),
+    }),
     output: v.object({ detached: v.number() }),
     errors: [],
     http: [{ method: "POST", path: "/sessions/:name/detach", status: 204 }],
     ws: ["detach_session"],
+  }),
+  operation({
+    name: "terminal.show",
+    scope: "session",
+    access: "operate",
+    summary:
+      "Show a message at the attached terminals, or open a chooser or copy mode at the one used last; " +
+      "without a terminal, the next one that attaches opens it",
+    input: v.object({
+      view: v.optional(v.picklist(["windows", "sessions", "agents", "look_back", "go"]), "windows"),
+      target: v.optional(v.pipe(v.string(), v.description("go: the session, window or pane"))),
+      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("in place of a view"))),
+    }),
+    output: v.object({ terminals: v.pipe(v.number(), v.description("terminals that showed it")) }),
+    errors: ["session_not_found", "pane_not_found", "nested_session"],
+    http: [],
+    ws: [],
   }),
   operation({
     name: "session.resize",

@@ -368,9 +368,10 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** Disconnects attached terminals. @returns how many there were */
-  detachAll(): number {
-    const all = this.viewers.all;
-    for (const viewer of all) viewer.end({ reason: "detached" });
-    return all.length;
+  detach(which: "all" | "used" | "others"): number {
+    const { all, inUse } = this.viewers;
+    const detached = which === "all" ? all : all.filter(({ id }) => (id === inUse) === (which === "used"));
+    for (const viewer of detached) viewer.end({ reason: "detached" });
+    return detached.length;
   }
 }

@@ -9,6 +9,12 @@
 import type { AlertWay } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 
+/** What another program's call opens at a terminal. */
+export interface OpenedView {
+  readonly view: "windows" | "sessions" | "agents" | "look_back" | "go";
+  readonly target?: string | undefined;
+}
+
 export type SizePolicy = "latest" | "smallest";
 
 /** Where another session is served. */
@@ -63,6 +69,8 @@ export interface Viewer {
   go(place: SessionPlace): Promise<void>;
   /** Shows the person a temporary message. */
   say(text: string): void;
+  /** Opens a dialog or copy mode there, or another session. @throws WshError */
+  open(view: OpenedView): Promise<void>;
   /** A session that has this one as a view, and composes its pictures. */
   readonly composed: boolean;
   /** Locates the person's agents and screens for programs that are started for them. */
@@ -85,6 +93,8 @@ export class Viewers {
   private order: number[] = [];
   /** The size that an API has set since a terminal last acted. */
   private imposed: Size | null = null;
+  /** Opened by the next terminal, as none was attached. */
+  private awaited: OpenedView | null = null;
 
   /** @param changed called when a terminal attaches, detaches or has another size; null: it is watched or no longer */
   constructor(
@@ -128,6 +138,25 @@ export class Viewers {
     this.changed(null);
   }
 
+  /** Shows a message at each terminal. @returns how many */
+  say(message: string): number {
+    for (const viewer of this.terminalsOfPeople) viewer.say(message);
+    return this.terminalsOfPeople.length;
+  }
+
+  /** Opens a view at the terminal in use, or at the next one. @returns terminals that did @throws WshError */
+  async open(view: OpenedView): Promise<number> {
+    const terminals = this.terminalsOfPeople;
+    const used = terminals.find(({ id }) => id === this.inUse) ?? terminals.at(-1);
+    this.awaited = used === undefined && view.view !== "go" ? view : null;
+    await used?.open(view);
+    return used === undefined ? 0 : 1;
+  }
+
+  private get terminalsOfPeople(): readonly Viewer[] {
+    return this.all.filter(({ composed, readOnly }) => !composed && !readOnly);
+  }
+
   get all(): readonly Viewer[] {
     return [...this.viewers.values()];
   }
@@ -141,6 +170,7 @@ export class Viewers {
     this.viewers.set(viewer.id, viewer);
     this.acted(viewer.id);
     this.changed({ event: "attached", viewer });
+    if (this.awaited !== null) void this.open(this.awaited).catch(() => {});
   }
 
   remove(id: number): void {

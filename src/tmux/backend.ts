@@ -1,5 +1,6 @@
 /** What the commands of tmux need: wsh's operations and sessions, and what their caller has. No transport is known here. */
 import type { OperationInput, OperationNameOf, OperationOutput } from "../operations/table.ts";
+import type { RecordedEventName } from "../protocol/recorded-events.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { State } from "./state.ts";
 
@@ -25,6 +26,8 @@ export interface ControlClient {
   /** `attached,control-mode,…` */
   readonly flags: string;
   show(session: string): Promise<void>;
+  /** A notification, behind the answer that is being written. */
+  notify(line: string): void;
   leave(): void;
   /** `-f`: names of flags, with `!` those that are taken away. */
   setFlags(names: string): void;
@@ -69,6 +72,9 @@ export interface Backend {
   changeState<T>(change: (state: State) => T): Promise<T>;
   /** Resolves when the state may have changed. @throws TmuxError when the caller is gone */
   stateChange(): Promise<void>;
+
+  /** Has `set-hook -R wsh-event` run when these happen, whatever makes them happen, and at no others. */
+  runAtEvents(events: readonly RecordedEventName[]): void;
 
   /** Runs `sh -c` to its end. */
   shell(command: string): Promise<{ readonly code: number; readonly output: string }>;

@@ -8,7 +8,7 @@ import { TmuxError } from "./error.ts";
 import { expand, type Scope } from "./formats/expand.ts";
 import { type Around, type Facts, needsLayouts, needsScreens, type PaneFacts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
-import { hooksOf } from "./options/hooks.ts";
+import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { optionAt } from "./options/options.ts";
 import { optionTable } from "./options/table.ts";
 import { type Arguments, parseArguments, type Syntax } from "./parse/arguments.ts";
@@ -39,7 +39,8 @@ export class Run {
   status = 0;
   /** What commands of this run without a target mean from now on: what a command before them made. */
   private made: string | null = null;
-  private isInHook = false;
+  /** What formats say of the hook that is carried out. */
+  private hooked: Extra | null = null;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
 
   constructor(
@@ -50,7 +51,7 @@ export class Run {
   ) {}
 
   private get guard(): Guard | null {
-    return this.isInHook ? null : this.guarded;
+    return this.hooked === null ? this.guarded : null;
   }
 
   /** Runs commands in order. @returns false after one that failed */
@@ -109,7 +110,8 @@ export class Run {
       if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
     }
     await command.run(this, args);
-    for (const name of hooksOf(command.name)) await this.hook(name);
+    const behind = hookBehind(command.name);
+    if (behind !== null) await this.hook(behind);
   }
 
   /** @throws TmuxError as the command would without being carried out */
@@ -120,19 +122,48 @@ export class Run {
   /** Carries out what is set for a hook. What that does sets off none. */
   async hook(name: string): Promise<void> {
     const state = this.backend.readState();
-    const isSet = [state.session, state.window, ...Object.values(state.own)].some(
-      (values) => values[name] !== undefined,
-    );
-    if (!isSet || this.isInHook) return;
+    if (this.hooked !== null || !isHookSet(state, name)) return;
     this.loaded = null;
-    const place = (await this.targets()).current ?? {};
-    this.isInHook = true;
+    const place: Partial<Place> = (await this.targets()).current ?? {};
+    const { session, window, pane } = place;
+    this.hooked = {
+      ...{ hook: name, hook_session: session?.id ?? "", hook_session_name: session?.name ?? "" },
+      ...{ hook_window: window?.id ?? "", hook_window_name: window?.name ?? "", hook_pane: pane?.id ?? "" },
+    };
     try {
       for (const text of (optionAt(state, place, name) ?? "").split("\n"))
         if (text !== "") await this.commands([["run-shell", "-C", text]]);
     } finally {
-      this.isInHook = false;
+      this.hooked = null;
     }
+  }
+
+  /** Carries out the hooks of an event of wsh, by which this process was started. */
+  async event(): Promise<void> {
+    const { WSH_EVENT: event = "", WSH_EVENT_KEPT, ...said } = this.backend.env;
+    const { WSH_EVENT_SESSION_ID: id = "", WSH_EVENT_WINDOW: shown, WSH_EVENT_PANE: pane } = said;
+    const { model, state } = await this.load();
+    const session = model.sessions.find(({ target }) => target === id);
+    const window = session?.windows.find(({ target }) => target === shown) ?? session?.current;
+    this.made = (pane !== undefined && model.findPane(pane) ? pane : window?.active.target) ?? null;
+    const isElsewhere = window !== undefined && state.shown[id] !== window.target;
+    if (event === "focus_changed" && isElsewhere && window !== undefined)
+      await this.change((changed) => {
+        changed.shown[id] = window.target;
+      });
+    for (const name of hooksOfEvent({ event, isKept: WSH_EVENT_KEPT === "true", isElsewhere })) await this.hook(name);
+  }
+
+  /** Hooks were set, or are no longer. */
+  async hooksChanged(): Promise<void> {
+    const state = this.backend.readState();
+    const events = eventsOfHooks((name) => isHookSet(state, name));
+    this.backend.runAtEvents(events);
+    if (!events.includes("focus_changed")) return;
+    const { model } = await this.load();
+    await this.change((changed) => {
+      for (const { target, current } of model.sessions) changed.shown[target] ??= current.target;
+    });
   }
 
   /** The sessions and what tmux keeps, as they are for the command. */
@@ -196,6 +227,14 @@ export class Run {
 
   print(text: string): Promise<void> {
     return this.backend.print(`${text}\n`);
+  }
+
+  /** The lines that a command prints. */
+  async linesOf(words: readonly string[]): Promise<readonly string[]> {
+    const printed: string[] = [];
+    const print = async (text: string): Promise<void> => void printed.push(text);
+    await new Run({ ...this.backend, print }, this.table).commands([words]);
+    return printed.join("").split("\n").slice(0, -1);
   }
 
   async format(template: string, around: Around, extra: Extra = {}, isTimed = false): Promise<string> {
@@ -289,8 +328,9 @@ export class Run {
     return {
       find: (name) =>
         formatValue(name, optionAt(state, around, name)) ??
-        variable(around, name, facts) ??
         extra[name] ??
+        variable(around, name, facts) ??
+        this.hooked?.[name] ??
         environmentOf(state, session?.target, name, this.backend.env),
       loop(over) {
         if (over === "sessions")
@@ -320,6 +360,10 @@ export class Run {
       shell: known.shell,
     };
   }
+}
+
+function isHookSet(state: State, name: string): boolean {
+  return [state.session, state.window, ...Object.values(state.own)].some((values) => values[name] !== undefined);
 }
 
 /** Formats have flags as numbers, which conditions can test. */

@@ -21,6 +21,8 @@ export const StateSchema = v.object({
   panes: values,
   /** Names that wsh does not take: what it has instead, and what is shown. */
   names: v.optional(v.record(v.string(), v.object({ own: v.string(), shown: v.string() })), {}),
+  /** Of windows: the layout before the last command, and the preset that was chosen last. */
+  layouts: v.optional(v.record(v.string(), v.object({ before: v.string(), preset: v.optional(v.string()) })), {}),
   channels: v.optional(
     v.record(
       v.string(),
@@ -32,6 +34,11 @@ export const StateSchema = v.object({
   pipes: v.optional(v.record(v.string(), v.number()), {}),
   /** Clients in control mode by name: their process, and the session that they show. */
   clients: v.optional(v.record(v.string(), v.object({ pid: v.number(), session: v.string(), flags: v.string() })), {}),
+  /** What `display-message` has shown, oldest first, and what people answered to prompts of each type. */
+  messages: v.optional(v.array(v.string()), []),
+  prompts: v.optional(v.record(v.string(), v.array(v.string())), {}),
+  /** The window that a session showed when its focus last changed; known while a hook is about that. */
+  shown: values,
   marked: v.optional(v.nullable(v.string()), null),
 });
 export type State = v.InferOutput<typeof StateSchema>;
@@ -42,7 +49,15 @@ export function emptyState(): State {
 
 /** Leaves out what belongs to nothing that lives. */
 export function prune(state: State, living: ReadonlySet<string>): void {
-  for (const table of [state.own, state.environments, state.panes, state.names, state.pipes])
+  for (const table of [
+    state.own,
+    state.environments,
+    state.panes,
+    state.names,
+    state.pipes,
+    state.layouts,
+    state.shown,
+  ])
     for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
   for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
   if (state.marked !== null && !living.has(state.marked)) state.marked = null;

@@ -148,6 +148,28 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await terminal.sees(/^\$/m);
   terminal.type("echo typed $((6 * 7))\r");
   await wsh.shows("dev", "typed 42");
+  // What a person is asked and shown, and where their terminal goes.
+  const asked = ran(["confirm-before", "-p", "really?", "rename-window sure"]);
+  await terminal.sees(/really[?][^]*Esc dismisses/);
+  terminal.type("y");
+  expect(await asked).toEqual({ code: 0, stdout: "", stderr: "" });
+  const chosen = ran(["display-menu", "-T", "which", "one", "", "", "two", "", "display-message '#W and two'"]);
+  await terminal.sees(/which[^]*Esc dismisses/);
+  terminal.type("\x1b[B\r");
+  expect((await chosen).code).toBe(0);
+  await terminal.sees("sure and two");
+  await wsh.session("aside", "--", "cat");
+  await ran(["choose-tree"]);
+  await terminal.sees("Sessions, windows and panes");
+  terminal.type("\x1b");
+  await ran(["switch-client", "-t", "aside"]);
+  const shows = (name: string) =>
+    until(`a terminal at ${name}`, async () =>
+      (await wsh.list()).some((each) => each.name === name && each.attached === 1),
+    );
+  await shows("aside");
+  expect((await ran(["switch-client", "-t", "dev"])).stderr).toBe("");
+  await shows("dev");
   terminal.type("\x1cd");
   expect(await terminal.exited).toBe(0);
   // The program for machines without a tmux, and the socket's path.

@@ -1,5 +1,6 @@
 /** What agent teams and scripts do with tmux, done with `wsh tmux` in one session. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -56,11 +57,24 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   expect(await at(...chain)).toBe("two 2");
 
   // Hooks are of what callers of tmux do.
-  await at("set-hook", "-t", "two", "session-renamed", "display-message -p 'now #S'");
-  expect(await at("show-hooks", "-t", "two")).toStartWith("session-renamed[0] display-message");
+  await at("set-hook", "-t", "two", "after-rename-session", "display-message -p 'now #S'");
+  expect(await at("show-hooks", "-t", "two")).toStartWith("after-rename-session[0] display-message");
   expect(await at("rename-session", "-t", "two", "zwei", ";", "rename-session", "-t", "zwei", "two")).toContain(
     "now two",
   );
+  // And of what happens by itself.
+  const log = join(wsh.dir, "hooks");
+  await at("set-hook", "-g", "pane-exited", `run-shell "echo #{hook} #{hook_session_name} >>${log}"`);
+  const brief = await at("split-window", "-d", "-t", "two", "-P", "-F", "#{pane_id}", "exit 0");
+  await until(
+    "the hook of its end",
+    async () =>
+      (await Bun.file(log)
+        .text()
+        .catch(() => "")) === "pane-exited two\n",
+  );
+  expect(brief).toMatch(/^%/);
+  await at("set-hook", "-gu", "pane-exited");
   // A window goes to another session as it stands, and the last one of a session, too.
   const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
   const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
@@ -74,8 +88,14 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   for (const [words, said] of [
     [["has-session", "-t=two"], "can't find session: two"],
     [["has-session", "-t=nobody"], "can't find session: nobody"],
-    [["set-hook", "-g", "pane-died", "kill-pane"], "invalid option: pane-died"],
-    [["choose-tree"], "unknown command: choose-tree"],
+    [["set-hook", "-g", "alert-activity", "kill-pane"], "invalid option: alert-activity"],
+    [["clock-mode"], "unknown command: clock-mode"],
+    [["confirm-before", "kill-server"], "no current client"],
+    [["choose-buffer"], "no current client"],
+    [["lock-client"], "no current client"],
+    [["link-window", "-s", "dev", "-t", "dev:7"], "wsh cannot link a window: it stands in one place of one session"],
+    [["unlink-window", "-t", "dev"], "window only linked to one session"],
+    [["server-access", "-a", "root"], "root owns the server, can't change access"],
     [["split-window", "-d", "-I"], "command split-window: unknown flag -I"],
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],
   ] as const)

@@ -18,7 +18,10 @@ export const sessionHandlers: SessionHandlers = {
     await session.lifetime.kill(reason);
     return { ended };
   },
-  "session.detach": (session) => ({ detached: session.detachAll() }),
+  "session.detach": (session, { which }) => ({ detached: session.detach(which) }),
+  "terminal.show": async ({ viewers }, { message, ...view }) => ({
+    terminals: message === undefined ? await viewers.open(view) : viewers.say(message),
+  }),
   "session.resize": async (session, { force, ...size }) => {
     session.requireRunning();
     await session.setSize(size, force);

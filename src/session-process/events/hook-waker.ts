@@ -3,6 +3,7 @@
  * lives, and looks again a moment later, since one may die with the event unread. Nothing is awaited.
  */
 import { HookFiles } from "../../events/hook-files.ts";
+import { SetHooks } from "../../events/set-hooks.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { type Hook, hookMatches } from "../../protocol/hooks.ts";
@@ -26,12 +27,16 @@ export class HookWaker {
   private starting: Promise<unknown> | null = null;
   private timer: Timer | null = null;
   private hasBegun = false;
+  /** Set meanwhile, for all sessions. */
+  private readonly set: SetHooks;
 
-  constructor(private readonly port: HookWakerPort) {}
+  constructor(private readonly port: HookWakerPort) {
+    this.set = new SetHooks(port.instance);
+  }
 
   /** The session's own hooks that want an event; null: no hook at all does. */
   on(event: RecordedEvent): readonly Hook[] | null {
-    const own = this.port.own.filter((hook) => hookMatches(hook, event));
+    const own = [...this.port.own, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
     return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
   }
 

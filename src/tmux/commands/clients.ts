@@ -13,6 +13,11 @@ const CLIENT =
   "#{client_name}: #{session_name} [#{client_width}x#{client_height} #{client_termname}]" +
   "#{?client_flags, (,}#{client_flags}#{?client_flags,),}";
 
+/** What a command about a client means: one in control mode, or the terminal that was used last in a session. */
+export type Client =
+  | { readonly control: string; readonly pid: number; readonly session: Session }
+  | { readonly control: null; readonly session: Session };
+
 export const clientCommands: readonly Command[] = [
   command("list-clients lsc", "F:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
     const { model, state } = await run.load();
@@ -27,32 +32,13 @@ export const clientCommands: readonly Command[] = [
         await run.print(await run.format(args.get("F") ?? CLIENT, placeOf(session), extra));
     }
   }),
-  command("detach-client detach", "as:t:", [0, 0], "[-a] [-s target-session] [-t target-client]", async (run, args) => {
-    const { control } = run.backend;
-    const { model, state } = await run.load();
-    const named = args.get("t");
-    const all = model.sessions.flatMap((each) => controlling(run, state, each));
-    const isOwn = named === undefined || named === control?.name;
-    const kept = named ?? control?.name ?? all.at(-1)?.[0];
-    if (!isOwn && !all.some(([name]) => name === named)) throw new TmuxError(`can't find client: ${named}`);
-    if (args.has("a")) {
-      for (const [name, { pid }] of all) if (name !== kept) run.backend.detach(pid);
-      for (const each of model.sessions) if (each.info.attached > 0) await detachPeople(run, each);
-      return;
-    }
-    if (args.has("s")) {
-      const { session } = await run.place(args, "session", "s");
-      for (const [, { pid }] of controlling(run, state, session)) run.backend.detach(pid);
-      return detachPeople(run, session);
-    }
-    if (control !== null && isOwn) return control.leave();
-    if (named !== undefined) return run.backend.detach(state.clients[named]?.pid ?? 0);
-    const { session } = await run.place(args, "session", "s");
-    const [client] = controlling(run, state, session);
-    if (session.info.attached > 0) return detachPeople(run, session);
-    if (client === undefined) throw new TmuxError("no current client");
-    run.backend.detach(client[1].pid);
-  }),
+  command(
+    "detach-client detach",
+    "aE:s:t:P",
+    [0, 0],
+    "[-aP] [-E shell-command] [-s target-session] [-t target-client]",
+    detach,
+  ),
   command(
     "switch-client switchc",
     "c:Elnprt:T:Z",
@@ -77,8 +63,66 @@ function clientOf(session: Session, index: number) {
   };
 }
 
-async function detachPeople(run: Run, { target }: Session): Promise<void> {
-  await run.backend.call("session.detach", {}, target);
+/**
+ * The client that a flag names; without it the caller's own: the client in control mode that asks, the terminal at the
+ * caller's session, or else one at any.
+ * @throws TmuxError `no current client`, `can't find client: x`
+ */
+export async function clientFor(run: Run, named: string | undefined): Promise<Client> {
+  const { model, state } = await run.load();
+  const all: readonly (Client & { readonly name: string })[] = model.sessions.flatMap((session) => [
+    ...controlling(run, state, session).map(([name, { pid }]) => ({ name, control: name, pid, session })),
+    ...Array.from({ length: session.info.attached }, (_, i) => ({
+      ...{ name: clientOf(session, i).client_name, control: null, session },
+    })),
+  ]);
+  if (named !== undefined) {
+    const found = all.find(({ name }) => name === named.replace(/:$/, ""));
+    if (found === undefined) throw new TmuxError(`can't find client: ${named.replace(/:$/, "")}`);
+    return found;
+  }
+  const { current } = await run.targets();
+  const own = all.find(({ control }) => control !== null && control === run.backend.control?.name);
+  const people = all.filter(({ control }) => control === null);
+  const here = [...people, ...all].find(({ session }) => session.id === current?.session.id);
+  const any = people.toSorted((a, b) => b.session.info.last_activity_ms - a.session.info.last_activity_ms)[0];
+  const found = own ?? here ?? any ?? all[0];
+  if (found === undefined) throw new TmuxError("no current client");
+  return found;
+}
+
+/** The same, where a person must see something. @throws TmuxError */
+export async function terminalFor(run: Run, named: string | undefined): Promise<Session> {
+  const { control, session } = await clientFor(run, named);
+  if (control !== null && session.info.attached === 0) throw new TmuxError("no current client");
+  return session;
+}
+
+async function detach(run: Run, args: Arguments): Promise<void> {
+  if (args.has("E") || args.has("P"))
+    throw new TmuxError("wsh cannot run or end the program around a terminal that it detaches");
+  const { model, state } = await run.load();
+  if (args.has("s")) {
+    const { session } = await run.place(args, "session", "s");
+    await clientFor(run, undefined);
+    for (const [, { pid }] of controlling(run, state, session)) run.backend.detach(pid);
+    await run.backend.call("session.detach", {}, session.target);
+    return;
+  }
+  const client = await clientFor(run, args.get("t"));
+  if (!args.has("a")) {
+    if (client.control === null) await run.backend.call("session.detach", { which: "used" }, client.session.target);
+    else if (client.control === run.backend.control?.name) run.backend.control.leave();
+    else run.backend.detach(client.pid);
+    return;
+  }
+  for (const session of model.sessions) {
+    const isKept = client.control === null && session.id === client.session.id;
+    for (const [name, { pid }] of controlling(run, state, session))
+      if (name !== client.control) run.backend.detach(pid);
+    if (session.info.attached > 0)
+      await run.backend.call("session.detach", { which: isKept ? "others" : "all" }, session.target);
+  }
 }
 
 /** Clients in control mode that show a session. */
@@ -98,28 +142,31 @@ function controlOf(run: Run, args: Arguments, flag: string): ControlClient {
 }
 
 async function switchClient(run: Run, args: Arguments): Promise<void> {
-  const control = controlOf(run, args, "c");
   if (args.has("T")) throw new TmuxError(`table ${args.get("T")} doesn't exist`);
+  const client = await clientFor(run, args.get("c"));
   const { model } = await run.load();
-  const shown = model.sessions.find(({ target }) => target === control.session);
   if (args.has("l")) throw new TmuxError("can't find last session");
-  if (args.has("n") || args.has("p")) {
-    const next = shown === undefined ? null : around(model.sessions, shown, args.has("n") ? 1 : -1);
-    if (next === null) throw new TmuxError(`can't find ${args.has("n") ? "next" : "previous"} session`);
-    return control.show(next.target);
-  }
   const isPlace = /[:.%]/.test(args.get("t") ?? "");
-  const { session, window, pane } = await run.place(args, isPlace ? "pane" : "session");
+  const step = args.has("n") ? 1 : args.has("p") ? -1 : 0;
+  const next = step === 0 ? null : around(model.sessions, client.session, step);
+  if (step !== 0 && (next === null || next === client.session))
+    throw new TmuxError(`can't find ${step === 1 ? "next" : "previous"} session`);
+  const to = next === null ? await run.place(args, isPlace ? "pane" : "session") : placeOf(next);
+  const { session, window, pane } = to;
   if (isPlace && window !== session.current) await run.backend.call("window.select", {}, window.target);
   if (isPlace && pane !== window.active) await run.backend.call("pane.select", {}, pane.target);
-  await control.show(session.target);
+  if (client.control !== null) {
+    if (client.control !== run.backend.control?.name) throw new TmuxError(`can't find client: ${client.control}`);
+    return run.backend.control.show(session.target);
+  }
+  if (session.id !== client.session.id)
+    await run.backend.call("terminal.show", { view: "go", target: session.target }, client.session.target);
 }
 
 async function refresh(run: Run, args: Arguments): Promise<void> {
-  const { state } = await run.load();
   const changes = ["A", "B", "C", "F", "f"].some((flag) => args.has(flag));
   // Clients draw by themselves.
-  if (!changes && Object.keys(state.clients).some((name) => name === (args.get("t") ?? name))) return;
+  if (!changes) return void (await clientFor(run, args.get("t")));
   const control = controlOf(run, args, "t");
   for (const flag of ["F", "f"]) if (args.has(flag)) control.setFlags(args.get(flag) ?? "");
   for (const each of args.all("A")) {

@@ -1,11 +1,16 @@
 /** Commands that print: lists and messages. */
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
+import { timeText } from "../formats/text.ts";
 import type { Around } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
+import { clientFor } from "./clients.ts";
 import { type Command, command } from "./command.ts";
+
+/** Messages that `show-messages` lists. */
+const MOST_MESSAGES = 100;
 
 const MESSAGE = "[#{session_name}] #{window_index}:#{window_name}, current pane #{pane_index} - (%H:%M %d-%b-%y)";
 const SESSION =
@@ -109,6 +114,17 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
       return null;
     });
   const text = await run.format(args.get("F") ?? args.word(0) ?? MESSAGE, place ?? {}, {}, true);
-  // Without -p it is for the status line, where wsh shows none.
-  if (args.has("p")) await run.print(text);
+  if (args.has("p")) return run.print(text);
+  // Without a client, as in tmux, nobody is shown it.
+  const client = await clientFor(run, args.get("c")).catch((thrown) => {
+    if (args.has("c")) throw thrown;
+    return null;
+  });
+  if (client === null || text === "") return;
+  await run.change((state) => {
+    state.messages = [...state.messages, `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`].slice(-MOST_MESSAGES);
+  });
+  if (client.control === null)
+    await run.backend.call("terminal.show", { message: text.slice(0, 1_000) }, client.session.target);
+  else if (client.control === run.backend.control?.name) run.backend.control.notify(`%message ${text}`);
 }

@@ -16,7 +16,7 @@ import { optionTable } from "../options/table.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { environmentOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
-import { commandsIn } from "./shell.ts";
+import { checkText } from "./shell.ts";
 import { keepOf } from "./start.ts";
 
 export const settingCommands: readonly Command[] = [
@@ -99,6 +99,7 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
     else values[name] = next;
     if (args.has("U")) for (const { target } of panes) delete changed.own[target]?.[name];
   });
+  if (kind?.type === "command") await run.hooksChanged();
   await apply(run, name, scope, place);
 }
 
@@ -218,15 +219,14 @@ async function print(
 }
 
 async function setHook(run: Run, args: Arguments): Promise<void> {
+  if (args.has("R") && args.word(0) === "wsh-event") return run.event();
   const { name, kind } = optionNamed(args.word(0) ?? "");
   if (kind?.type !== "command") throw new TmuxError(`invalid option: ${args.word(0)}`);
   if (args.has("R")) return run.hook(name);
   const text = args.word(1);
   if (text === undefined) return set(run, args, args.has("w"));
   // What it is to do is checked now, and kept with its whole name.
-  const all = await commandsIn(run, text, {}, async () => {});
-  for (const { words } of all) run.check(words);
-  const [first = ""] = all[0]?.words ?? [];
+  const [[first = ""] = []] = await checkText(run, text);
   const whole = text.trimStart().startsWith(first) ? text.trimStart().slice(first.length) : null;
   const kept = whole === null ? text : `${run.commandNamed(first).name}${whole}`;
   await set(run, args.saying([args.word(0) ?? "", kept]), args.has("w"));

@@ -51,7 +51,14 @@ async function ifShell(run: Run, args: Arguments): Promise<void> {
   if (chosen !== undefined) await runText(run, chosen, place);
 }
 
-async function runText(run: Run, text: string, place: Partial<Place>): Promise<void> {
+/** @throws TmuxError as the commands of a text would without being carried out @returns their words */
+export async function checkText(run: Run, text: string): Promise<readonly (readonly string[])[]> {
+  const all = (await commandsIn(run, text, {}, async () => {})).map(({ words }) => words);
+  for (const words of all) run.check(words);
+  return all;
+}
+
+export async function runText(run: Run, text: string, place: Partial<Place>): Promise<void> {
   for (const { words } of await commandsIn(run, text, place, async () => {}))
     if (!(await run.commands([words]))) return;
 }

@@ -1,8 +1,12 @@
 /** Every command of tmux that is offered. */
 import type { Command } from "../run.ts";
+import { accessCommands } from "./access.ts";
+import { askingCommands } from "./asking.ts";
 import { bufferCommands } from "./buffers.ts";
+import { choosingCommands } from "./choosing.ts";
 import { clientCommands } from "./clients.ts";
 import { inputCommands } from "./input.ts";
+import { layoutCommands } from "./layouts.ts";
 import { listingCommands } from "./listing.ts";
 import { paneCommands } from "./panes.ts";
 import { sessionCommands } from "./sessions.ts";
@@ -14,6 +18,7 @@ import { windowCommands } from "./windows.ts";
 export const commandTable: readonly Command[] = [
   ...[sessionCommands, windowCommands, paneCommands, inputCommands, listingCommands],
   ...[settingCommands, bufferCommands, shellCommands, clientCommands],
+  ...[accessCommands, askingCommands, choosingCommands, layoutCommands],
 ]
   .flat()
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,6 +1,4 @@
 /** Commands on windows and their layouts. */
-import { layoutPresetNames } from "../../operations/windows.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import { type Place, placeOf, type Session, type Window } from "../model.ts";
 import { optionAt } from "../options/options.ts";
@@ -8,7 +6,7 @@ import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, type Targets } from "../targets.ts";
 import { moveTo } from "./between.ts";
-import { amount, type Command, command, wholeNumber } from "./command.ts";
+import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
 
@@ -43,21 +41,31 @@ export const windowCommands: readonly Command[] = [
   }),
   ...(["next", "previous", "last"] as const).map((to) => {
     const alias = to === "previous" ? "prev" : to;
-    const flags = to === "last" ? "t:" : "t:";
-    return command(`${to}-window ${alias}`, flags, [0, 0], "[-t target-session]", async (run, args) =>
-      turn(run, (await run.place(args, "session")).session, to),
-    );
+    const [flags, usage] = to === "last" ? ["t:", "[-t target-session]"] : ["at:", "[-a] [-t target-session]"];
+    return command(`${to}-window ${alias}`, flags, [0, 0], usage, async (run, args) => {
+      const { session } = await run.place(args, "session");
+      // No window has an alert that waits: wsh shows what needs people by itself.
+      if (args.has("a")) throw new TmuxError(`no ${to} window`);
+      await turn(run, session, to);
+    });
+  }),
+  command("link-window linkw", "abdks:t:", [0, 0], "[-abdk] [-s src-window] [-t dst-window]", async (run, args) => {
+    const targets = await run.targets();
+    const { window } = targets.find(args.get("s"), "window");
+    const { index } = targets.findIndex(args.get("t"));
+    if (index === window.index) throw new TmuxError(`same index: ${index}`);
+    throw new TmuxError("wsh cannot link a window: it stands in one place of one session");
+  }),
+  command("unlink-window unlinkw", "kt:", [0, 0], "[-k] [-t target-window]", async (run, args) => {
+    const { window } = await run.place(args, "window");
+    if (!args.has("k")) throw new TmuxError("window only linked to one session");
+    await run.backend.call("window.close", {}, window.target);
   }),
   command("move-window movew", "abdkrs:t:", [0, 0], "[-abdkr] [-s src-window] [-t dst-window]", moveWindow),
   command("swap-window swapw", "ds:t:", [0, 0], "[-d] [-s src-window] [-t dst-window]", swapWindows),
   command("rotate-window rotatew", "DUt:Z", [0, 0], "[-DUZ] [-t target-window]", async (run, args) => {
     const { window } = await run.place(args, "window");
     await run.backend.call("layout.rotate", { backwards: !args.has("D") }, window.target);
-  }),
-  command("select-layout selectl", "Enot:", [0, 1], "[-Eno] [-t target-pane] [layout-name]", selectLayout),
-  command("next-layout nextl", "t:", [0, 0], "[-t target-window]", async (run, args) => {
-    const { window } = await run.place(args, "window");
-    await run.backend.call("layout.preset", { preset: "next" }, window.target);
   }),
   command(
     "respawn-window respawnw",
@@ -276,49 +284,4 @@ async function swapWindows(run: Run, args: Arguments): Promise<void> {
   const other = shown === source.window ? target.window : source.window;
   const select = !args.has("d") ? source.window : shown === undefined ? null : other;
   if (select !== null && movesFocus(run, source)) await run.backend.call("window.select", {}, select.target);
-}
-
-/** The main pane of a layout gets the size that an option gives it, where one was set. */
-async function sizeMain(run: Run, preset: string, { session, window }: Place): Promise<void> {
-  const [, axis] = /^main-(horizontal|vertical)/.exec(preset) ?? [];
-  if (axis === undefined || window.panes.length < 2) return;
-  const { model, state } = await run.refresh();
-  const name = axis === "vertical" ? "main-pane-width" : "main-pane-height";
-  const set = state.own[window.target]?.[name] ?? state.own[session.target]?.[name] ?? state.window[name];
-  const shown = model.findPane(window.active.target)?.window;
-  const [main] = shown?.panes ?? [];
-  if (set === undefined || shown === undefined || main === undefined) return;
-  const room = axis === "vertical" ? shown.info.cols : shown.info.rows;
-  const size = amount(name, set);
-  // The others keep a cell, and there is a border.
-  const cells = Math.min("cells" in size ? size.cells : Math.floor((room * size.percent) / 100), room - 2);
-  if (cells < 1) return;
-  const input = axis === "vertical" ? { cols: cells } : { rows: cells };
-  await run.backend.call("pane.resize", input, main.target);
-}
-
-async function selectLayout(run: Run, args: Arguments): Promise<void> {
-  const { session, window, pane } = await run.place(args, "pane");
-  const name = args.word(0);
-  if (args.has("E")) {
-    await run.backend.call("layout.equalise", { around: true }, pane.target);
-    return;
-  }
-  if (args.has("n") || name === undefined) {
-    if (args.has("n")) await run.backend.call("layout.preset", { preset: "next" }, window.target);
-    return;
-  }
-  const exact = layoutPresetNames.find((each) => each === name);
-  const [only, other] = layoutPresetNames.filter((each) => each.startsWith(name));
-  const preset = exact ?? (other === undefined ? only : undefined);
-  if (preset !== undefined) {
-    await run.backend.call("layout.preset", { preset }, window.target);
-    return sizeMain(run, preset, { session, window, pane });
-  }
-  try {
-    await run.backend.call("layout.set", { tmux: name }, window.target);
-  } catch (thrown) {
-    const { code } = WshError.from(thrown);
-    throw code === "invalid_layout" || code === "invalid_request" ? new TmuxError(`invalid layout: ${name}`) : thrown;
-  }
 }

@@ -182,7 +182,7 @@ export class ControlMode implements ControlClient {
     },
   };
 
-  private notify(line: string): void {
+  notify(line: string): void {
     if (this.isOver) return;
     if (this.block === null) this.port.write(`${line}\n`);
     else this.held.push(line);
@@ -302,12 +302,17 @@ export class ControlMode implements ControlClient {
   private async list(session: string | null): Promise<void> {
     const { name, flags } = this;
     const said = `${session} ${flags}`;
+    const [before] = this.listed.split(" ");
     if (said === this.listed) return;
     this.listed = said;
     await this.backend.changeState((state) => {
       if (session === null) delete state.clients[name];
       else state.clients[name] = { pid: this.backend.caller, session, flags };
     });
+    if (before === String(session)) return;
+    const run = new Run(this.backend, commandTable);
+    if (before === "null") await run.hook("client-attached");
+    await run.hook(session === null ? "client-detached" : "client-session-changed");
   }
 
   private end(end: ControlEnd): void {

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { isAbsolute, resolve } from "node:path";
 import * as v from "valibot";
+import { SetHooks } from "../../events/set-hooks.ts";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
@@ -15,6 +16,10 @@ import { type Backend, TMUX_VERSION } from "../backend.ts";
 import { TmuxError } from "../error.ts";
 import { Sessions } from "./sessions.ts";
 import { StateFile } from "./state-file.ts";
+
+/** Most events a minute whose hooks run, and longest run, in seconds. */
+const EVENTS_A_MINUTE = 600;
+const EVENT_SECONDS = 60;
 
 /** Who calls, and how it is answered. */
 export interface ClientSide
@@ -72,6 +77,13 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     readState: () => state.read(),
     changeState: (change) => state.change(change),
     stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
+
+    runAtEvents(events) {
+      const run = ["sh", "-c", `exec ${self(...at, "tmux")} set-hook -R wsh-event`];
+      // In the order in which they happen.
+      const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
+      new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
+    },
 
     async shell(command) {
       const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });

@@ -1,55 +1,80 @@
 /**
- * Hooks of tmux 3.3a that commands of tmux's callers set off: those behind a command, and those of what the command does.
- * What happens without a command of tmux sets off none, and hooks of that alone are unknown here.
+ * Hooks of tmux 3.3a: those behind a command, and those of what happens in sessions, whatever has made it happen.
+ * Hooks of what wsh does not notice are unknown here: none that is set is never run.
  */
+import type { RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { OptionKind } from "./kind.ts";
 
 const behind = [
-  ...["capture-pane", "display-message", "kill-pane", "list-buffers", "list-clients", "list-panes", "list-sessions"],
+  ...["bind-key", "capture-pane", "copy-mode", "display-message", "display-panes", "kill-pane", "list-buffers"],
+  ...["list-clients", "list-keys", "list-panes", "list-sessions", "lock-server", "show-messages", "unbind-key"],
   ...["list-windows", "load-buffer", "new-session", "new-window", "paste-buffer", "pipe-pane", "refresh-client"],
   ...["rename-session", "rename-window", "resize-pane", "resize-window", "save-buffer", "select-layout", "select-pane"],
   ...["select-window", "send-keys", "set-buffer", "set-environment", "set-hook", "set-option", "show-environment"],
   ...["show-options", "split-window"],
 ];
 
-/** What commands do besides. */
-const caused: Readonly<Record<string, readonly string[]>> = {
-  "new-session": ["session-created", "window-linked"],
-  "attach-session": ["client-attached", "client-session-changed"],
-  "switch-client": ["client-session-changed"],
-  "detach-client": ["client-detached"],
-  "kill-session": ["session-closed"],
-  "rename-session": ["session-renamed"],
-  "new-window": ["window-linked"],
-  "break-pane": ["window-linked", "window-layout-changed"],
-  "kill-window": ["window-unlinked"],
-  "rename-window": ["window-renamed"],
-  "select-window": ["session-window-changed"],
-  "next-window": ["session-window-changed"],
-  "previous-window": ["session-window-changed"],
-  "last-window": ["session-window-changed"],
-  "select-pane": ["window-pane-changed"],
-  "resize-window": ["window-resized"],
-  ...Object.fromEntries(
-    ["split-window", "kill-pane", "resize-pane", "select-layout", "swap-pane", "join-pane", "rotate-window"].map(
-      (command) => [command, ["window-layout-changed"]],
-    ),
-  ),
-};
-
-/** The hooks that a command sets off. */
-export function hooksOf(command: string): readonly string[] {
-  return [...(behind.includes(command) ? [`after-${command}`] : []), ...(caused[command] ?? [])];
+/** What is to be known of an event besides its name. */
+export interface Occurrence {
+  readonly event: string;
+  /** pane_exited: it stays. */
+  readonly isKept: boolean;
+  /** focus_changed: in another window than before. */
+  readonly isElsewhere: boolean;
 }
 
-const windowHooks = new Set([...["window-layout-changed", "window-pane-changed", "window-renamed", "window-resized"]]);
+const occurring: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => readonly string[]>>> = {
+  session_created: () => ["session-created", "window-linked"],
+  session_renamed: () => ["session-renamed"],
+  session_destroyed: () => ["session-closed"],
+  window_created: () => ["window-linked"],
+  window_closed: () => ["window-unlinked"],
+  window_renamed: () => ["window-renamed"],
+  layout_changed: () => ["window-layout-changed"],
+  focus_changed: ({ isElsewhere }) => [isElsewhere ? "session-window-changed" : "window-pane-changed"],
+  pane_exited: ({ isKept }) => [isKept ? "pane-died" : "pane-exited"],
+  title_changed: () => ["pane-title-changed"],
+  bell: () => ["alert-bell"],
+  attached: () => ["client-attached", "client-session-changed"],
+  detached: () => ["client-detached"],
+  client_resized: () => ["client-resized"],
+  session_resized: () => ["window-resized"],
+};
+
+const events = Object.keys(occurring) as readonly RecordedEventName[];
+
+/** The hook behind a command; null: it has none. */
+export function hookBehind(command: string): string | null {
+  return behind.includes(command) ? `after-${command}` : null;
+}
+
+/** The hooks of an event of wsh. */
+export function hooksOfEvent(of: Occurrence): readonly string[] {
+  return occurring[of.event as RecordedEventName]?.(of) ?? [];
+}
+
+/** Every way in which an event may occur. */
+function waysOf(event: RecordedEventName): readonly string[] {
+  const ways = [true, false].flatMap((is) => hooksOfEvent({ event, isKept: is, isElsewhere: is }));
+  return [...new Set(ways)];
+}
+
+/** Events of wsh that some of these hooks are about. */
+export function eventsOfHooks(isSet: (hook: string) => boolean): readonly RecordedEventName[] {
+  return events.filter((event) => waysOf(event).some(isSet));
+}
+
+const isOfWindow = (hook: string): boolean => /^(pane-|window-(layout|pane|renamed|resized))/.test(hook);
 
 /** As options, by name: values are commands. */
 export const hookTable: Readonly<Record<string, OptionKind>> = Object.fromEntries(
-  [...new Set([...behind.map((command) => `after-${command}`), ...Object.values(caused).flat()])]
+  [...behind.map((command) => `after-${command}`), ...new Set(events.flatMap(waysOf))]
     .toSorted()
     .map((name): [string, OptionKind] => [
       name,
-      { scope: windowHooks.has(name) ? "window" : "session", type: "command", list: true, value: "" },
+      {
+        ...{ scope: isOfWindow(name) ? "window" : "session", type: "command", list: true, value: "" },
+        ...(name.startsWith("pane-") ? { pane: true } : {}),
+      },
     ]),
 );

@@ -69,6 +69,7 @@ export class TerminalStream implements Viewer {
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   readonly own: OwnView;
+  readonly open: Viewer["open"] = (view) => this.own.open(view);
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
@@ -340,8 +341,8 @@ export class TerminalStream implements Viewer {
   private finish(reason: ViewerEnd): void {
     if (this.over) return;
     const seen = this.presentation.leave();
-    const { outer } = this;
-    if (seen !== null && outer !== undefined && reason.reason === "detached") this.policy.known.remember(outer, seen);
+    if (seen !== null && this.outer !== undefined && reason.reason === "detached")
+      this.policy.known.remember(this.outer, seen);
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();

@@ -18,7 +18,7 @@ import { cleanPaste, describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
-import type { SessionPlace } from "../../session/viewers.ts";
+import type { OpenedView, SessionPlace } from "../../session/viewers.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
@@ -155,6 +155,14 @@ export class OwnView {
   /** Typed while `isLooking`; reports of the mouse are in the pane's cells. */
   looks(bytes: Uint8Array): void {
     this.looking.push(bytes);
+  }
+
+  /** Opens a view by a call of another program. @throws WshError */
+  async open({ view, target }: OpenedView): Promise<void> {
+    const operation = `view.${view}` as const;
+    if (this.port.isOver || this.port.wanted(operation)) return;
+    this.own.hide();
+    await this.ofView(operation, target);
   }
 
   /** Opens copy mode. */

@@ -1,0 +1,47 @@
+/**
+ * Hooks that programs set for all sessions of an instance while these run, such as `tmux set-hook`: a file of the state
+ * directory, which session processes read when it has changed. Without one, an event costs one look for the file.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import { type Instance, prepareStateDir } from "../instance/paths.ts";
+import { placeDigest } from "../instance/place-digest.ts";
+import { type Hook, HooksSchema } from "../protocol/hooks.ts";
+
+export class SetHooks {
+  private readonly path: string;
+  private known: { readonly version: string; readonly hooks: readonly Hook[] } | null = null;
+
+  constructor(private readonly instance: Instance) {
+    this.path = join(instance.stateDir, `${instance.fileName}.${placeDigest(instance.runtimeDir)}.on`);
+  }
+
+  /** Empty where there is no file, or an unreadable one. */
+  get hooks(): readonly Hook[] {
+    const found = fs.statSync(this.path, { throwIfNoEntry: false });
+    if (found === undefined) return [];
+    const version = `${found.mtimeMs} ${found.ino}`;
+    if (this.known?.version === version) return this.known.hooks;
+    const hooks = this.read();
+    this.known = { version, hooks };
+    return hooks;
+  }
+
+  set hooks(hooks: readonly Hook[]) {
+    if (hooks.length === 0) removeIfPossible(this.path);
+    else {
+      prepareStateDir(this.instance);
+      replaceOwnFile(this.path, JSON.stringify(hooks));
+    }
+  }
+
+  private read(): readonly Hook[] {
+    try {
+      return v.parse(HooksSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
+    } catch {
+      return [];
+    }
+  }
+}
