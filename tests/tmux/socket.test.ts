@@ -150,11 +150,11 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await wsh.shows("dev", "typed 42");
   // What a person is asked and shown, and where their terminal goes.
   const asked = ran(["confirm-before", "-p", "really?", "rename-window sure"]);
-  await terminal.sees(/really[?][^]*Esc dismisses/);
+  await terminal.sees(/really[?][\s\S]*Esc dismisses/);
   terminal.type("y");
   expect(await asked).toEqual({ code: 0, stdout: "", stderr: "" });
   const chosen = ran(["display-menu", "-T", "which", "one", "", "", "two", "", "display-message '#W and two'"]);
-  await terminal.sees(/which[^]*Esc dismisses/);
+  await terminal.sees(/which[\s\S]*Esc dismisses/);
   terminal.type("\x1b[B\r");
   expect((await chosen).code).toBe(0);
   await terminal.sees("sure and two");

@@ -1,5 +1,6 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
 
+import { requireAllSessions } from "../../operations/rights.ts";
 import { askingHandlers } from "./asking.ts";
 import { bufferHandlers } from "./buffers.ts";
 import type { SessionHandlers } from "./context.ts";
@@ -19,9 +20,11 @@ export const sessionHandlers: SessionHandlers = {
     return { ended };
   },
   "session.detach": (session, { which }) => ({ detached: session.detach(which) }),
-  "terminal.show": async ({ viewers }, { message, ...view }) => ({
-    terminals: message === undefined ? await viewers.open(view) : viewers.say(message),
-  }),
+  "terminal.show": async ({ viewers }, { message, ...view }, context) => {
+    // The person's rights, not the caller's, would find the session.
+    if (view.view === "go") requireAllSessions(context, "terminal.show");
+    return { terminals: message === undefined ? await viewers.open(view) : viewers.say(message) };
+  },
   "session.resize": async (session, { force, ...size }) => {
     session.requireRunning();
     await session.setSize(size, force);

@@ -69,7 +69,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
 /** The preset before or behind the last one. */
 async function follow(run: Run, place: Place, to: "next" | "previous"): Promise<void> {
   const { state } = await run.load();
-  const last = cycle.findIndex((each) => each === state.layouts[place.window.target]?.preset);
+  const last = cycle.map(String).indexOf(state.layouts[place.window.target]?.preset ?? "");
   const at = to === "next" ? last + 1 : last === -1 ? -1 : last - 1;
   const preset = cycle.at(at % cycle.length);
   if (preset !== undefined) await arrange(run, place, preset);
