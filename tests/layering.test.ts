@@ -52,7 +52,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   cluster: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
   history: ["protocol", "operations", "platform", "instance", "events", "launch"],
-  mcp: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
+  mcp: ["base", "protocol", "operations", "platform", "instance", "wire", "registry", "launch"],
   tmux: ["protocol", "operations", "platform", "shell", "instance", "events", "wire", "registry", "launch"],
   viewer: [
     "base",

@@ -44,6 +44,8 @@ const STOP_MS = 20;
 
 export interface AttachOptions {
   readonly person: PersonHere;
+  /** The AI agent on whose behalf this process attaches; null: a person does. */
+  readonly agent: string | null;
   /** Calls back when the settings have changed, for a session on another machine, whose process cannot see that. */
   readonly watch?: ((changed: () => void) => void) | undefined;
   /** Socket of the session process; of another machine's, how it is reached. */
@@ -101,10 +103,7 @@ class Client {
   private readonly view: SessionView;
   private readonly keys: KeyReader;
   private readonly over = Promise.withResolvers<Ended>();
-  private readonly context = {
-    caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
-    access: "admin",
-  } as const;
+  private readonly context;
   private readonly probe = new Probe((answers) => this.learned(answers));
   private readonly copier: Copier | null;
   private shown = false;
@@ -129,6 +128,9 @@ class Client {
     private connection: Connection,
     private readonly options: AttachOptions,
   ) {
+    const caller = { kind: "cli", id: `attach:${process.pid}`, connected: true } as const;
+    const agent = options.agent === null ? {} : { agent: options.agent };
+    this.context = { caller: { ...caller, ...agent }, access: "admin" } as const;
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
     this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
     const { person } = options;

@@ -95,7 +95,10 @@ export interface Served {
   endedFromOutside(signal: string): Promise<void>;
   /** The session ends because its restore has failed: its stored state stays unchanged. */
   restoreUndone(): void;
-  /** Handles a request that is not of the socket itself. */
+  /**
+   * Handles an operation; of a request that takes part in the session, or ends it, it requires an AI agent's leave.
+   * @throws WshError of the operation, access_denied
+   */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Loads the streams other than terminals. */
   clients(): Promise<ClientStreams>;

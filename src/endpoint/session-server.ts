@@ -6,7 +6,14 @@ import * as v from "valibot";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import { directly } from "../log/audit/direct-audit.ts";
-import { isUnlimited, requireMay, requireMayStream, requireOwnSession, targetsIn } from "../operations/rights.ts";
+import {
+  isUnlimited,
+  needsLeave,
+  requireMay,
+  requireMayStream,
+  requireOwnSession,
+  targetsIn,
+} from "../operations/rights.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
 import type { Hello, StreamEnd } from "../protocol/control.ts";
@@ -42,23 +49,11 @@ const CallerGoneSchema = v.object({ id: v.string() });
 const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
-const unrecorded: ReadonlySet<string> = new Set([
-  "peer.ping",
-  "peer.watch",
-  "peer.caller_gone",
-  "peer.shown_in",
-  "peer.help",
-  "peer.look",
-  "peer.written",
-  "peer.focus",
-  "peer.watched",
-  "peer.keys",
-  "peer.command",
-  "peer.release",
-  "peer.give_back",
-  "peer.colors",
-  "peer.settings",
-]);
+const unrecorded: ReadonlySet<string> = new Set(
+  "ping watch caller_gone shown_in help look written focus watched keys command release give_back colors settings"
+    .split(" ")
+    .map((name) => `peer.${name}`),
+);
 
 export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
@@ -197,8 +192,10 @@ export class SessionServer implements PeerHandler {
   }
 
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+    if (needsLeave(request, session.isPrivate)) await this.serving.operate(request, peer);
     switch (request.op) {
       case "peer.ping":
+      case "peer.leave":
         return {};
       case "peer.end": {
         const { reason, by, undone } = v.parse(EndSchema, request.input);

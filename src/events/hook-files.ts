@@ -15,8 +15,13 @@ import { RecordedEventSchema } from "../protocol/recorded-events.ts";
 import { WantedSchema } from "../protocol/wanted.ts";
 import { endOf, eventsDir, formatCursor } from "./segments.ts";
 
-const JobSchema = v.object({ event: RecordedEventSchema, wanted: WantedSchema, key: v.string() });
-/** A run that is due; `key` is the same for all runs of a hook. */
+const JobSchema = v.object({
+  event: RecordedEventSchema,
+  wanted: WantedSchema,
+  key: v.string(),
+  agent: v.optional(v.string()),
+});
+/** A run that is due; `key` is the same for all runs of a hook; `agent` is the AI agent in whose name it runs. */
 export type HookJob = v.InferOutput<typeof JobSchema>;
 
 export class HookFiles {

@@ -56,6 +56,8 @@ export interface McpExtension {
 export interface McpCaller {
   /** Stable while the connection or session lives. */
   readonly id: string;
+  /** The AI agent that runs the client, where its processes tell. */
+  readonly agent?: string;
   /** Whether the id ends with a connection or session. */
   readonly connected: boolean;
   readonly access: Access;
@@ -140,7 +142,7 @@ function asker(
       kind: "mcp",
       id: caller.id,
       connected: caller.connected,
-      ...defined({ name: client, via: caller.via, only: caller.only }),
+      ...defined({ name: client, agent: caller.agent, via: caller.via, only: caller.only }),
     },
     ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, machine }),
   };

@@ -9,6 +9,7 @@
  */
 import { type Access, type Acting, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
+import { agentOfCaller } from "../protocol/owner.ts";
 import type { Operation } from "./define.ts";
 
 /** The requested operation, as the table of operations describes it. */
@@ -41,6 +42,22 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ].map((name) => [name, "observe"] as const),
   ...["peer.command"].map((name) => [name, "operate"] as const),
 ]);
+
+/** Streams that read a session, and those of them that change it unless they only read. */
+const readingRequests: ReadonlySet<string> = new Set(["peer.subscribe", "peer.follow", "peer.window"]);
+const typingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw"]);
+
+/** Whether a request besides operations takes more than an AI agent may: reading is free, except a private session. */
+export function needsLeave(
+  { op, input, caller, access }: Acting & { readonly op: string; readonly input: unknown },
+  isPrivate: boolean,
+): boolean {
+  if (!op.startsWith("peer.") || agentOfCaller(caller) === null) return false;
+  if (op === "peer.leave" || op === "peer.end") return true;
+  if (!typingRequests.has(op)) return isPrivate && readingRequests.has(op);
+  const isReadOnly = typeof input === "object" && input !== null && "read_only" in input && input.read_only === true;
+  return isPrivate || !(isReadOnly || access === "observe");
+}
 
 /** Whether it has all rights: then nothing must be looked up. */
 export function isUnlimited({ access, caller }: Acting): boolean {
@@ -110,8 +127,13 @@ export function targetsIn(
   { name, scope }: RequestedOperation,
   input: unknown,
 ): string[] {
-  if (only === undefined || scope !== "layout" || typeof input !== "object" || input === null) return [];
-  const named = [...viewsIn(input), ...(name === "pane.move" && "to" in input ? [input.to] : [])];
+  return only === undefined || scope !== "layout" ? [] : othersIn(name, input);
+}
+
+/** Targets in a layout operation's input: panes that a view would show, the place that a pane moves to. */
+export function othersIn(operation: string, input: unknown): string[] {
+  if (!/^(pane|popup|window|layout)\./.test(operation) || typeof input !== "object" || input === null) return [];
+  const named = [...viewsIn(input), ...(operation === "pane.move" && "to" in input ? [input.to] : [])];
   return named.filter((target) => typeof target === "string");
 }
 

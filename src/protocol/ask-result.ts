@@ -27,7 +27,7 @@ export const AskResultSchema = v.object({
   ),
   answered_by: v.optional(
     v.pipe(
-      v.picklist(["terminal", "mcp_client", "call"]),
+      v.picklist(["terminal", "notice", "mcp_client", "call"]),
       v.description("mcp_client may answer without a person; call: a program answered (answered_as)"),
     ),
   ),

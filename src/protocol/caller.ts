@@ -42,6 +42,9 @@ export interface Acting {
   readonly access: Access;
 }
 
+/** Name of the admission by a notice's address, which answers one question once. */
+export const NOTICE_TOKEN = "notice";
+
 const accessOrder: readonly Access[] = ["observe", "operate", "admin"];
 
 export function accessCovers(held: Access, needed: Access): boolean {

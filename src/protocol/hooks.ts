@@ -60,6 +60,8 @@ export const HookSchema = v.pipe(
   v.check(({ run, do: line }) => (run === undefined) !== (line === undefined), "needs either run or do"),
 );
 export type Hook = v.InferOutput<typeof HookSchema>;
+/** With the AI agent that has made its session, in whose name it runs. */
+export type OwnedHook = Hook & { readonly agent?: string };
 
 /** Most hooks of one session. */
 export const HooksSchema = v.pipe(v.array(HookSchema), v.maxLength(32));

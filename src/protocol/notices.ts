@@ -70,6 +70,16 @@ export function noticeFor(notify: Notify, event: RecordedEvent): Notice | null {
   return notify.quiet !== undefined && isQuiet(notify.quiet, new Date(event.at)) ? null : notice;
 }
 
+/** Whether a question in a session is noticed now. */
+export function takesQuestions(
+  { for: kinds, session, tag, quiet }: Notify,
+  about: { readonly name: string; readonly tags: readonly string[] },
+): boolean {
+  const isMeant = session === undefined || globMatches(session, about.name);
+  const isTagged = tag === undefined || about.tags.includes(tag);
+  return isMeant && isTagged && kinds.includes("question") && !(quiet !== undefined && isQuiet(quiet, new Date()));
+}
+
 function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
   const { session } = event;
   switch (event.event) {

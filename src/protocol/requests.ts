@@ -17,6 +17,8 @@ export const DEADLINE_HEADER = "Wsh-Deadline";
 export const ASKING_HEADER = "Wsh-Asking";
 /** The caller for whom a process of this account asks, as JSON: only on the Unix socket, and only reduces access. */
 export const ACTING_HEADER = "Wsh-Acting";
+/** The AI agent on whose behalf the request is made, as the command line finds it: only reduces rights. */
+export const AGENT_HEADER = "Wsh-Agent";
 export const REQUEST_HEADERS: readonly string[] = [
   REQUEST_HEADER,
   REQUEST_AGE_HEADER,

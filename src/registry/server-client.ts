@@ -5,7 +5,7 @@ import type { Instance } from "../instance/paths.ts";
 import type { Acting } from "../protocol/caller.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-import { ACTING_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
+import { ACTING_HEADER, AGENT_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readServerInfo } from "./server-info.ts";
 
 /** Nothing was sent: no listener. */
@@ -35,6 +35,7 @@ export async function askServer(
     readonly request?: { readonly id: string; readonly firstAt?: number | undefined };
   } = {},
 ): Promise<unknown> {
+  const agent = by === undefined && method !== "GET" ? await agentOfThis() : null;
   const prefix = readServerInfo(instance)?.base_prefix ?? "";
   let response: Response;
   let text: string;
@@ -48,6 +49,7 @@ export async function askServer(
       headers: {
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
         ...(by === undefined ? {} : { [ACTING_HEADER]: JSON.stringify(by) }),
+        ...(agent === null ? {} : { [AGENT_HEADER]: agent }),
         ...(request === undefined
           ? {}
           : { [REQUEST_HEADER]: request.id, ...sentBefore(request.firstAt, (time) => time) }),
@@ -62,6 +64,11 @@ export async function askServer(
   if (response.ok) return answer;
   const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
   throw WshError.fromBody({ message: `the server answered ${response.status}`, ...error });
+}
+
+async function agentOfThis(): Promise<string | null> {
+  const { agentAbove } = await import("../platform/agent-above.ts");
+  return agentAbove(process.ppid);
 }
 
 function lost({ name }: Instance, method: string, id: string | undefined, cause: unknown): WshError {

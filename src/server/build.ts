@@ -98,7 +98,9 @@ export function buildGateway(
   const underWay = new CallsUnderWay(changed);
   const call = underWay.around(
     recorded(
-      endingCalls(once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls, settings), isFar)),
+      endingCalls(
+        once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls, settings, instance), isFar),
+      ),
       sinks,
     ),
   );

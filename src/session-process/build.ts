@@ -16,6 +16,7 @@ import type { SessionSpec } from "../launch/session-spec.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
 import { checkRequest } from "../pane/spawn-plan.ts";
+import type { OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -191,7 +192,7 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const hooks = new HookWaker({ instance, logger, settings: options.wanted, own: spec.create.on ?? [] });
+  const hooks = new HookWaker({ instance, logger, settings: options.wanted, own: hooksOf(spec) });
   const recorder = new Recorder(session, journal, hooks, (event) =>
     notifyTerminals(event, { session, settings, notices: () => options.wanted().filter(isNotify) }),
   );
@@ -230,6 +231,7 @@ async function assemble(
     adopt: (planned, made) => keeper.adopt(planned, made),
     keeper: () => keeper,
     audit: options.audit,
+    wanted: options.wanted,
   });
   const startedByProgram = spec.starter === "server";
   try {
@@ -249,6 +251,13 @@ async function assemble(
   // A lost session that is only shown is none that has come.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
   return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
+}
+
+/** The hooks that the session was created with: what an agent has asked for runs in its name. */
+function hooksOf(spec: SessionSpec): readonly OwnedHook[] {
+  const owner = ownerIn(spec);
+  const hooks = spec.create.on ?? [];
+  return owner?.kind === "agent" ? hooks.map((hook) => ({ ...hook, agent: owner.name })) : hooks;
 }
 
 /** Who made the session: what is restored keeps its owner. */

@@ -69,6 +69,7 @@ export interface PlannedPane {
     readonly id: number;
     readonly session: string;
     readonly tmux: SessionIdentity["tmux"];
+    readonly owner: Owner | undefined;
     isPrivate(): boolean;
   }): Promise<Pane>;
   discard(): void;
@@ -87,6 +88,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
     session: string,
     pane: string,
     tmux: SessionIdentity["tmux"] = null,
+    owner?: Owner,
   ): Record<string, string> =>
     childEnvironment(request.env, {
       session,
@@ -97,6 +99,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       executable,
       refreshed: personFile(instance),
       tmux,
+      agent: owner?.kind === "agent" ? owner.name : null,
       overrides: create.env ?? {},
     });
   const integration = wantsIntegration(settings.shell_integration, request.env);
@@ -114,9 +117,9 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   const { rows, cols } = create;
   return {
     replayed,
-    async make({ id, session, tmux, isPrivate }) {
+    async make({ id, session, tmux, owner, isPrivate }) {
       if (create.stdin !== undefined) stdinFile = writeStdinFile(instance, create.stdin);
-      const env = { ...environmentFor(session, paneId(id), tmux), ...plan.set };
+      const env = { ...environmentFor(session, paneId(id), tmux, owner), ...plan.set };
       for (const name of plan.unset) delete env[name];
       return new Pane({
         id: paneId(id),

@@ -82,6 +82,7 @@ export class PaneKeeper {
     const { create, restored } = made.request;
     const pane = await planned.make({
       ...{ id: made.id, session: session.name, tmux: port.tmux.environment() },
+      owner: made.owner,
       isPrivate: () => session.isPrivate,
     });
     const own = new Session(

@@ -3,7 +3,7 @@
  * of a private session; changing what belongs to somebody else needs a person's leave: theirs in the dialog, once, for
  * this session or always, or the setting agents_may = "everything". People, programs and tokens are not asked.
  *
- * Invariants: only an answer at a terminal or page counts, never one by a call; an answer for longer
+ * Invariants: only an answer at a terminal or page, or by a notice's button, counts, never one by a call; an answer for longer
  * than once counts although the call that asked for it has given up; "once" is one call, whose input the dialog shows.
  */
 import type { Instance } from "../instance/paths.ts";
@@ -11,7 +11,9 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Operation } from "../operations/define.ts";
 import { type Caller, callerIdentity } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
+import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
+import { isNotify, type Wanted } from "../protocol/wanted.ts";
 import type { Questions } from "../session/questions/questions.ts";
 import type { Settings } from "../settings/table.ts";
 
@@ -19,6 +21,8 @@ import type { Settings } from "../settings/table.ts";
 const ASKED_MS = 120_000;
 /** Characters of a call's input that the dialog shows: some screens, which the person scrolls. */
 const SHOWN_INPUT = 4_000;
+/** The same of a notice, which has one line. */
+const NOTICED_INPUT = 160;
 
 const ONCE = "Once";
 const SESSION = "In this session";
@@ -33,12 +37,15 @@ const free: ReadonlySet<string> = new Set(["ask", "ask.cancel", "prompt.offer", 
 
 export interface PermissionPort {
   readonly instance: Instance;
-  readonly settings: Pick<Settings, "agents_may">;
+  readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
   readonly session: {
     readonly name: string;
     readonly isPrivate: boolean;
-    readonly questions: Pick<Questions, "ask">;
+    readonly tags: readonly string[];
+    readonly questions: Pick<Questions, "ask" | "person">;
   };
+  /** What the settings want when something happens. */
+  wanted(): readonly Wanted[];
   audit(): AuditLog | null;
 }
 
@@ -80,8 +87,9 @@ export class Permission {
   }
 
   private touches({ name, access, scope }: Pick<Operation, "name" | "access" | "scope">): boolean {
-    if (access === "observe")
-      return (scope === "pane" || name.startsWith("buffer.")) && this.port.session.isPrivate && !free.has(name);
+    // A pane's text, or what was copied from it.
+    const isText = scope === "pane" || name.startsWith("buffer.");
+    if (access === "observe") return isText && this.port.session.isPrivate && !free.has(name);
     return !free.has(name);
   }
 
@@ -107,6 +115,14 @@ export class Permission {
     }
   }
 
+  /** Whether a notice with buttons would reach a person. */
+  private isNoticed(): boolean {
+    const { settings, session, wanted } = this.port;
+    if (settings.public_url === "" || settings.notify_text !== "full") return false;
+    const ways = wanted().filter(isNotify);
+    return ways.some((way) => way.way !== "terminals" && way.way !== "command" && takesQuestions(way, session));
+  }
+
   private async decide(
     { op, input, caller }: Request,
     agent: Owner,
@@ -117,19 +133,24 @@ export class Permission {
     const { session, instance } = this.port;
     const began = performance.now();
     const whose = other === null ? "Who made it is unknown." : `It was made by ${ownerText(other)}.`;
+    const isAttached = session.questions.person().people > 0;
+    // A notice has room for three answers, and shows too little for the one without a limit.
+    const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
     const asker = { id: callerIdentity(caller), label: agent.name };
     const result = await session.questions.ask(
       {
-        question: `Let ${agent.name} act on '${session.name}'?`,
+        // A notice shows the question alone.
+        question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${wanted(input, NOTICED_INPUT)}`}?`,
         detail: `${summary}.\n${wanted(input)}\n${whose}`,
-        ...{ kind: "choice", choices: [ONCE, SESSION, ALWAYS, REFUSE], multiple: false, default: REFUSE },
-        ...{ timeout_ms: ASKED_MS, max_wait_ms: ASKED_MS, wait_for_person: false },
+        ...{ kind: "choice", choices, multiple: false, default: REFUSE },
+        ...{ timeout_ms: ASKED_MS, max_wait_ms: ASKED_MS, wait_for_person: !isAttached && this.isNoticed() },
       },
       asker,
       pane,
       new AbortController().signal,
     );
-    const byPerson = result.state === "answered" && result.answered_by === "terminal";
+    const isPersons = result.answered_by === "terminal" || result.answered_by === "notice";
+    const byPerson = result.state === "answered" && isPersons;
     const answer = byPerson ? String(result.answer) : REFUSE;
     const ms = performance.now() - began;
     const decided = byPerson ? answer : (result.decided_by ?? result.state);
@@ -144,9 +165,16 @@ export class Permission {
 }
 
 /** What the call is to do, as far as a dialog has room. */
-function wanted(input: unknown): string {
-  const text = JSON.stringify(input ?? {});
-  return text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)} … (${text.length} characters)` : text;
+function wanted(input: unknown, most = SHOWN_INPUT): string {
+  const text = JSON.stringify(readable(input));
+  return text.length > most ? `${text.slice(0, most)} … (${text.length} characters)` : text;
+}
+
+/** Bytes that a call types are shown as text. */
+function readable(input: unknown): unknown {
+  if (typeof input !== "object" || input === null) return input ?? {};
+  const isBytes = "encoding" in input && input.encoding === "base64" && "data" in input;
+  return isBytes ? Buffer.from(String(input.data), "base64").toString() : input;
 }
 
 async function isAllowed(instance: Instance, name: string): Promise<boolean> {

@@ -35,7 +35,7 @@ import { ViewLink } from "./panes/view-link.ts";
 import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
 import type { NewPane, SessionParts } from "./parts.ts";
-import { Permission } from "./permission.ts";
+import { Permission, type PermissionPort } from "./permission.ts";
 import { startedBy } from "./started-by.ts";
 
 /** How many views may lie between a target and the pane that it means. */
@@ -46,7 +46,7 @@ const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
 
-export interface SessionProcessPort extends Pick<SessionParts, OwnParts> {
+export interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "wanted"> {
   /** Where it is served. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;

@@ -99,9 +99,9 @@ export const settingsSchema = v.object({
     "More AI agents, recognised by program name or, with a blank or slash, by command line; * matches anything.",
   ),
   agents_may: choice(
-    ["everything", "own"],
-    "everything",
-    "What AI agents may change: everything, or only what they made themselves; for anything else they ask the person at a terminal, and are refused where nobody is attached.",
+    ["own", "everything"],
+    "own",
+    "What AI agents may change: only what they made themselves, or everything. For anything else they ask the person at a terminal, and are refused where nobody is attached.",
   ),
 
   confirm_close: boolean(

@@ -16,6 +16,8 @@ export interface SessionIdentity {
   readonly executable: string | null;
   /** File with the variables of the terminal attached last, which shells read at their prompt. */
   readonly refreshed: string;
+  /** The AI agent that owns the pane: what runs there acts for it. */
+  readonly agent: string | null;
   /** What makes programs take it for tmux, where it answers as tmux does. */
   readonly tmux: {
     /** Path of its socket, the process that has it, and the session's number. */
@@ -32,6 +34,7 @@ export interface SessionIdentity {
 /** Variables that describe the terminal or multiplexer in which the caller runs, or steer our own runtime. */
 const foreign = new Set([
   "WSH_TOKEN",
+  "WSH_AGENT",
   "WSH_TMUX_BIN",
   "LINES",
   "COLUMNS",
@@ -90,6 +93,8 @@ export function childEnvironment(
   env.WSH_SERVER_NAME = identity.instance;
   env.WSH_SOCKET = identity.socket;
   env.WSH_ENVIRONMENT = identity.refreshed;
+  if (identity.agent === null) delete env.WSH_AGENT;
+  else env.WSH_AGENT = identity.agent;
   if (identity.tmux !== null) {
     env.TMUX = identity.tmux.at;
     env.TMUX_TMPDIR = identity.tmux.directory;

@@ -100,8 +100,24 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
   expect((await wsh.fetch(later)).status).toBe(405);
   expect((await wsh.fetch(`${later.slice(0, -3)}AAA`, { method: "POST" })).status).toBe(403);
   expect(await (await wsh.fetch(later, { method: "POST" })).json()).toEqual({ state: "answered" });
-  expect(await (await ask).json()).toMatchObject({ answer: "später", answered_by: "call" });
+  expect(await (await ask).json()).toMatchObject({ answer: "später", answered_by: "notice" });
   for (const again of [later, now]) expect((await wsh.fetch(again, { method: "POST" })).status).toBe(404);
+
+  // An agent that wants to act on it: where nobody is attached, the notice's button is the person's leave.
+  const headers = { "Wsh-Agent": "claude" };
+  const asNotice = ({ body }: Posted) => body.title === "asks: claude asks";
+  const sent = wsh.fetch("/sessions/asks/input", {
+    method: "POST",
+    headers,
+    body: "# by leave",
+  });
+  const wanted = await until("the leave's notice", () => posted.find(asNotice)?.body);
+  expect(wanted.message).toMatch(/^Let claude act on 'asks': input\.send .*# by leave/);
+  const [once] = wanted.actions as { label: string; url: string }[];
+  expect(once?.label).toBe("Once");
+  await wsh.fetch(`${once?.url}`.replace("https://box.example", ""), { method: "POST" });
+  expect((await sent).status).toBe(204);
+  await until("the input", async () => (await wsh.ok("screen", "asks")).includes("# by leave"));
 });
 
 test("one way has one notice of a happening, however many tables want it; a failure is tried again", async () => {

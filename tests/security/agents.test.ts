@@ -1,18 +1,25 @@
 /**
- * What an AI agent may do to what it has not made, by MCP and by the command line: it reads, acts on its own, asks the
- * person for the rest, and is refused where nobody is attached.
+ * What an AI agent may do by default to what it has not made, by MCP, by the command line, by tmux's commands and by
+ * requests between processes: it reads, acts on its own, asks the person for the rest, and is refused where nobody is
+ * attached.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
+import { operations } from "../../src/operations/table.ts";
+import { WshError } from "../../src/protocol/errors.ts";
+import { parseTarget } from "../../src/protocol/names.ts";
+import { findSession } from "../../src/registry/registry.ts";
+import { Connection } from "../../src/wire/connection.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(60_000);
 
-const wsh = new McpInstance({}, { config: 'agents_may = "own"\n' });
+const wsh = new McpInstance({}, { config: "# agents_may has its default\n" });
+const self = program.map((word) => `'${word}'`).join(" ");
 let client: Client;
 let claude: string;
 
@@ -21,7 +28,7 @@ beforeAll(async () => {
   await wsh.session("hidden", "--private");
   client = await wsh.client();
   claude = join(wsh.dir, "claude");
-  fs.writeFileSync(claude, `#!/bin/bash\n${program.map((word) => `'${word}'`).join(" ")} "$@"\n`, { mode: 0o700 });
+  fs.writeFileSync(claude, `#!/bin/bash\n${self} "$@"\n`, { mode: 0o700 });
 });
 afterAll(() => wsh[Symbol.asyncDispose]());
 
@@ -68,6 +75,13 @@ test("the command line below an agent is that agent; people are not asked", asyn
     expect([args[0], code, error.includes("claude may not")]).toEqual([args[0], 1, true]);
   }
   expect((await byAgent("agents", "--allow", "claude")).error).toContain("claude may not");
+  for (const args of [
+    ["token"],
+    ["forget", "--all", "-y"],
+    ["history", "delete", "--all", "-y"],
+    ["tmux", "kill-server"],
+  ])
+    expect([args[0], (await byAgent(...args)).error.includes("claude may not")]).toEqual([args[0], true]);
   await byAgent("new", "ours");
   expect((await byAgent("kill", "ours")).code).toBe(0);
   await wsh.ok("send", "theirs", "");
@@ -75,6 +89,74 @@ test("the command line below an agent is that agent; people are not asked", asyn
   expect((await byAgent("send", "theirs", "")).code).toBe(0);
   await wsh.ok("agents", "--forget", "claude");
   expect((await byAgent("send", "theirs", "")).code).toBe(1);
+});
+
+test("what runs in an agent's pane is the agent's, whatever it removes; nothing leads into a person's session", async () => {
+  await byAgent("new", "lair");
+  const lines = [`${self} kill theirs`, `env -u WSH_AGENT ${self} send theirs x`];
+  for (const line of lines)
+    expect((await wsh.run("exec", "lair", "--", `${line} 2>&1`)).stdout).toContain("claude may not");
+  await byAgent("split", "lair");
+  for (const args of [
+    ["split", "lair", "--view", "theirs"],
+    ["pane", "move", "lair", "--to", "theirs"],
+    ["pane", "move", "theirs", "--to", "lair"],
+    ["tmux", "send-keys", "-t", "theirs", "x"],
+    ["tmux", "join-pane", "-s", "lair", "-t", "theirs"],
+  ])
+    expect([args, (await byAgent(...args)).error.includes("claude may not")]).toEqual([args, true]);
+  expect((await byAgent("tmux", "new-session", "-d", "-s", "its")).code).toBe(0);
+  expect((await byAgent("tmux", "kill-session", "-t", "its")).code).toBe(0);
+  // What it saves of another's session stays that one's.
+  await byAgent("checkpoint", "save", "theirs", "good");
+  for (const args of [
+    ["save", "theirs", "good", "--replace"],
+    ["restore", "theirs", "good", "--as", "x"],
+    ["delete", "theirs", "good"],
+  ])
+    expect([args[0], (await byAgent("checkpoint", ...args)).error.includes("claude may not")]).toEqual([args[0], true]);
+});
+
+test("every operation and stream that changes something is refused", async () => {
+  const caller = { kind: "cli", id: "cli:1", name: "wsh", agent: "claude", connected: true } as const;
+  const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("theirs")).socket, "cli");
+  const codeOf = (op: string, input: object) =>
+    connection.request(op, input, { caller, access: "admin" }).then(
+      () => "done",
+      (thrown) => WshError.from(thrown).code,
+    );
+  const open: string[] = [];
+  for (const { name, scope, access } of operations) {
+    if (access === "observe" || scope === "server") continue;
+    if ((await codeOf(name, {})) !== "access_denied") open.push(name);
+  }
+  for (const op of ["peer.attach", "peer.raw", "peer.end", "peer.leave"])
+    if ((await codeOf(op, { op: "pane.split", input: {} })) !== "access_denied") open.push(op);
+  connection.close();
+  const ofServer: string[] = [];
+  for (const {
+    name,
+    scope,
+    access,
+    http: [binding],
+  } of operations) {
+    if (access === "observe" || scope !== "server" || binding === undefined) continue;
+    const headers = { "Content-Type": "application/json", "Wsh-Agent": "claude" };
+    const path = binding.path.replace(/:\w+/g, "theirs");
+    const body = binding.method === "GET" || binding.method === "DELETE" ? {} : { body: '{"session":"none"}' };
+    const { status } = await wsh.fetch(path, { method: binding.method, headers, ...body });
+    if (status !== 403) ofServer.push(name);
+  }
+  // A new operation that agents may call stands here.
+  expect(open.sort()).toEqual(["agent.report", "ask", "ask.cancel", "process.wait", "prompt.offer"]);
+  expect(ofServer.sort()).toEqual([
+    "ask.any",
+    "checkpoint.delete",
+    "checkpoint.restore",
+    "checkpoint.save",
+    "exec.fresh",
+    "sessions.create",
+  ]);
 });
 
 test("the person decides: once, for the session, or not; an answer by a call is none", async () => {

@@ -24,7 +24,7 @@ const modern = {
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await Gateway.start();
+  gateway = await Gateway.start({ config: 'agents_may = "everything"\n' });
   // The oldest.
   for (const name of ["stopped", "s"]) await gateway.create({ name });
   for (const kind of kinds) await gateway.create({ name: `keys-${kind}`, command: "cat" });

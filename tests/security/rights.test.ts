@@ -128,8 +128,8 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "peer.help": "observe", "peer.look": "observe", "peer.focus": "observe", "peer.command": "operate" },
 };
 const ownProcesses: readonly string[] = [
-  ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "named_pane", "pane"],
-  ...["reload", "restart_pane", "shown_in", "watch"],
+  ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "leave", "named_pane"],
+  ...["pane", "reload", "restart_pane", "shown_in", "watch"],
 ].map((name) => `peer.${name}`);
 
 interface Kind {

@@ -12,8 +12,10 @@ export type Era = "legacy" | "auto";
 export class McpInstance extends Wsh {
   private readonly owned: { close(): Promise<unknown> | unknown }[] = [];
 
-  constructor(env: Readonly<Record<string, string>> = {}, more: Omit<WshOptions, "env"> = {}) {
-    super({ env, ...more });
+  /** Agents may change everything, unless the configuration says what they may: tests of rights do. */
+  constructor(env: Readonly<Record<string, string>> = {}, { config = "", ...more }: Omit<WshOptions, "env"> = {}) {
+    const rights = config.includes("agents_may") ? "" : 'agents_may = "everything"\n';
+    super({ env, config: `${rights}${config}`, ...more });
   }
 
   /** Starts a server that also listens on a free TCP port, without a token. */

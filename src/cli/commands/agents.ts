@@ -3,13 +3,12 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
-import { requireNoAgent } from "../../protocol/owner.ts";
 import { findSession } from "../../registry/registry.ts";
 import { watchAgents } from "../agents/live.ts";
 import { type AgentRow, age, agentRows, agentWords, conversationWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
-import { cliCaller, SessionClient } from "../session/client.ts";
+import { requirePerson, SessionClient } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
 
 /** Cells of a conversation's title and age. */
@@ -56,8 +55,7 @@ async function changeAllowed(
   json: boolean,
 ): Promise<void> {
   const { allowAgent, allowedAgents, forgetAgent } = await import("../../secrets/allowed-agents.ts");
-  if (allow !== undefined || forget !== undefined)
-    requireNoAgent((await settingsOf(instance)).values, cliCaller, "wsh agents --allow");
+  if (allow !== undefined || forget !== undefined) await requirePerson(instance, "wsh agents --allow");
   if (forget !== undefined) await forgetAgent(instance, forget);
   if (allow !== undefined) await allowAgent(instance, allow);
   const known = allowedAgents.read(instance);

@@ -1,13 +1,15 @@
 /** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
 import { Argument, type Command } from "commander";
+import { requireOwnStored } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { findSession } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
-import { instanceOf } from "../instance.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
+import { cliCaller } from "../session/client.ts";
 import { configuredHostname } from "../session/listed.ts";
 
 interface CheckpointOptions {
@@ -65,6 +67,8 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
   const instance = instanceOf(command);
   const work = await import("../../checkpoints/named/work.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
+  const rights = (await settingsOf(instance)).values;
+  requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
       const saved = await work.saveAsked(instance, { session, label, replace });

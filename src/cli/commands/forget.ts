@@ -4,6 +4,7 @@ import { UsageError } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
+import { requirePerson } from "../session/client.ts";
 
 interface ForgetOptions {
   readonly all?: boolean;
@@ -24,14 +25,13 @@ export function register(program: Command): void {
     .action(async (name: string | undefined, { all = false, yes, json }: ForgetOptions, command: Command) => {
       if (all === (name !== undefined))
         throw new UsageError("give the name of a session that is not running, or --all");
+      const instance = instanceOf(command);
+      await requirePerson(instance, "wsh forget");
       const what =
         name === undefined ? "the checkpoints of all sessions that are not running" : `the checkpoints of '${name}'`;
       if (yes !== true && !(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
       const { forgetAsked } = await import("../../checkpoints/work.ts");
-      const { forgotten } = await forgetAsked(
-        instanceOf(command),
-        name === undefined ? { all } : { session: name, all },
-      );
+      const { forgotten } = await forgetAsked(instance, name === undefined ? { all } : { session: name, all });
       if (json === true) return printJson({ forgotten });
       if (forgotten.length === 0) return say("No checkpoints of sessions that are not running.\n");
       for (const { id, name: called, bytes, labels } of forgotten) {

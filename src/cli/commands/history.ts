@@ -32,6 +32,7 @@ import type { HistoryThere } from "../history/machines.ts";
 import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
+import { requirePerson } from "../session/client.ts";
 
 /** Cells of a command that a terminal shows at least, besides the length of its heading. */
 const COMMAND_CELLS = 32;
@@ -262,6 +263,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
     throw new UsageError("no commands selected", "Give words, a filter, --id or --all.");
   }
   const instance = instanceOf(command);
+  await requirePerson(instance, "wsh history delete");
   const machine = machineIn(instance, given);
   using history = machine === null ? await historyHere(instance) : await historyOn(instance, machine);
   if (given.yes !== true) {

@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
-import { instanceOf } from "../instance.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
+import { cliCaller } from "../session/client.ts";
 
 interface RestoreOptions {
   readonly all?: boolean;
@@ -27,6 +28,9 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const { restoreAsked } = await import("../../checkpoints/work.ts");
       const session = name ?? (all ? undefined : await onlyCrashed(instance));
+      const { requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
+      const rights = (await settingsOf(instance)).values;
+      requireOwnStored(instance, rights, cliCaller, "checkpoint.restore", { session });
       const done = await restoreAsked(
         instance,
         { ...defined({ session }), all, ...defined({ as }) },

@@ -8,6 +8,7 @@ import { isServerAlive } from "../../registry/single-server.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
+import { requirePerson } from "../session/client.ts";
 import { machinesOf } from "../session/machines.ts";
 import { shownMachine, shownMachines } from "../session/shown-machines.ts";
 
@@ -34,6 +35,7 @@ export function register(program: Command): void {
     .action(
       async (action: string | undefined, server: string | undefined, options: ServersOptions, command: Command) => {
         const instance = instanceOf(command);
+        if (action === "add" || action === "remove") await requirePerson(instance, `wsh servers ${action}`);
         switch (action) {
           case undefined:
           case "list":

@@ -15,6 +15,7 @@ import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table, takesColor } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
+import { requirePerson } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
 import { tunnelLine } from "../tunnel.ts";
 
@@ -53,6 +54,7 @@ export function register(program: Command): void {
     .action(async (session: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
       if (options.list === true) return list(instance, options.json === true);
+      await requirePerson(instance, "wsh share");
       if (options.revoke !== undefined) return revoke(instance, options.revoke);
       if (session === undefined) throw new UsageError("the session to share is missing", "wsh share SESSION");
       return share(instance, session, options);

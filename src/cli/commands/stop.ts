@@ -3,14 +3,13 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
-import { requireNoAgent } from "../../protocol/owner.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, listSessions } from "../../registry/registry.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { clearDeadServer, isServerAlive } from "../../registry/single-server.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { say } from "../print.ts";
-import { cliCaller } from "../session/client.ts";
+import { requirePerson } from "../session/client.ts";
 import { endSession } from "../session/end.ts";
 
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
@@ -23,7 +22,7 @@ export function register(program: Command): void {
     .description("Stop all sessions of the instance, its server, and its ssh connections.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
-      requireNoAgent((await settingsOf(instance)).values, cliCaller, "wsh stop");
+      await requirePerson(instance, "wsh stop");
       if (isServerAlive(instance)) {
         await askServer(instance, "POST", "/server/stop").catch(unlessItEnded);
         await untilGone(instance);

@@ -9,6 +9,7 @@ import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
+import { requirePerson } from "../session/client.ts";
 
 interface TokenOptions {
   readonly access?: string;
@@ -34,6 +35,7 @@ export function register(program: Command): void {
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
+      if (action !== "list") await requirePerson(instance, "wsh token");
       switch (action) {
         case undefined:
           return printOwn(instance);

@@ -4,6 +4,7 @@ import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.
 import { type Person, PersonHere } from "../../attach/person.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
+import { agentAbove } from "../../platform/agent-above.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
@@ -23,7 +24,10 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "far" | "person" | "watch" | "titles" | "copies" | "around" | "brings" | "again"> & {
+  options: Omit<
+    AttachOptions,
+    "far" | "person" | "agent" | "watch" | "titles" | "copies" | "around" | "brings" | "again"
+  > & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
@@ -62,6 +66,7 @@ export async function attachHere(
     around,
     brings: there === undefined ? broughtNames(settings.values) : null,
     person,
+    agent: agentAbove(process.ppid),
     watch: there === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
     titles: title === "on",
     copies: clipboard_command === "auto",

@@ -8,17 +8,19 @@ import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
-import { agentAbove } from "../../pane/agent/agent-above.ts";
+import { agentAbove } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
+import { requireNoAgent } from "../../protocol/owner.ts";
 import type { RequestMeta } from "../../protocol/requests.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { settingsOf } from "../instance.ts";
 
 const agent = agentAbove(process.ppid);
 
@@ -27,6 +29,11 @@ export const cliCaller: Caller = {
   ...{ kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true },
   ...(agent === null ? {} : { agent }),
 };
+
+/** For what no AI agent may do where agents_may = own, since it reaches beyond its own. @throws WshError access_denied */
+export async function requirePerson(instance: Instance, what: string): Promise<void> {
+  if (agent !== null) requireNoAgent((await settingsOf(instance)).values, cliCaller, what);
+}
 
 export class SessionClient implements Disposable {
   private constructor(

@@ -1,5 +1,5 @@
 /** Session operations on questions to the person. */
-import { type Caller, callerIdentity, callerLabel } from "../../protocol/caller.ts";
+import { type Caller, callerIdentity, callerLabel, NOTICE_TOKEN } from "../../protocol/caller.ts";
 import type { Party } from "../../session/questions/types.ts";
 import type { SessionHandlers } from "./context.ts";
 
@@ -15,7 +15,7 @@ export const askingHandlers: Pick<SessionHandlers, AskingOperation> = {
   "ask.cancel": ({ name, questions }, { ask_id }) => ({ session: name, ...questions.cancel(ask_id) }),
   "ask.answer": ({ name, questions }, { ask_id, answer }, { caller }) => ({
     session: name,
-    ...questions.answerBy(ask_id, answer, partyOf(caller)),
+    ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
   }),
   "ask.person": ({ questions }) => questions.person(),
 };

@@ -7,6 +7,7 @@
 
 import type { Instance } from "../../instance/paths.ts";
 import { startServer } from "../../launch/server.ts";
+import { agentAbove } from "../../platform/agent-above.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -64,7 +65,7 @@ function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environm
     ...defined({ cwd }),
     env: Object.fromEntries(kept),
     tools,
-    ...defined({ session }),
+    ...defined({ session, agent: agentAbove(process.ppid) ?? undefined }),
     read_only: readOnly,
   });
 }

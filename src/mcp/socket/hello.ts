@@ -28,6 +28,8 @@ export interface ClientHello {
   readonly env?: Readonly<Record<string, string>>;
   readonly tools?: ToolSet;
   readonly session?: string;
+  /** The AI agent below which the client runs, where it is known. */
+  readonly agent?: string;
   readonly read_only?: boolean;
 }
 

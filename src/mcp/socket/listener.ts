@@ -22,6 +22,7 @@ const ClientHelloSchema = v.object({
   env: v.optional(v.record(v.string(), v.string())),
   tools: v.optional(v.picklist(toolSets), "all"),
   session: v.optional(v.string()),
+  agent: v.optional(v.string()),
   read_only: v.optional(v.boolean(), false),
 });
 
@@ -145,7 +146,7 @@ function callerOf(line: string): McpCaller {
   } catch {
     throw new WshError("invalid_request", "the first line is not JSON");
   }
-  const { tools, session, cwd, env, read_only } = parse(ClientHelloSchema, value, {
+  const { tools, session, cwd, env, agent, read_only } = parse(ClientHelloSchema, value, {
     what: "the hello",
     hint: `This server is wsh ${VERSION}; restart it, or use the wsh that started it.`,
   });
@@ -154,6 +155,6 @@ function callerOf(line: string): McpCaller {
     connected: true,
     access: read_only ? "observe" : "admin",
     tools,
-    ...defined({ session, cwd, env }),
+    ...defined({ session, cwd, env, agent }),
   };
 }

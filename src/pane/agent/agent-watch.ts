@@ -13,12 +13,12 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ForegroundFacts } from "../../platform/foreground.ts";
+import type { AgentMatch, AgentTable, ProcessNames } from "../../platform/known-agents.ts";
 import { type AgentInfo, type AgentState, agentMessage, type ReportedConversation } from "../../protocol/agent.ts";
 import type { Attention } from "../../terminal/model.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { Conversations } from "./conversations.ts";
 import { type AgentKnowledge, afterOutput, type Judgement, judge, nothingKnown, REST_MS } from "./judge.ts";
-import type { AgentMatch, AgentTable, ProcessNames } from "./known-agents.ts";
 import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
 
 /** Time from output to the look that it causes, in ms: an agent is there for minutes. */

@@ -6,7 +6,7 @@
  * one agent; an agent that another one runs through a shell is nested.
  */
 import type { ForegroundFacts } from "../../platform/foreground.ts";
-import type { AgentMatch, ProcessNames } from "./known-agents.ts";
+import type { AgentMatch, ProcessNames } from "../../platform/known-agents.ts";
 
 /** Maximum processes between a hook and the pane's program. */
 const MAX_DEPTH = 32;

@@ -1,12 +1,12 @@
 /** The agent of a pane, combined with the pane's facts about its program and the kernel's about processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Emitter } from "../../base/emitter.ts";
+import { agentTable } from "../../platform/known-agents.ts";
 import { platform } from "../../platform/platform.ts";
 import type { Commands } from "../commands/commands.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { PaneEvents, PaneOptions } from "../types.ts";
 import { AgentWatch } from "./agent-watch.ts";
-import { agentTable } from "./known-agents.ts";
 import type { ProcessIdentity } from "./lineage.ts";
 
 export interface PaneAgentPort {

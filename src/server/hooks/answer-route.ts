@@ -5,6 +5,7 @@
 import type { Hono } from "hono";
 import type { Instance } from "../../instance/paths.ts";
 import type { Call } from "../../operations/call.ts";
+import { NOTICE_TOKEN } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ensureNoticeKey } from "../../secrets/own-secrets.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
@@ -30,7 +31,7 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
       throw new WshError("auth_invalid", "this is not an address of a notice");
     }
     const { session, ask: ask_id, answer } = found;
-    const via = { token: "notice", peer };
+    const via = { token: NOTICE_TOKEN, peer };
     const caller = {
       kind: "http",
       id: `notice:${ask_id}`,

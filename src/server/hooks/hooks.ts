@@ -12,7 +12,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Hook, hookVariables } from "../../protocol/hooks.ts";
+import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { isNotify, isWanted, type Wanted } from "../../protocol/wanted.ts";
@@ -47,7 +47,7 @@ export interface HooksPort {
   /** Sends a notice. @throws when nobody has taken it */
   notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
   /** Carries out the line of a `do`. @throws WshError of the operation */
-  operate(line: string, target: string, signal: AbortSignal): Promise<unknown>;
+  operate(line: string, target: string, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
   /** Nothing waits or runs any more. */
   rested(): void;
 }
@@ -113,7 +113,7 @@ export class Hooks {
       for (const [at, wanted] of this.wantedFor(event).entries()) {
         const { on: _, ...plain } = event;
         const name = `${cursor}.${at}`;
-        this.port.files.write(name, { event: plain, wanted, key: JSON.stringify(wanted) });
+        this.port.files.write(name, { event: plain, wanted, key: JSON.stringify(wanted), ...agentOf(wanted) });
         found.push(name);
       }
     }
@@ -132,7 +132,7 @@ export class Hooks {
 
   private wantedFor(event: JournalEvent): Wanted[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
-    const all = [...this.port.wanted(), ...((event.on ?? []) as readonly Hook[])];
+    const all = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
     const found = all.filter((each) => isWanted(each, event));
     // By one way, one notice, however many tables want it.
     return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
@@ -198,7 +198,7 @@ export class Hooks {
   }
 
   /** @returns the process that runs it in our place, begun by an earlier server */
-  private async perform(name: string, { wanted, event, key }: HookJob): Promise<number | null> {
+  private async perform(name: string, { wanted, event, key, agent }: HookJob): Promise<number | null> {
     const { files, logger } = this.port;
     const about = { hook: key, session: event.session };
     if (isNotify(wanted)) return this.notify(name, wanted, event, about);
@@ -206,12 +206,13 @@ export class Hooks {
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
       const target = event.pane ?? event.session_id;
-      await this.port.operate(hook.do, target, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
+      await this.port.operate(hook.do, target, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
         logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
       });
       return null;
     }
-    return this.runProgram(name, hook.run ?? [], hookVariables(event), event, hook.timeout_seconds * 1000, about);
+    const variables = { ...hookVariables(event), ...(agent === undefined ? {} : { WSH_AGENT: agent }) };
+    return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, about);
   }
 
   private async notify(name: string, notify: Notify, event: RecordedEvent, about: object): Promise<number | null> {
@@ -307,4 +308,8 @@ function environment(): Record<string, string> {
     (entry): entry is [string, string] => entry[1] !== undefined && !/^WSH_(PANE|SESSION|TOKEN|SOCKET)/.test(entry[0]),
   );
   return Object.fromEntries(inherited);
+}
+
+function agentOf(wanted: Wanted & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
+  return wanted.agent === undefined ? {} : { agent: wanted.agent };
 }

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { Acting, Caller } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
+import { AGENT_HEADER } from "../../protocol/requests.ts";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 
@@ -30,12 +31,15 @@ export interface Refused {
 }
 
 /** A request's caller, with its admitting identity; the only constructor of callers. */
-export function actingFor(c: AppContext, caller: Omit<Caller, "only" | "via">): Acting & { ended?: AbortSignal } {
+export function actingFor(
+  c: AppContext,
+  caller: Omit<Caller, "only" | "via" | "agent">,
+): Acting & { ended?: AbortSignal } {
   const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };
   return {
     access,
-    caller: { ...caller, via, ...defined({ only: session }) },
+    caller: { ...caller, via, ...defined({ only: session, agent: c.req.header(AGENT_HEADER) }) },
     ...(ended === null ? {} : { ended }),
   };
 }

@@ -2,6 +2,8 @@
  * Routes a call to its handler: server operations here, session operations to their session process, unparsed. The one
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
+import { requireOwnStored, storedOperations } from "../../checkpoints/agent-rights.ts";
+import type { Instance } from "../../instance/paths.ts";
 import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
 import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
 import {
@@ -29,17 +31,19 @@ export type ServerHandlers = {
  * Operations that concern no session but the caller's own: those an agent may call, where it may change only what it
  * has made. Everything else of the server reaches other sessions.
  */
-const openToAgents: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "ask.any", "checkpoint.save"]);
+const openToAgents: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "ask.any"]);
 
 /**
  * @param far executes calls to another machine
  * @param settings in force now
+ * @param instance whose stored sessions it is about
  */
 export function createCall(
   proxies: SessionProxies,
   handlers: ServerHandlers,
   far: FarCalls,
   settings: Pick<Settings, "agents_may">,
+  instance: Instance,
 ): Call {
   const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
   return async (name, input, context) => {
@@ -60,10 +64,14 @@ export function createCall(
     }
     if (operation.scope === "server") {
       requireMay(context, operation, null);
-      if (operation.access !== "observe" && !openToAgents.has(name)) requireNoAgent(settings, context.caller, name);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
-      return (await handler(parseInput(operation, input), context)) as never;
+      const isStored = storedOperations.has(name);
+      if (operation.access !== "observe" && !isStored && !openToAgents.has(name))
+        requireNoAgent(settings, context.caller, name);
+      const parsed = parseInput(operation, input);
+      if (isStored) requireOwnStored(instance, settings, context.caller, name, parsed as object);
+      return (await handler(parsed, context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     requireUsable(input);

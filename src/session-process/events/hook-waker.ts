@@ -6,7 +6,7 @@ import { HookFiles } from "../../events/hook-files.ts";
 import { SetHooks } from "../../events/set-hooks.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
-import { type Hook, hookMatches } from "../../protocol/hooks.ts";
+import { hookMatches, type OwnedHook } from "../../protocol/hooks.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { isWanted, type Wanted } from "../../protocol/wanted.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
@@ -20,7 +20,7 @@ export interface HookWakerPort {
   /** What the settings now want. */
   settings(): readonly Wanted[];
   /** Those that the session was created with. */
-  readonly own: readonly Hook[];
+  readonly own: readonly OwnedHook[];
 }
 
 export class HookWaker {
@@ -35,7 +35,7 @@ export class HookWaker {
   }
 
   /** The session's own hooks that want an event; null: no hook at all does. */
-  on(event: RecordedEvent): readonly Hook[] | null {
+  on(event: RecordedEvent): readonly OwnedHook[] | null {
     const own = [...this.port.own, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
     return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
   }

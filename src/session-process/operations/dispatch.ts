@@ -7,7 +7,7 @@ import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput } from "../../operations/call.ts";
-import { requireMay, targetsIn } from "../../operations/rights.ts";
+import { needsLeave, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, inputSchema } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -15,14 +15,17 @@ import { callerLabel } from "../../protocol/caller.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Owner, ownerOf } from "../../protocol/owner.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { agentOfCaller, type Owner, ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { listPorts } from "../../registry/ports.ts";
+import { findSession } from "../../registry/registry.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
 import { panesIn, windowWith } from "../../session/windows/state.ts";
 import { findOwn } from "../../viewer/calls/own-targets.ts";
+import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
@@ -59,21 +62,28 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 /** Changes of the layout that concern one pane. */
 const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.float", "pane.respawn", "pane.update"]);
 const adding: ReadonlySet<string> = new Set(["pane.split", "popup.open", "window.create"]);
+/** What reaches every pane of the session. */
+const touchesAll: ReadonlySet<string> = new Set([
+  ...["session.kill", "session.restart", "layout.set", "layout.preset"],
+  ...["peer.attach", "peer.end", "peer.leave"],
+]);
 
 /**
  * @param view whose focus a person's key is about, when it is not the session's
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
+  const { session } = parts;
+  if (needsLeave(request, session.isPrivate)) return requireLeave(parts, request);
   const operation = findOperation(request.op);
   if (operation === undefined || operation.scope === "server") {
     throw new WshError("unknown_method", `this session process does not support the operation '${request.op}'`);
   }
-  const { session } = parts;
   const { target } = request;
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
+  if (agentOfCaller(request.caller) !== null) await requireOthers(parts, request);
   const answered = request.op === "wait" ? await answerOf(session, request) : null;
   if (answered !== null) return answered;
   if (isForPane(operation.name, target)) return ofOnePane(parts, request);
@@ -94,11 +104,51 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
     return handlerOf(ofSession, request.op)(session, input, context);
   }
   const { caller } = request;
-  const byPerson = caller.kind === "cli";
+  const byPerson = caller.kind === "cli" && agentOfCaller(caller) === null;
   const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller) };
   if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
   return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+}
+
+/** What else a call is about needs leave where it is: panes that it shows, the session that takes one. */
+async function requireOthers(parts: SessionParts, request: PeerRequest): Promise<void> {
+  const { op, input, caller, access, signal } = request;
+  for (const target of othersIn(op, input)) {
+    const { socket, session } = findSession(parts.instance, parseTarget(target));
+    if (session === parts.number) continue;
+    const { connection } = await Connection.open(socket, "cli");
+    try {
+      await connection.request("peer.leave", { op, input }, { caller, access, signal, target });
+    } finally {
+      connection.close();
+    }
+  }
+}
+
+const LeaveSchema = v.object({ op: v.string(), input: v.unknown() });
+/** Requests between processes that take part in a session, or end it, and what the person is asked. */
+const partSummaries: Readonly<Record<string, string>> = {
+  "peer.attach": "Attach a terminal, which types and has a part in the size",
+  "peer.raw": "Type by a stream of bytes",
+  "peer.end": "End the session",
+  "peer.subscribe": "Read what a private session does",
+  "peer.follow": "Read a command's output in a private session",
+  "peer.window": "Read the screen of a private session",
+};
+
+/** The leave that an AI agent needs for a request that is no operation. @throws WshError access_denied */
+async function requireLeave(parts: SessionParts, request: PeerRequest): Promise<void> {
+  if (request.op !== "peer.leave") {
+    const operation = { name: request.op.replace("peer.", ""), access: "operate", scope: "session" } as const;
+    const summary = partSummaries[request.op] ?? "Take part";
+    return parts.permission.require(request, { ...operation, summary }, () => subjectOf(parts, request));
+  }
+  const { op, input } = v.parse(LeaveSchema, request.input);
+  const operation = findOperation(op);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
+  const asked = { ...request, op, input };
+  await parts.permission.require(asked, operation, () => subjectOf(parts, { ...asked, op: "peer.leave" }));
 }
 
 /** What a request touches, for the leave that an agent needs. */
@@ -110,12 +160,13 @@ function subjectOf(parts: SessionParts, { op, target, caller, input }: PeerReque
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
     return { owners: [...typedInto, ...bufferOwners(session.buffers, op, input)], pane };
   }
-  if (isForPane(op, target) || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
-  if (op === "session.kill" || op === "session.restart")
-    return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
+  const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
+  if (isPane || op === "peer.raw" || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
+  if (touchesAll.has(op)) return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
   if (op === "window.close") return { owners: ownersOf(panesIn(windowWith(arrangement.state, pane))), pane };
   // An agent of this session adds panes of its own beside it.
-  const isHere = [...locals.values()].some((local) => local.pane.agent.info?.name === caller.agent);
+  const { agent } = caller;
+  const isHere = agent !== undefined && [...locals.values()].some((local) => local.pane.agent.info?.name === agent);
   return { owners: isHere && adding.has(op) ? [] : [session.owner], pane };
 }
 

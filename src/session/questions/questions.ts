@@ -90,7 +90,7 @@ export class Questions implements Answers {
    * A call answers in place of the person at a terminal; the result says so, and names the caller.
    * @throws WshError question_not_found, access_denied for the asking party, invalid_request for an unsuitable answer
    */
-  answerBy(id: string, given: unknown, by: Party): QuestionResult {
+  answerBy(id: string, given: unknown, by: Party & { readonly isNotice?: boolean }): QuestionResult {
     const entry = this.pending.find(id);
     const { question, asker } = entry;
     if (by.id !== null && by.id === asker.id) {
@@ -101,7 +101,7 @@ export class Questions implements Answers {
       throw new WshError("invalid_request", `${why} only at a terminal, not by a call`, { field: "ask_id" });
     }
     const answer = fittingAnswer(question, given);
-    const told = { answered_by: "call", answered_as: by.label } as const;
+    const told = { answered_by: by.isNotice === true ? "notice" : "call", answered_as: by.label } as const;
     return this.pending.close(entry, { state: "answered", decided_by: "answered", ...told, answer });
   }
 

@@ -10,6 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
 import { quote, shellText } from "../../shell/words.ts";
 import { type Backend, TMUX_VERSION } from "../backend.ts";
@@ -62,7 +63,8 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
       const create = { ...session, rows, cols, shell: null, tags: [] };
       // Where the session says where it starts, the caller's directory is not needed: it may have been deleted.
       const started = create.cwd !== null && isAbsolute(create.cwd) ? create.cwd : cwd;
-      const starter = { starter: "cli", naming: "number", env, cwd: started } as const;
+      const owner = ownerOf(sessions.context.caller);
+      const starter = { starter: "cli", naming: "number", owner, env, cwd: started } as const;
       const { info } = v.parse(
         ReportSchema,
         await startSessionProcess(instance, sessionSpecOf(instance, create, starter), { env }),

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import { agentAbove } from "../../platform/agent-above.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -25,7 +26,8 @@ const MovedSchema = v.object({ socket: v.string(), pane: v.string() });
 
 export class Sessions implements Disposable {
   private readonly connections = new Map<string, ReturnType<typeof Connection.open>>();
-  private readonly context;
+  /** Who asks: the caller of tmux's command. */
+  readonly context;
 
   constructor(
     private readonly instance: Instance,
@@ -33,7 +35,8 @@ export class Sessions implements Disposable {
     pid: number,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
-    this.context = { caller, access: "admin" } as const;
+    const agent = agentAbove(pid);
+    this.context = { caller: { ...caller, ...(agent === null ? {} : { agent }) }, access: "admin" } as const;
   }
 
   /** Running sessions; one whose process does not answer is left out. */

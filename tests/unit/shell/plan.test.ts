@@ -177,6 +177,7 @@ describe("the environment of a session's program", () => {
     version: "1.2.3",
     executable: null,
     refreshed: "/r",
+    agent: null,
     tmux: null,
     overrides: {},
   };

@@ -1,0 +1,49 @@
+/** What an AI agent may do to stored sessions: it restores, replaces and deletes those of its own sessions. */
+import type { Instance } from "../instance/paths.ts";
+import type { Caller } from "../protocol/caller.ts";
+import { WshError } from "../protocol/errors.ts";
+import { parseTarget } from "../protocol/names.ts";
+import { agentOfCaller, isSameOwner, ownerOf, requireNoAgent } from "../protocol/owner.ts";
+import type { Settings } from "../settings/table.ts";
+import { findCrashed } from "./files/sessions.ts";
+import { findNamed } from "./named/find.ts";
+
+/** Operations on stored sessions that this decides for agents, not the server as a whole. */
+export const storedOperations: ReadonlySet<string> = new Set([
+  "checkpoint.save",
+  "checkpoint.restore",
+  "checkpoint.delete",
+]);
+
+interface Stored {
+  readonly session?: string | undefined;
+  readonly label?: string | undefined;
+  readonly replace?: boolean | undefined;
+}
+
+/** @throws WshError access_denied; what does not exist is the operation's to say */
+export function requireOwnStored(
+  instance: Instance,
+  settings: Pick<Settings, "agents_may">,
+  caller: Caller,
+  operation: string,
+  { session, label, replace }: Stored,
+): void {
+  if (agentOfCaller(caller) === null || settings.agents_may === "everything") return;
+  if (!storedOperations.has(operation) || (operation === "checkpoint.save" && replace !== true)) return;
+  const owner = session === undefined ? null : ownerOfStored(instance, session, label);
+  if (owner !== undefined && (owner === null || !isSameOwner(owner, ownerOf(caller))))
+    requireNoAgent(settings, caller, operation);
+}
+
+/** Undefined: nothing of it is stored. */
+function ownerOfStored(instance: Instance, session: string, label: string | undefined) {
+  try {
+    const kept =
+      label === undefined ? findCrashed(instance, parseTarget(session)) : findNamed(instance, session, label).kept;
+    return kept.session.owner ?? null;
+  } catch (thrown) {
+    if (!(thrown instanceof WshError)) throw thrown;
+    return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The AI agent for which a process acts: by its ancestors' names, or by the pane that it runs in, whose owner stands in
+ * the environment of the pane's program. What the agent's own programs remove from their environment changes nothing.
+ */
+
+import { agentTable } from "./known-agents.ts";
+import { platform } from "./platform.ts";
+
+/** Maximum ancestors looked at. */
+const MAX_DEPTH = 32;
+const OWNED = "WSH_AGENT=";
+/** `wsh`, renamed or not, or its source. */
+const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
+
+/** @param pid the first ancestor @returns the nearest agent's name; null: none is known */
+export function agentAbove(pid: number): string | null {
+  const match = agentTable();
+  const { processes, listeners } = platform();
+  for (let at = pid, depth = 0; at > 1 && depth < MAX_DEPTH; depth++) {
+    const stat = processes.stat(at);
+    if (stat === null) return null;
+    const args = processes.args(at);
+    const found = match({ name: stat.name, args });
+    if (found !== null) return found.name;
+    if (isOurs(args)) return null;
+    const owned = listeners?.environment(at).find((each) => each.startsWith(OWNED));
+    if (owned !== undefined) return owned.slice(OWNED.length);
+    at = stat.ppid;
+  }
+  return null;
+}
+
+/** A session's process or a server: whoever started it is not the one who works in its panes and hooks. */
+function isOurs(args: readonly string[]): boolean {
+  const at = args.findIndex((arg) => program.test(arg));
+  const role = args[at + 1];
+  return at !== -1 && at < 3 && (role === "session-process" || role === "server");
+}
