@@ -15,7 +15,7 @@ let far: Wsh;
 let near: McpInstance;
 
 beforeAll(async () => {
-  far = new Wsh();
+  far = new Wsh({ config: 'agents_may = "everything"\n' });
   near = new McpInstance();
   await far.server("--bind", "127.0.0.1:0");
   const [url = ""] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;

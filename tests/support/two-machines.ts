@@ -31,8 +31,7 @@ export class TwoMachines implements AsyncDisposable {
 
   /** The far machine is `m1`, and is added unless told. */
   static async start({ sshd = [], bashrc, bare = false, at, near = {} }: MachinesSetup = {}): Promise<TwoMachines> {
-    // What agents may is not what these tests are about.
-    const far = new Wsh({ config: 'agents_may = "everything"\n' });
+    const far = new Wsh();
     const bin = join(far.dir, "bin");
     fs.mkdirSync(bin);
     if (!bare) fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
