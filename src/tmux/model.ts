@@ -56,7 +56,13 @@ export class Model {
   }
 
   findPane(target: string): Place | undefined {
-    return this.places.find(({ pane }) => pane.target === target);
+    return this.places.find(({ pane }) => pane.target === target) ?? this.underPopup(target);
+  }
+
+  /** A popup is a pane of no window there: what it calls means the window below it. */
+  private underPopup(target: string): Place | undefined {
+    const all = this.sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
+    return all.find(({ window }) => window.info.panes.some(({ id, popup }) => popup === true && id === target));
   }
 
   /** Ids of everything that lives, as wsh has them. */
@@ -78,7 +84,8 @@ function sessionOf(info: SessionInfo, state: State): Session | null {
 }
 
 function windowOf(info: WindowInfo, state: State): Window | null {
-  const panes = info.panes.map(
+  const own = info.panes.filter(({ popup }) => popup !== true);
+  const panes = own.map(
     (pane): Pane => ({
       id: (state.panes[pane.id] ?? pane.id).replace("@", "%"),
       index: pane.index,
@@ -86,7 +93,7 @@ function windowOf(info: WindowInfo, state: State): Window | null {
       info: pane,
     }),
   );
-  const active = panes.find((pane) => pane.info.active) ?? panes[0];
+  const active = panes.find((pane) => pane.info.active) ?? panes.find((pane) => pane.info.last) ?? panes[0];
   if (active === undefined) return null;
   const name = shownName(state, info.id, info.name);
   return { id: info.id.replace("@w", "@"), name, index: info.index, target: info.id, info, panes, active };

@@ -50,6 +50,39 @@ describe("a popup", () => {
     await person.sees(/exited: 4/);
     person.type("x\x1b");
     expect((await kept).code).toBe(4);
+    // tmux's number of a row is that of the lower edge.
+    const tmux = wsh.run(
+      "tmux",
+      "display-popup",
+      "-t",
+      "dev",
+      "-EE",
+      "-w",
+      "20",
+      "-h",
+      "25%",
+      "-x",
+      "3",
+      "-y",
+      "10",
+      "-T",
+      "mine",
+      "exit 7",
+    );
+    await person.sees(/exited: 7/);
+    expect((await person.text()).split("\n").findIndex((line) => /^ {3}┗━{18}┛/.test(line))).toBe(9);
+    expect(await wsh.ok("tmux", "list-panes", "-t", "dev", "-F", "#{pane_active}")).toBe("1\n");
+    expect((await wsh.run("tmux", "display-popup", "-t", "dev", "true")).code).toBe(0);
+    await wsh.ok("tmux", "display-popup", "-t", "dev", "-C");
+    expect((await tmux).code).toBe(7);
+    expect(await wsh.run("tmux", "display-popup", "-t", "alone", "true")).toMatchObject({
+      code: 1,
+      stderr: "no current client\n",
+    });
+    expect(await wsh.run("tmux", "popup", "-t", "dev", "-w", "200", "true")).toMatchObject({
+      code: 1,
+      stderr: "width too large\n",
+    });
   });
 });
 

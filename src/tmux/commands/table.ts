@@ -9,6 +9,7 @@ import { inputCommands } from "./input.ts";
 import { layoutCommands } from "./layouts.ts";
 import { listingCommands } from "./listing.ts";
 import { paneCommands } from "./panes.ts";
+import { popupCommands } from "./popup.ts";
 import { sessionCommands } from "./sessions.ts";
 import { settingCommands } from "./settings.ts";
 import { shellCommands } from "./shell.ts";
@@ -18,7 +19,7 @@ import { windowCommands } from "./windows.ts";
 export const commandTable: readonly Command[] = [
   ...[sessionCommands, windowCommands, paneCommands, inputCommands, listingCommands],
   ...[settingCommands, bufferCommands, shellCommands, clientCommands],
-  ...[accessCommands, askingCommands, choosingCommands, layoutCommands],
+  ...[accessCommands, askingCommands, choosingCommands, layoutCommands, popupCommands],
 ]
   .flat()
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,0 +1,90 @@
+/** display-popup: a popup of wsh, with tmux's places, sizes and ends. */
+import { constants } from "node:os";
+import { WshError } from "../../protocol/errors.ts";
+import { TmuxError } from "../error.ts";
+import type { Place } from "../model.ts";
+import type { Arguments } from "../parse/arguments.ts";
+import type { Run } from "../run.ts";
+import { type Amount, amount, type Command, command } from "./command.ts";
+import { givenVariables } from "./start.ts";
+
+/** Status of a popup that was closed with its program running, as of a shell that got SIGHUP. */
+const HUNG_UP = 128 + constants.signals.SIGHUP;
+
+export const popupCommands: readonly Command[] = [
+  command(
+    "display-popup popup",
+    "Bb:Cc:d:e:Eh:s:S:t:T:w:x:y:",
+    [0, null],
+    "[-BCE] [-b border-lines] [-c target-client] [-d start-directory] [-e environment] [-h height] [-s style] " +
+      "[-S border-style] [-t target-pane][-T title] [-w width] [-x position] [-y position] [shell-command]",
+    displayPopup,
+  ),
+];
+
+async function displayPopup(run: Run, args: Arguments): Promise<void> {
+  const place = await run.place(args, "pane");
+  const open = place.window.info.panes.filter(({ popup }) => popup === true);
+  if (args.has("C")) {
+    for (const { id } of open) await run.backend.call("pane.close", {}, id);
+    return;
+  }
+  if (open.length > 0) return;
+  const { backend } = run;
+  const directory = args.get("d");
+  const cwd = directory === undefined ? "" : await run.format(directory, place);
+  const title = args.get("T");
+  const ends = args.all("E").length;
+  const input = {
+    ...boundsOf(args, place),
+    command: args.words.length > 0 ? backend.shellText(args.words) : null,
+    cwd: cwd !== "" && backend.isDirectory(cwd) ? cwd : backend.cwd,
+    env: givenVariables(args),
+    border: !args.has("B") && args.get("b") !== "none",
+    keep_after_exit: ends === 0 ? true : ends === 1 ? false : ("failed" as const),
+    ...(title === undefined ? {} : { title: (await run.format(title, place)).slice(0, 256) }),
+    wait: true,
+  };
+  try {
+    const { exit_code: code, signal } = await backend.call("popup.open", input, place.pane.target);
+    run.status = signal == null ? (code ?? HUNG_UP) : numberOf(signal);
+  } catch (thrown) {
+    throw WshError.from(thrown).code === "no_viewer" ? new TmuxError("no current client") : thrown;
+  }
+}
+
+/** tmux passes the number of a signal on as it is. */
+function numberOf(signal: string): number {
+  return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? HUNG_UP;
+}
+
+/** Half of the window in its middle, unless told. @throws TmuxError */
+function boundsOf(args: Arguments, { window, pane }: Place) {
+  const { rows, cols } = window.info;
+  const [height, width] = [sizeOf("height", args.get("h"), rows), sizeOf("width", args.get("w"), cols)];
+  const { row = 0, col = 0 } = pane.info;
+  const x = { C: "center", R: cols - width, P: col, M: "center", W: 0, S: 0 }[args.get("x") ?? "C"];
+  // A number is where the lower edge is.
+  const bottom = { P: row + pane.info.rows, S: rows, W: rows, R: rows }[args.get("y") ?? "C"];
+  const y = { C: "center", M: "center" }[args.get("y") ?? "C"];
+  return {
+    ...{ width, height, x: x ?? within(numberAt(args.get("x")), cols - width) },
+    y: y ?? within((bottom ?? numberAt(args.get("y"))) - height, rows - height),
+  };
+}
+
+/** @throws TmuxError `width too large` */
+function sizeOf(what: string, text: string | undefined, room: number): number {
+  const given: Amount = text === undefined ? { percent: 50 } : amount(what, text, room, 0);
+  const cells = "cells" in given ? given.cells : Math.floor((room * given.percent) / 100);
+  return Math.max(1, cells);
+}
+
+/** Anything but a number is the beginning, as in tmux. */
+function numberAt(text = ""): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+function within(at: number, most: number): number {
+  return Math.max(0, Math.min(at, most));
+}
