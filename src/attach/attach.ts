@@ -20,11 +20,10 @@ import { defined } from "../protocol/defined.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
-import { type Answers, Probe } from "./color-probe.ts";
+import { type Answers, Probe, questionsFor } from "./color-probe.ts";
 import { type FarSession, type Opened, unreachableNotice, untilBack } from "./come-back.ts";
 import { type AttachResult, endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import { takesControlStrings } from "./paint/modes.ts";
 import type { PersonHere } from "./person.ts";
 import { attachRequest } from "./request.ts";
 import { SessionView } from "./view.ts";
@@ -120,7 +119,6 @@ class Client {
   private switched: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
-
   /** Input typed while the session moves to another socket; null when it does not. */
   private early: Uint8Array[] | null = null;
 
@@ -166,8 +164,7 @@ class Client {
     this.begin(this.connection, this.options.scrollback);
     terminal.watchSize(() => this.connection.send(messageTypes.resize, this.view.resized()));
     if (terminal.answers) {
-      const widths = terminal.size.rows > 1;
-      terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));
+      terminal.output.write(this.probe.ask(questionsFor(process.env, terminal.size)));
     }
     void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
     return this.over.promise;
@@ -195,8 +192,7 @@ class Client {
 
   /** The connection has ended without an end message. */
   private lost(): void {
-    const { far } = this.options;
-    const { again } = this.options;
+    const { far, again } = this.options;
     if (this.leaving !== null || again === undefined || far === undefined) {
       this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
     } else void this.comeBack(far, () => again(this.switched));
@@ -271,8 +267,9 @@ class Client {
         this.written();
         break;
       case messageTypes.frame:
+      case messageTypes.images:
         this.pictures++;
-        if (this.view.frame(message.payload)) this.written();
+        if (this.view.picture(message)) this.written();
         break;
       case messageTypes.event:
         this.event(messageJson(message));
@@ -306,9 +303,11 @@ class Client {
     else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
     else if (event.output.event === "alert") this.terminal.output.write(new TextEncoder().encode(event.output.text));
     else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
+    else if (event.output.event === "images") this.terminal.images = event.output.ids;
     else if (event.output.event === "moved") {
       const { connection } = this;
       const { socket, typed, session } = event.output;
+      this.terminal.removeImages();
       this.switched = session ?? this.switched;
       connection.listen({});
       connection.close();
@@ -326,11 +325,14 @@ class Client {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private learned({ colors, depth, widths, keyboardFlags }: Answers): void {
+  private learned({ colors, depth, widths, keyboardFlags, graphics = false }: Answers): void {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const kitty = keyboardFlags !== undefined;
-    if (colors !== undefined || kitty) this.tell("peer.colors", { ...colors, kitty });
-    this.view.learn({ ...this.options.person.styles(depth), ...defined({ widths }) });
+    const styles = this.options.person.styles(depth);
+    // A picture's number is a colour of 24 bits.
+    const images = { graphics: graphics && styles.colors === "truecolor" };
+    if (colors !== undefined || kitty || graphics) this.tell("peer.colors", { ...colors, kitty, ...images });
+    this.view.learn({ ...styles, ...defined({ widths }) });
   }
 
   private async reread(): Promise<void> {

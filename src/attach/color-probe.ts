@@ -6,13 +6,17 @@
  * order, so that answer shows that the earlier ones are complete or will never come.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
+import type { Size } from "../protocol/size.ts";
 import type { ColorDepth } from "./paint/color-depth.ts";
+import { takesApplicationCommands, takesControlStrings } from "./paint/modes.ts";
 import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
 
 /** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
 /** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
 const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
+/** Kitty's graphics protocol: a pixel that is not kept. */
+const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
 const DEVICE_ATTRIBUTES = "\x1b[c";
 /** Number of colours that a terminal with 24 bits per colour reports (Co). */
 const TRUE_COLORS = 2 ** 24;
@@ -34,8 +38,15 @@ type Rgb = NonNullable<TerminalColors["foreground"]>;
 export interface Questions {
   /** The terminal understands device control strings; some others print them. */
   readonly depth: boolean;
+  /** It ignores application commands; multiplexers take one for a title. */
+  readonly graphics: boolean;
   /** The screen is empty, the cursor at home, and there are enough rows. */
   readonly widths: boolean;
+}
+
+/** @param size its size, while its screen is empty */
+export function questionsFor(env: Readonly<Record<string, string | undefined>>, { rows }: Size): Questions {
+  return { depth: takesControlStrings(env), graphics: takesApplicationCommands(env), widths: rows > 1 };
 }
 
 /** The terminal's answers; unanswered properties are absent. */
@@ -45,6 +56,8 @@ export interface Answers {
   readonly widths?: OuterWidths;
   /** Kitty's keyboard flags as the person's own programs have set them. */
   readonly keyboardFlags?: number;
+  /** It has kitty's graphics protocol. */
+  readonly graphics?: boolean;
 }
 
 export class Probe {
@@ -57,10 +70,10 @@ export class Probe {
   constructor(private readonly learned: (answers: Answers) => void) {}
 
   /** The bytes to write. */
-  ask({ depth, widths }: Questions): Uint8Array {
+  ask({ depth, graphics, widths }: Questions): Uint8Array {
     this.askedAt = performance.now();
-    const asked = (widths ? askWidths() : "") + QUESTIONS + (depth ? DEPTH_QUESTIONS : "") + DEVICE_ATTRIBUTES;
-    return new TextEncoder().encode(asked);
+    const asked = (widths ? askWidths() : "") + QUESTIONS + (depth ? DEPTH_QUESTIONS : "");
+    return new TextEncoder().encode(asked + (graphics ? GRAPHICS_QUESTION : "") + DEVICE_ATTRIBUTES);
   }
 
   /** Handles one answer of the terminal. */
@@ -83,6 +96,7 @@ export class Probe {
     }
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
+    if (/^\x1b_Gi=31;OK/.test(text)) return { graphics: true };
     const cell = parseCell(text);
     if (cell !== null) return { colors: { ...this.known.colors, cell } };
     const depth = parseDepth(text);

@@ -13,6 +13,7 @@ import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
 import {
   capsFromEnvironment,
+  removeImages,
   restoreTerminal,
   restoreTitle,
   saveOwnModes,
@@ -57,6 +58,8 @@ export class OuterTerminal {
   private knownSize: Size = sizeNow(FALLBACK_SIZE);
   /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
+  /** Images that the session has put there. */
+  images: readonly number[] = [];
   /** Kitty's keyboard flags before we started. */
   keyboardFlags = 0;
   private readonly signal = Promise.withResolvers<void>();
@@ -83,6 +86,12 @@ export class OuterTerminal {
   /** Records changes by programs, which are undone at the end. */
   changed(changes: readonly LastingChange[]): void {
     for (const change of changes) this.changes.add(change);
+  }
+
+  /** The terminal shows another session. */
+  removeImages(): void {
+    this.output.write(new TextEncoder().encode(removeImages(this.images)));
+    this.images = [];
   }
 
   get lastingChanges(): ReadonlySet<LastingChange> {
@@ -184,7 +193,11 @@ export class OuterTerminal {
     // The cut may be in the middle of a sequence.
     const cut = this.output.pending > 0 ? CANCEL : "";
     this.output.discard();
-    if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat([Buffer.from(cut), this.closing()])));
+    // The normal and the alternate screen have images of their own.
+    const images = removeImages(this.images);
+    const bytes = [Buffer.from(cut + images), this.closing(), Buffer.from(images)];
+    this.images = [];
+    if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat(bytes)));
     this.raw?.leave();
   }
 

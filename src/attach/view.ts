@@ -8,6 +8,7 @@ import type { LastingChange } from "../protocol/attach.ts";
 import { type Frame, type FrameEvents, MAX_SCROLLED } from "../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
 import type { Row } from "../protocol/grid.ts";
+import { type Message, messageTypes } from "../protocol/messages.ts";
 import type { Size } from "../protocol/size.ts";
 import { enterRelay, type OuterCaps } from "./paint/modes.ts";
 import { paint } from "./paint/paint.ts";
@@ -88,6 +89,13 @@ export class SessionView {
     const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterRelay(size, this.caps, lastingChanges);
     const after = synchronized ? END_SYNCHRONIZED : "";
     output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
+  }
+
+  /** @returns whether it is written here, now or when the terminal has taken the pending bytes */
+  picture({ type, payload }: Message): boolean {
+    if (type !== messageTypes.images) return this.frame(payload);
+    this.terminal.output.write(payload);
+    return true;
   }
 
   /** @returns whether the picture is painted here, now or when the terminal has taken the pending bytes */

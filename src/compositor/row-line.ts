@@ -13,6 +13,7 @@ import {
   sameStyle,
   UNDERLINE,
 } from "../protocol/grid.ts";
+import { withoutPictures } from "../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../protocol/screen.ts";
 
 const flagNames = [
@@ -26,7 +27,8 @@ const flagNames = [
 ] as const;
 
 /** Trailing spaces of the default style belong to no line. */
-export function rowLine(row: Row, format: Format): Line {
+export function rowLine(cells: Row, format: Format): Line {
+  const row = withoutPictures(cells);
   let end = row.length;
   while (end > 0 && isBlank(row[end - 1])) end--;
   if (format === "plain") {

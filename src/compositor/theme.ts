@@ -6,6 +6,7 @@
  * style, which is one of these objects.
  */
 import { type Cell, INVERSE, type Row, type Style } from "../protocol/grid.ts";
+import { withoutPicture } from "../protocol/placeholder.ts";
 import { type Look, parseLook, type ThemeRole, themeRoleNames, themeRoles } from "../protocol/theme.ts";
 
 export type Theme = Readonly<Record<ThemeRole, Style>>;
@@ -56,7 +57,9 @@ export function plainLook(style: Style): Style {
 }
 
 /** A program's cell in one of our looks: inverse toggles. */
-export function inLook(cell: Cell, { fg, bg, flags }: Style): Cell {
+export function inLook(found: Cell, { fg, bg, flags }: Style): Cell {
+  // The colour of a picture's part is its number.
+  const cell = withoutPicture(found);
   const { style } = cell;
   const all = (style.flags | (flags & ~INVERSE)) ^ (flags & INVERSE);
   return { ...cell, style: { ...style, fg: fg ?? style.fg, bg: bg ?? style.bg, flags: all } };

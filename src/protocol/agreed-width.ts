@@ -3,6 +3,8 @@
  * writes one sets the cursor absolutely afterwards. Pure.
  */
 
+import { PLACEHOLDER } from "./placeholder.ts";
+
 /**
  * Latin, Greek, Cyrillic, Armenian, box drawing and blocks are one cell; kana, CJK ideographs, Hangul syllables and
  * full-width forms are two.
@@ -15,5 +17,5 @@ const agreedEastAsian =
 
 /** @param eastAsian whether the terminal draws characters of ambiguous width (UAX #11) in two cells */
 export function hasAgreedWidth(text: string, eastAsian = false): boolean {
-  return text === "" || (eastAsian ? agreedEastAsian : agreed).test(text);
+  return text === "" || (eastAsian ? agreedEastAsian : agreed).test(text) || text.startsWith(PLACEHOLDER);
 }

@@ -177,6 +177,8 @@ export const TerminalColorsSchema = v.object({
   ...{ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema },
   /** It has kitty's keyboard protocol. */
   kitty: v.optional(v.boolean()),
+  /** It has kitty's graphics protocol, and the colours that number pictures. */
+  graphics: v.optional(v.boolean()),
   /** Pixels of one of its cells. */
   cell: v.optional(v.object({ width: CellSideSchema, height: CellSideSchema })),
 });
@@ -221,6 +223,8 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** An agent needs somebody: the terminal is sent this, BEL or a notification. */
   v.object({ event: v.literal("alert"), text: v.string() }),
+  /** The images that the terminal is to have from now on: to be removed when the client leaves it. */
+  v.object({ event: v.literal("images"), ids: v.array(v.number()) }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
   /**

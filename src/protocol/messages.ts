@@ -27,6 +27,8 @@ export const messageTypes = {
   input: 0x11,
   /** A composed frame for a painting client: FrameUpdate, session process → client. */
   frame: 0x12,
+  /** Images for the client's terminal, written there between two pictures: commands of kitty's graphics protocol. */
+  images: 0x15,
   /** The client's terminal changed size: `{rows, cols}`. */
   resize: 0x13,
   /** Ends the stream: client → session process `{}`; session process → client `{reason, exit_code?, signal?}`. */

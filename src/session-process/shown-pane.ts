@@ -61,6 +61,9 @@ export function shownPane(session: PaneSession): Shown {
     pointed: pointedPane(session),
     typed: pane,
     look: lookSource(terminal, () => pane.commands.log.list()),
+    get pictures() {
+      return terminal.pictures === null ? [] : [terminal.pictures];
+    },
     program: terminal,
     wide: [terminal],
   };

@@ -15,6 +15,7 @@ import { loadLines } from "./history/load.ts";
 import { disorder, disorderOff, leftoversOff } from "./leftovers.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
+import { Pictures } from "./pictures/pictures.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { PromptRows } from "./prompt-rows.ts";
 import { QueryResponder, schemeReport } from "./queries.ts";
@@ -68,6 +69,7 @@ interface Parts {
   readonly passing: PassingLines;
   readonly completions: Completions;
   readonly prompt: PromptRows;
+  readonly pictures: Pictures;
 }
 
 /** CUU, CPL, CUP, HVP, VPA, restored cursor, SU, SD, IL, DL; RI, DECRC. */
@@ -142,6 +144,10 @@ export class Emulator {
 
   get queries(): QueryResponder {
     return this.parts.queries;
+  }
+
+  get pictures(): Pictures {
+    return this.parts.pictures;
   }
 
   /** Rows of the normal screen that left a scroll region below its first row: they are lost. */
@@ -235,9 +241,8 @@ export class Emulator {
   }
 
   dispose(): void {
-    const { terminal, modes, queries } = this.parts;
-    modes.dispose();
-    queries.dispose();
+    const { terminal, modes, queries, pictures } = this.parts;
+    for (const part of [modes, queries, pictures]) part.dispose();
     terminal.dispose();
   }
 
@@ -274,7 +279,8 @@ export class Emulator {
     const completions = new Completions(terminal, modes);
     this.listen(terminal);
     const prompt = new PromptRows(terminal);
-    return { terminal, modes, queries, hot, passing, completions, prompt };
+    const pictures = new Pictures(terminal, modes, () => this.profile, say);
+    return { terminal, modes, queries, hot, passing, completions, prompt, pictures };
   }
 
   private replaceParts(rows: number, cols: number, lastLine: number): void {

@@ -16,6 +16,7 @@ import { type LineTest, type TextLine, type TextRange, Transcript } from "./hist
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
 import type { TerminalOptions, TerminalSink } from "./options.ts";
+import type { PictureSource } from "./pictures/picture.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { rowCells, rowLine } from "./rows/row-text.ts";
 import { countAbove, newestRows } from "./rows/rows-above.ts";
@@ -84,6 +85,7 @@ export class TerminalModel {
       parse: (slice, end) => this.emulator.parse(slice, end),
       wantsRaw: () => this.sink.wantsRaw?.() === true,
       shift: (set) => this.emulator.modes.shiftTo(set),
+      picture: (text) => this.emulator.pictures.take(text),
       chunk: (chunk) => {
         this.emulator.trim();
         this.epochNow++;
@@ -115,7 +117,6 @@ export class TerminalModel {
     return this.emulator.title;
   }
 
-  /** As the shell last reported (OSC 7). */
   get cwd(): string | null {
     return this.emulator.cwd;
   }
@@ -146,6 +147,11 @@ export class TerminalModel {
 
   get profile(): TerminalProfile {
     return this.emulator.profile;
+  }
+
+  /** Null while its program has had no pictures. */
+  get pictures(): PictureSource | null {
+    return this.emulator.pictures.source;
   }
 
   /** From now on answers describe another client's terminal. */
@@ -374,10 +380,8 @@ export class TerminalModel {
 
   /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
   serialize(options: { readonly history: number }): Uint8Array {
-    const { emulator, hideTitles } = this;
-    return encoder.encode(
-      serialize(emulator, { historyRows: options.history, title: hideTitles ? "" : emulator.title }),
-    );
+    const title = this.hideTitles ? "" : this.title;
+    return encoder.encode(serialize(this.emulator, { historyRows: options.history, title }));
   }
 
   /** Erases history and screen; modes stay. On the alternate screen, the normal one and the rows just above it stay. */

@@ -5,6 +5,7 @@
 import type { Terminal } from "@xterm/headless";
 import type { History } from "./history/history.ts";
 import type { HotWindow } from "./history/hot-window.ts";
+import { withoutPictures } from "./history/segment.ts";
 import { SegmentBuilder } from "./history/segment-builder.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
 import { storedRow, usedCells } from "./rows/xterm-row.ts";
@@ -25,7 +26,7 @@ export function storedLines({ history, hot }: StoredSource, fromId: number, toId
   let last: number | null = null;
   for (const source of [history, hot]) {
     for (const segment of source.segments(fromId, toId)) {
-      const text = segmentText(segment, 0, segment.cells);
+      const text = segmentText(withoutPictures(segment), 0, segment.cells);
       if (segment.id === last) lines.push((lines.pop() ?? "") + text);
       else lines.push(text);
       last = segment.id;
@@ -44,7 +45,7 @@ export function storedAlternate({ alternate, terminal, links }: StoredSource): s
     const row = storedRow(buffer, buffer.baseY + y);
     builder.add(row, usedCells(row), links);
     const segment = builder.finish(y, 0);
-    lines.push(segmentText(segment, 0, segment.cells));
+    lines.push(segmentText(withoutPictures(segment), 0, segment.cells));
   }
   while (lines.length > 0 && lines.at(-1) === "") lines.pop();
   return lines;

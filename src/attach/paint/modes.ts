@@ -95,6 +95,16 @@ export function takesControlStrings(env: Readonly<Record<string, string | undefi
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
+/** Whether application commands are ignored, if not known; multiplexers make them a title. */
+export function takesApplicationCommands(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !/^(screen|tmux)/.test(env.TERM ?? "") && takesControlStrings(env) && showsUtf8(env);
+}
+
+/** Bytes that remove images from the terminal's screen in use. */
+export function removeImages(ids: readonly number[]): string {
+  return ids.map((id) => `\x1b_Ga=d,d=I,i=${id},q=2\x1b\\`).join("");
+}
+
 /** Whether the terminal shows UTF-8, by the locale; assumed without one. */
 export function showsUtf8(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";

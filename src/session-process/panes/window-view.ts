@@ -70,7 +70,7 @@ export class WindowView implements Shown {
   ) {
     const { events } = arrangement;
     this.pointed = pointedIn(this);
-    this.placement = this.placed(this.window);
+    this.placement = placementOf(this.window, this.area);
     this.places = this.placesOf();
     this.focused = this.active;
     this.ends = [
@@ -112,6 +112,10 @@ export class WindowView implements Shown {
 
   get program(): ShownProgram | null {
     return this.single?.pane.terminal ?? null;
+  }
+
+  get pictures() {
+    return this.panesShown().flatMap((pane) => this.arrangement.localOf(pane)?.pane.terminal.pictures ?? []);
   }
 
   get wide(): readonly ShownProgram[] {
@@ -252,9 +256,7 @@ export class WindowView implements Shown {
   readonly typed: Typed = typedIn(this);
 
   get look(): Shown["look"] {
-    const { single } = this;
-    if (single !== null) return single.shown.look;
-    return this.lookIn;
+    return this.single?.shown.look ?? this.lookIn;
   }
 
   private readonly lookIn = (input: LookInput, pane = this.active): Promise<void> =>
@@ -266,10 +268,6 @@ export class WindowView implements Shown {
     if (area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.area = area;
     this.each((listener) => listener.resizing());
-  }
-
-  private placed(window: WindowEntry): Placement {
-    return placementOf(window, this.area);
   }
 
   private placesOf(): WindowPlaces {
@@ -293,7 +291,7 @@ export class WindowView implements Shown {
     if (this.watched === null) this.refocus();
     if (this.watched !== null || this.own !== null) this.area = this.arrangement.sizeOf(window);
     if (this.own !== null) this.layout = this.arrangement.layoutOf(window.id);
-    this.placement = this.placed(window);
+    this.placement = placementOf(window, this.area);
     this.places = this.placesOf();
     this.isAlone = this.single !== null;
     this.epoch++;

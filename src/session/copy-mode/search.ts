@@ -4,6 +4,7 @@
  */
 import type { RE2JS } from "re2js";
 import type { Row } from "../../protocol/grid.ts";
+import { withoutPictures } from "../../protocol/placeholder.ts";
 import { isBefore, type LookText, type Point, textOf } from "./text.ts";
 
 /** All lines as one text, so that each key of a search is one pass over it. Made once per copy mode that searches. */
@@ -124,7 +125,8 @@ export class Search {
   }
 
   /** The cells of the matches in a line. */
-  cellsIn(cells: Row): Range[] {
+  cellsIn(row: Row): Range[] {
+    const cells = withoutPictures(row);
     const units: number[] = [];
     for (const [index, { text }] of cells.entries()) for (let unit = 0; unit < text.length; unit++) units.push(index);
     return this.ranges(textOf(cells)).map(([from, to]) => {

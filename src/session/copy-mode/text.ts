@@ -6,6 +6,7 @@
  * cached. A line is its cells as printed; a position in it is a cell. Lines wrap at the shown width.
  */
 import { plainStyle, type Row, sameStyle } from "../../protocol/grid.ts";
+import { withoutPictures } from "../../protocol/placeholder.ts";
 
 /** Cached lines above the screen: some screens. */
 const MAX_KEPT = 1024;
@@ -166,7 +167,8 @@ function isBlank(cells: Row, at: number): boolean {
   return cell === undefined || (cell.text === " " && cell.width === 1);
 }
 
-export function textOf(cells: Row, from = 0, to = cells.length): string {
+export function textOf(row: Row, from = 0, to = row.length): string {
+  const cells = withoutPictures(row);
   let text = "";
   for (let at = from; at < to; at++) text += cells[at]?.text ?? "";
   return text;

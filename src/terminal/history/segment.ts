@@ -6,6 +6,7 @@
  * `cells`, whatever a run's length.
  */
 import type { Cell } from "../../protocol/grid.ts";
+import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";
 import { finishSpans, SPAN_BG, trimSpaces } from "../rows/row-text.ts";
 import { type Extra, type StyleTable, spanOf } from "../rows/styles.ts";
@@ -105,7 +106,8 @@ export function segmentCells(segment: Segment, from: number, to: number, cols: n
   return cells;
 }
 
-export function segmentLine(segment: Segment, from: number, to: number, format: Format): Line {
+export function segmentLine(found: Segment, from: number, to: number, format: Format): Line {
+  const segment = withoutPictures(found);
   if (format === "styled") return finishSpans(segmentSpans(segment, from, to));
   return trimSpaces(segment.text.slice(unitAt(segment, from), unitAt(segment, to)));
 }
@@ -135,8 +137,28 @@ export function hasStale(runs: Uint32Array, from: number, to: number): boolean {
   return false;
 }
 
-/** A segment with blanks for the cells that were there before the running command, as its output has it. */
-export function freshSegment(segment: Segment): Segment {
+/** A segment with blanks in place of pictures; the same without any. */
+export function withoutPictures(segment: Segment): Segment {
+  if (segment.units === null || !segment.text.includes(PLACEHOLDER)) return segment;
+  const units = segment.units.slice();
+  let text = "";
+  let unit = 0;
+  for (const [x, length] of segment.units.entries()) {
+    const cell = segment.text.slice(unit, unit + length);
+    const isPicture = cell.startsWith(PLACEHOLDER);
+    if (isPicture) units[x] = 1;
+    text += isPicture ? " " : cell;
+    unit += length;
+  }
+  return { ...segment, text, units };
+}
+
+/**
+ * A segment with blanks for pictures, and for the cells that were there before the running command, as its output has
+ * it.
+ */
+export function freshSegment(found: Segment): Segment {
+  const segment = withoutPictures(found);
   const { runs } = segment;
   if (runs === null || !hasStale(runs, 0, runs.length)) return segment;
   const units = new Uint8Array(segment.cells);

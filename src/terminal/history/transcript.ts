@@ -11,7 +11,15 @@ import type { StyleTable } from "../rows/styles.ts";
 import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "../rows/xterm-row.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
-import { freshSegment, joinLine, type Segment, segmentCells, segmentSpans, unitAt } from "./segment.ts";
+import {
+  freshSegment,
+  joinLine,
+  type Segment,
+  segmentCells,
+  segmentSpans,
+  unitAt,
+  withoutPictures,
+} from "./segment.ts";
 
 export interface TextLine {
   readonly id: number;
@@ -104,7 +112,7 @@ export class Transcript {
   /** The newest `limit` lines of a range that match, oldest first. */
   search(test: LineTest, fromId: number, toId: number, limit: number, format: Format): TextLine[] {
     const found: TextLine[] = [];
-    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
+    for (const { id, segments } of this.lines(fromId, toId, withoutPictures)) {
       const text = segments.length === 1 ? (segments[0]?.text ?? "") : segments.map((segment) => segment.text).join("");
       if (!test(trimSpaces(text))) continue;
       found.push({ id, line: part(segments, 0, Number.POSITIVE_INFINITY, format) });
@@ -115,7 +123,7 @@ export class Transcript {
 
   /** Lines as shown: blanks at the end of a row stay. */
   *texts(fromId: number, toId: number): Generator<{ readonly id: number; readonly text: string }> {
-    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
+    for (const { id, segments } of this.lines(fromId, toId, withoutPictures)) {
       yield { id, text: segments.length === 1 ? (segments[0]?.text ?? "") : segments.map(({ text }) => text).join("") };
     }
   }

@@ -7,6 +7,7 @@
  */
 
 import type { Cell } from "../../protocol/grid.ts";
+import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";
 import type { LinkTable } from "./hyperlinks.ts";
 import { type Extra, extraOf, type StyleTable, spanOf } from "./styles.ts";
@@ -37,6 +38,11 @@ export function simpleText(row: StoredRow, from: number, to: number): string | n
   return scratch.toString("latin1", 0, to - from);
 }
 
+/** A part of a picture is a blank. */
+function shownText(text: string): string {
+  return text.startsWith(PLACEHOLDER) ? " " : text;
+}
+
 /** The text of the cells from `from` to `to`; unwritten cells are spaces. */
 function rowText(row: StoredRow, from: number, to: number): string {
   const simple = simpleText(row, from, to);
@@ -44,7 +50,7 @@ function rowText(row: StoredRow, from: number, to: number): string {
   let text = "";
   for (let x = from; x < to; x++) {
     const content = row._data[x * CELL_WORDS] ?? 0;
-    if ((content & HAS_CONTENT) !== 0) text += cellText(row, x);
+    if ((content & HAS_CONTENT) !== 0) text += shownText(cellText(row, x));
     else if (cellWidth(content) !== 0) text += " ";
   }
   return text;

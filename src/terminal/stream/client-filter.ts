@@ -25,9 +25,10 @@ export interface Sequence {
 
 /**
  * `stop`: kept, and the slice ends with it (marks of foreign shell integration). `own`: the same, but removed: our own
- * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`).
+ * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`). `picture`: a command of
+ * kitty's graphics protocol, which neither gets (`pictures`).
  */
-export type Verdict = "keep" | "cut" | "stop" | "own";
+export type Verdict = "keep" | "cut" | "stop" | "own" | "picture";
 
 export interface Classifier {
   (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
@@ -99,8 +100,9 @@ export function classifier(options: ClassifierOptions): Classifier {
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
       // Our picture does not contain what a DCS draws (sixel). After one without a proper end some terminals, tmux
       // among them, take everything that follows for its contents.
-      case "dcs":
       case "string":
+        return isPicture(bytes, sequence.start, body) ? "picture" : "cut";
+      case "dcs":
       // Other terminals print a title in this form: they get it in the common one (`slice-scanner.ts`).
       case "title":
         return "cut";
@@ -127,6 +129,11 @@ export function classifier(options: ClassifierOptions): Classifier {
     return isColorOsc(number) || !passesOsc(number, bytes, body, end);
   };
   return Object.assign(classify, { hides });
+}
+
+/** `ESC _ G`; a C1 control before it has become that. */
+export function isPicture(bytes: Uint8Array, start: number, body: number): boolean {
+  return bytes[body] === 0x47 && bytes[start + 1] === 0x5f;
 }
 
 /** DECRC and DECALN, which the emulator executes in part (`emulator.ts`). */

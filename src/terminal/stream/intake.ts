@@ -7,12 +7,14 @@
  * passed on, with `atRest` waiting for its end.
  */
 
-import type { Classifier } from "./client-filter.ts";
+import { type Classifier, isPicture } from "./client-filter.ts";
 import { type Edit, edited } from "./edits.ts";
 import { RestScanner } from "./slice-scanner.ts";
 
 /** A longer unfinished sequence is passed on incomplete. */
 const MAX_TAIL = 65_536;
+/** The same for a command with a picture: kitty takes so much, and few programs send as much at once. */
+const MAX_PICTURE = 262_144;
 /** Approximate limit of a chunk, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
 const MAX_CHUNK = 32_768;
 /** How long parsing continues, over any number of writes, before the event loop runs. */
@@ -33,6 +35,8 @@ interface IntakePort {
   parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** Whether chunks are to have what the program wrote. */
   wantsRaw?(): boolean;
+  /** Takes a command about pictures, or placeholders; returns what is to be parsed, and clients are to get, instead. */
+  picture(text: string): string;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
@@ -173,7 +177,8 @@ export class Intake {
       if (at === bytes.length || at - from >= MAX_CHUNK) break;
       let slice = this.scanner.next(bytes, at);
       if (slice.end === at) {
-        if (!slice.unfinished || bytes.length - at <= MAX_TAIL) {
+        const longest = isPicture(bytes, at, at + 2) ? MAX_PICTURE : MAX_TAIL;
+        if (!slice.unfinished || bytes.length - at <= longest) {
           this.tail = bytes.subarray(at);
           break;
         }
@@ -181,8 +186,11 @@ export class Intake {
       }
       for (const edit of slice.edits) edits.push(edit);
       this.replaced += slice.replaced.length;
-      const put = this.parse(edited(bytes, at, slice.end, slice.replaced), this.parsed + slice.end - from);
+      const { picture } = slice;
+      const whole = edited(bytes, at, picture?.start ?? slice.end, slice.replaced);
+      const put = this.parse(whole, this.parsed + slice.end - from);
       if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
+      if (picture !== undefined) this.picture(picture.text, this.parsed + slice.end - from, slice.end, edits);
       if (slice.title !== null) this.port.parse(slice.title, this.parsed + slice.end - from);
       if (slice.shift !== null) this.port.shift(slice.shift);
       at = slice.end;
@@ -198,6 +206,16 @@ export class Intake {
       if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
     }
     return this.tail.length > 0 ? bytes.length : at;
+  }
+
+  /** What is drawn in place of a picture is parsed, and goes to clients at `at`. */
+  private picture(text: string, end: number, at: number, edits: Edit[]): void {
+    const drawn = this.port.picture(text);
+    // Without it, a character after the command would join the one before it.
+    const bytes = Buffer.from(drawn || "\x1b\\");
+    if (drawn !== "") edits.push({ start: at, end: at, put: bytes });
+    const put = this.parse(bytes, end);
+    if (put !== null) edits.push({ start: at, end: at, put });
   }
 
   private parse(slice: Uint8Array, end: number): Uint8Array | null {

@@ -9,6 +9,11 @@ const ESC = 0x1b;
 const CAN = 0x18;
 const SUB = 0x1a;
 const BEL = 0x07;
+/** Marks, joiners, emoji and flags, Hangul. */
+const JOINING =
+  /^(?:[\p{M}\p{Extended_Pictographic}\p{RI}\p{Emoji_Modifier}\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]|\u200c|\u200d)/u;
+/** First byte of U+10EEEE, which few other characters have. */
+export const PLACEHOLDER_LEAD = 0xf4;
 
 /** The kind of sequence that the character after ESC begins. */
 export function kindOf(c: number): SequenceKind {
@@ -87,4 +92,28 @@ function beginsNone(first: number, second: number): boolean {
     (first === 0xf0 && second < 0x90) ||
     (first === 0xf4 && second > 0x8f)
   );
+}
+
+/** Whether a character may join the one before it. */
+export function joins(bytes: Uint8Array, start: number, end: number): boolean {
+  return JOINING.test(Buffer.from(bytes.subarray(start, end)).toString());
+}
+
+export function isPlaceholder(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === PLACEHOLDER_LEAD && bytes[at + 1] === 0x8e && bytes[at + 2] === 0xbb && bytes[at + 3] === 0xae;
+}
+
+/** The end of placeholders with their numbers, from `from` on; the last one of the input waits for what may follow. */
+export function placeholdersEnd(bytes: Uint8Array, from: number, limit: number): number {
+  let last = from;
+  for (let p = from; p < bytes.length; ) {
+    const length = characterLength(bytes, p);
+    if (length === 0) break;
+    if (isPlaceholder(bytes, p)) {
+      last = p;
+      if (p > limit) return p;
+    } else if (length < 0 || !joins(bytes, p, p + length)) return p;
+    p += length;
+  }
+  return last;
 }

@@ -10,7 +10,16 @@
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
 import { canonical, controlsIn, type Edit, NOTHING, stringEnding } from "./edits.ts";
-import { characterLength, kindOf, quieten, stringEnd } from "./sequence-bounds.ts";
+import {
+  characterLength,
+  isPlaceholder,
+  joins,
+  kindOf,
+  PLACEHOLDER_LEAD,
+  placeholdersEnd,
+  quieten,
+  stringEnd,
+} from "./sequence-bounds.ts";
 
 /**
  * Rows that one slice can scroll at most: line feeds, and jumps to the last column, from where a character or two wrap
@@ -35,9 +44,6 @@ const BRACKET = 0x5b;
 const C1_CSI = 0x9b;
 const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
 const CANCEL = Uint8Array.of(CAN);
-/** Marks, joiners, emoji and flags, Hangul. */
-const JOINING =
-  /^(?:[\p{M}\p{Extended_Pictographic}\p{RI}\p{Emoji_Modifier}\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]|\u200c|\u200d)/u;
 /** U+FFFD. */
 const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
 const NONE: readonly Edit[] = [];
@@ -56,6 +62,8 @@ interface Slice {
   shift: 0 | 1 | null;
   /** It ended with a title in screen's form, of which nothing is left in it: the same in the common form. */
   title: Uint8Array | null;
+  /** It ended with a picture: a command, or placeholders. Neither the emulator nor clients get that part as it is. */
+  picture?: { readonly start: number; readonly text: string };
 }
 
 interface Open {
@@ -74,6 +82,7 @@ export class RestScanner {
   /** The current sequence contains other characters than its own, or begins with a C1 control. */
   private isDirty = false;
   private title: Uint8Array | null = null;
+  private picture = "";
   /** The last slice ended with something that clients do not get. */
   private endsInCut = false;
 
@@ -134,15 +143,19 @@ export class RestScanner {
         if (++this.rows >= ROWS_PER_SLICE) break;
         continue;
       }
+      if (c === PLACEHOLDER_LEAD && isPlaceholder(bytes, i)) {
+        return i > from ? ended(i, edits, replaced) : placeholders(bytes, from, limit);
+      }
       this.isVoid = false;
       this.isDirty = false;
       const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, edits);
-      if (end < 0) return { end: i, edits, replaced, unfinished: true, shift: null, title: null };
+      if (end < 0) return { ...ended(i, edits, replaced), unfinished: true };
       if (this.sequence.end === end) {
         this.title = null;
         const verdict = this.judge(bytes, edits);
+        if (verdict === "picture") return { ...ended(end, edits, replaced), picture: { start: i, text: this.picture } };
         if (verdict === "stop" || verdict === "own" || this.rows >= ROWS_PER_SLICE) {
-          return { end, edits, replaced, unfinished: false, shift: null, title: this.title };
+          return { ...ended(end, edits, replaced), title: this.title };
         }
       } else if (this.isVoid && c >= 0x80 && !isC1(bytes, i)) {
         const edit = { start: i, end, put: REPLACEMENT };
@@ -152,14 +165,14 @@ export class RestScanner {
       } else if (this.isVoid) {
         edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
       } else if (c === 0x0e || c === 0x0f) {
-        return { end, edits, replaced, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
+        return { ...ended(end, edits, replaced), shift: c === 0x0e ? 1 : 0 };
       } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
         // In the emulator, the removed part separated the character from the one before.
         edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
     }
-    return { end: i, edits, replaced, unfinished: false, shift: null, title: null };
+    return ended(i, edits, replaced);
   }
 
   /** Decides how to treat the sequence that was found. */
@@ -173,7 +186,8 @@ export class RestScanner {
     if (clean === null) {
       const verdict = this.classify(bytes, sequence, start, end);
       sequence.end = 0;
-      if (verdict === "cut" || verdict === "own") edits.push({ start, end, put: NOTHING });
+      if (verdict === "picture") this.picture = latin1(bytes, sequence.body, end - STRING_TERMINATOR.length);
+      if (verdict === "cut" || verdict === "own" || verdict === "picture") edits.push({ start, end, put: NOTHING });
       return verdict;
     }
     sequence.end = 0;
@@ -184,7 +198,8 @@ export class RestScanner {
       return "keep";
     }
     const verdict = this.classify(clean, inClean(kind, controls.length, clean.length), controls.length, clean.length);
-    edits.push({ start, end, put: verdict === "cut" || verdict === "own" ? controls : clean });
+    if (verdict === "picture") this.picture = latin1(clean, 2, clean.length - STRING_TERMINATOR.length);
+    edits.push({ start, end, put: verdict === "keep" || verdict === "stop" ? clean : controls });
     return verdict;
   }
 
@@ -220,14 +235,7 @@ export class RestScanner {
     const hidden = kind === "esc" || kind === "csi" || this.classify.hides(bytes, kind, from + 2, end);
     this.open = { kind, hidden, length: end - from };
     quieten(bytes, from + 2, end, kind);
-    return {
-      end,
-      edits: hidden ? [this.hide(bytes, from, end, kind)] : [],
-      replaced: NONE,
-      unfinished: false,
-      shift: null,
-      title: null,
-    };
+    return ended(end, hidden ? [this.hide(bytes, from, end, kind)] : [], NONE);
   }
 
   private resume(open: Open, bytes: Uint8Array, from: number): Slice {
@@ -244,7 +252,7 @@ export class RestScanner {
       // Clients already have its beginning, which cannot be revoked: it ends for them as it does here.
       if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
-    return { end, edits, replaced: NONE, unfinished: unfinished && end < bytes.length, shift: null, title: null };
+    return { ...ended(end, edits, NONE), unfinished: unfinished && end < bytes.length };
   }
 
   private hide(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
@@ -380,9 +388,20 @@ function isC1(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0xc2 && (bytes[at + 1] ?? 0xff) <= 0x9f;
 }
 
-/** Whether a character may join the one before it. */
-function joins(bytes: Uint8Array, start: number, end: number): boolean {
-  return JOINING.test(Buffer.from(bytes.subarray(start, end)).toString());
+function latin1(bytes: Uint8Array, from: number, to: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("latin1");
+}
+
+function placeholders(bytes: Uint8Array, from: number, limit: number): Slice {
+  const end = placeholdersEnd(bytes, from, limit);
+  if (end === from) return { ...ended(from, [], NONE), unfinished: true };
+  const text = Buffer.from(bytes.subarray(from, end)).toString();
+  return { ...ended(end, [{ start: from, end, put: NOTHING }], NONE), picture: { start: from, text } };
+}
+
+/** A slice that ends at rest with nothing special. */
+function ended(end: number, edits: Edit[], replaced: readonly Edit[]): Slice {
+  return { end, edits, replaced, unfinished: false, shift: null, title: null };
 }
 
 /** A sequence in its canonical form. */

@@ -69,6 +69,11 @@ export class PaintedTerminal {
     else this.ahead(bytes);
   }
 
+  /** Something else was sent through the client, which confirms it like a picture. */
+  passed(): void {
+    this.sent++;
+  }
+
   /** @param typed the whole change, if it is the typed text */
   show(update: FrameUpdate, typed: string): void {
     const { given, ahead } = this;

@@ -14,10 +14,12 @@ import { withoutColors } from "../../compositor/theme.ts";
 import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid } from "../../protocol/grid.ts";
+import { withoutPictures } from "../../protocol/placeholder.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
+import { picturesUsed } from "../../terminal/pictures/picture.ts";
 import type { AbovePicture } from "./above.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
@@ -74,6 +76,8 @@ export class Painter {
     private readonly session: Session,
     private readonly screen: Shown,
     private readonly options: PainterOptions,
+    /** Whether the terminal shows pictures; else they are blank. */
+    private readonly pictures: { readonly isOn: boolean },
   ) {
     this.scrollback = new ScrollbackFeed(screen, options.scrollback);
   }
@@ -134,10 +138,13 @@ export class Painter {
    * terminal that shows the previous update needs nothing else.
    */
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
-    const view = this.compose(showing);
+    const isBlank = picturesUsed.now && !this.pictures.isOn;
+    const made = this.compose(showing);
+    const view = isBlank ? { ...made, lines: made.lines.map(withoutPictures) } : made;
     this.epoch = this.screen.epoch;
     const waits = showing.flooding || this.screen.alternate || showing.above?.screen != null;
-    const scrolled = waits ? [] : this.scrollback.take(showing.size.cols);
+    const rows = waits ? [] : this.scrollback.take(showing.size.cols);
+    const scrolled = isBlank ? rows.map(withoutPictures) : rows;
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
     this.shown = view;

@@ -25,6 +25,7 @@ import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
+import { PictureFeed } from "./picture-feed.ts";
 import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 
@@ -63,6 +64,7 @@ export class Presentation {
   private readonly flood = new FloodMeter();
   private readonly painted: PaintedTerminal;
   private readonly pacer: FramePacer;
+  private readonly pictures: PictureFeed;
   private current: "opening" | "relay" | "paint" = "opening";
   /** The program's bytes go to the terminal without the client. */
   private direct = false;
@@ -91,10 +93,14 @@ export class Presentation {
     private readonly outer: Outer,
     private readonly options: PresentationOptions,
   ) {
-    this.painter = new Painter(session, shown, options);
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
     this.painted = new PaintedTerminal(terminal, send, options.ahead);
     this.pacer = this.pacing();
+    this.pictures = new PictureFeed(shown, peer, {
+      isReady: () => this.pending === 0 && (this.current === "relay" || this.painted.unconfirmed === 0),
+      write: (bytes) => (this.current === "relay" ? this.pass(bytes) : this.sendImages(bytes)),
+    });
+    this.painter = new Painter(session, shown, options, this.pictures);
     this.lasting = shown.program?.lasting.watch() ?? null;
   }
 
@@ -115,6 +121,7 @@ export class Presentation {
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.painted.confirmed(pictures);
     if (this.options.credit !== null) this.reconsider();
+    this.pictures.look();
     if (this.terminal === null || this.current !== "relay" || this.over) return;
     this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
   }
@@ -122,6 +129,7 @@ export class Presentation {
   /** The client does not hold the terminal now: nothing is written there until it resumes. */
   release(): void {
     this.direct = false;
+    this.pictures.forget();
     this.painted.lost();
     this.terminal?.release();
   }
@@ -166,12 +174,13 @@ export class Presentation {
     this.isEcho = false;
     this.flood.count(bytes.length);
     this.painter.printed(bytes);
+    this.pictures.look();
     if (this.current === "paint") {
       this.pacer.printed(isEcho);
       return;
     }
-    // Another program is the picture now.
-    if (this.relaying !== this.shown.program) {
+    // Another program is the picture now, or it has pictures, which this terminal would print.
+    if (this.relaying !== this.shown.program || this.pictures.isHiding) {
       this.startPainting();
       return;
     }
@@ -184,6 +193,7 @@ export class Presentation {
 
   /** The picture has changed without bytes that produce it. @param isEcho it is shown without waiting for more */
   changed(isEcho: boolean): void {
+    this.pictures.look();
     if (this.current === "paint") this.pacer.printed(isEcho);
   }
 
@@ -249,6 +259,7 @@ export class Presentation {
   close(): void {
     this.over = true;
     this.pacer.close();
+    this.pictures.close();
     clearTimeout(this.noteTimer ?? undefined);
   }
 
@@ -257,7 +268,7 @@ export class Presentation {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
     if (program === null || (this.relaying !== null && program !== this.relaying)) return false;
-    if (!this.options.mayRelay() || outer.above !== null || outer.mouse.isTaken) return false;
+    if (this.pictures.isHiding || !this.options.mayRelay() || outer.above !== null || outer.mouse.isTaken) return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
@@ -286,6 +297,18 @@ export class Presentation {
     this.lasting = program.lasting.watch();
     this.tellChanges(program.serializedChanges);
     this.pass(program.serialize({ history }));
+  }
+
+  /** The terminal shows pictures. */
+  showPictures(): void {
+    if (!this.over) this.pictures.begin();
+    this.painter.forget();
+    this.reconsider();
+  }
+
+  private sendImages(bytes: Uint8Array): void {
+    this.painted.passed();
+    this.peer.sendBytes(messageTypes.images, bytes);
   }
 
   private tellChanges(changes: readonly LastingChange[]): void {

@@ -44,10 +44,13 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
     case "peer.give_back":
       stream.giveBack();
       break;
-    case "peer.colors":
+    case "peer.colors": {
+      const answers = v.parse(TerminalColorsSchema, input);
       // Programs are told the colours of the newest terminal at which somebody can type.
-      if (!stream.readOnly) stream.shown.learnColors(v.parse(TerminalColorsSchema, input));
+      if (!stream.readOnly) stream.shown.learnColors(answers);
+      if (answers.graphics === true) stream.presentation.showPictures();
       break;
+    }
     default:
       throw new WshError("invalid_request", `a terminal cannot handle '${op}'`);
   }

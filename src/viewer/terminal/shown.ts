@@ -13,6 +13,7 @@ import type { Grid, Row } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { LookSource } from "../../session/copy-mode/text.ts";
 import type { Typed } from "../../session/types.ts";
+import type { PictureSource } from "../../terminal/pictures/picture.ts";
 import type { Pointed } from "./pointer.ts";
 
 /** A position in a program's output: a logical line, and a cell of it. */
@@ -40,6 +41,8 @@ export interface ShownListener {
 
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
 export interface ShownProgram {
+  /** Null while it has had no pictures. */
+  readonly pictures: PictureSource | null;
   readonly lasting: { watch(): { news(): readonly LastingChange[] } };
   /** Changes made by `serialize` that survive a reset of all modes. */
   readonly serializedChanges: readonly LastingChange[];
@@ -97,6 +100,8 @@ export interface Shown {
   readonly typed: Typed;
   /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
   readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
+  /** Of the panes that it has, as far as their programs have pictures. */
+  readonly pictures: readonly PictureSource[];
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
   /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */

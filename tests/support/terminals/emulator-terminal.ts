@@ -6,6 +6,7 @@ import type { Grid } from "../../../src/protocol/grid.ts";
 import { until } from "../until.ts";
 import type { Wsh } from "../wsh.ts";
 import { program } from "../wsh-program.ts";
+import type { KittyGraphics } from "./kitty-graphics.ts";
 import { describeRows, OuterScreen } from "./outer-screen.ts";
 
 /** Longest wait for the end of a terminal whose program has ended, in ms: another process may keep it open. */
@@ -15,6 +16,8 @@ export interface EmulatorOptions {
   readonly rows?: number;
   readonly cols?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** It shows pictures. */
+  readonly graphics?: KittyGraphics;
   /** The command that runs wsh; else the program under test. */
   readonly wsh?: readonly string[];
 }
@@ -31,7 +34,7 @@ export class EmulatorTerminal implements AsyncDisposable {
   private constructor(
     wsh: Wsh,
     args: readonly string[],
-    { rows = 24, cols = 80, env = {}, wsh: command = program }: EmulatorOptions,
+    { rows = 24, cols = 80, env = {}, graphics, wsh: command = program }: EmulatorOptions,
   ) {
     this.screen = new OuterScreen(rows, cols);
     this.child = Bun.spawn([...command, ...args], {
@@ -40,7 +43,11 @@ export class EmulatorTerminal implements AsyncDisposable {
       terminal: {
         rows,
         cols,
-        data: (_, bytes) => this.receive(bytes),
+        data: (pty, bytes) => {
+          this.receive(bytes);
+          const answers = graphics?.take(bytes) ?? "";
+          if (answers !== "") pty.write(answers);
+        },
         exit: () => this.closed.resolve(),
       },
     });

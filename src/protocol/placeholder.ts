@@ -1,0 +1,25 @@
+/**
+ * The character in whose place a terminal with kitty's graphics protocol shows a part of a picture: its row and column
+ * are combining characters after it, the number of the picture is its colour. For everything but such a terminal it is
+ * a blank. Pure. Source: kitty's graphics protocol, Unicode placeholders.
+ */
+import type { Cell, Row } from "./grid.ts";
+
+export const PLACEHOLDER = "\u{10eeee}";
+
+/** A cell, or a blank in place of a part of a picture. */
+export function withoutPicture(cell: Cell): Cell {
+  if (!cell.text.startsWith(PLACEHOLDER)) return cell;
+  return { text: " ", width: 1, style: { fg: null, bg: cell.style.bg, flags: 0, link: null } };
+}
+
+const blanked = new WeakMap<Row, Row>();
+
+/** A row with blanks in place of pictures; the same object without any, and for the same row. */
+export function withoutPictures(row: Row): Row {
+  const known = blanked.get(row);
+  if (known !== undefined) return known;
+  const made = row.some(({ text }) => text.startsWith(PLACEHOLDER)) ? row.map(withoutPicture) : row;
+  blanked.set(row, made);
+  return made;
+}

@@ -1,0 +1,77 @@
+/**
+ * What images of programs may take: here as data, and in terminals as pixels. The oldest is dropped first, one that is
+ * not displayed before one that is. Owned by the process, since its panes share it.
+ */
+import type { Pixels } from "./pixels.ts";
+
+/** Bytes that are kept of one pane's images, and of all. */
+const MAX_PANE_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 48 * 1024 * 1024;
+/** Bytes in a terminal, at four a pixel: kitty keeps 320 MB. */
+const MAX_TERMINAL_BYTES = 256 * 1024 * 1024;
+/** Images of one pane: a number for many of one pixel. */
+const MAX_PANE_IMAGES = 512;
+const MAX_ID = 0xff_ffff;
+/** Smaller numbers are colours of the palette in some terminals. */
+const FIRST_ID = 0x1_0000;
+
+/** Largest image, as sent. */
+export const MAX_IMAGE_BYTES = MAX_PANE_BYTES;
+
+export interface BudgetEntry {
+  readonly owner: object;
+  readonly pixels: Pixels;
+  readonly isDisplayed: boolean;
+  drop(): void;
+}
+
+/** Oldest first. */
+const entries = new Set<BudgetEntry>();
+const taken = new Set<number>();
+
+/** Takes an image in, for which others go. */
+export function admit(entry: BudgetEntry): void {
+  entries.add(entry);
+  evict(entry, ({ owner }) => owner === entry.owner, MAX_PANE_BYTES, MAX_PANE_IMAGES);
+  evict(entry, () => true, MAX_BYTES, Number.POSITIVE_INFINITY);
+}
+
+export function release(entry: BudgetEntry): void {
+  entries.delete(entry);
+}
+
+function evict(newest: BudgetEntry, concerns: (entry: BudgetEntry) => boolean, bytes: number, count: number): void {
+  const of = [...entries].filter(concerns);
+  let held = 0;
+  let shown = 0;
+  for (const { pixels } of of) {
+    held += pixels.bytes.length;
+    shown += 4 * pixels.width * pixels.height;
+  }
+  let left = of.length;
+  const oldest = [...of.filter(({ isDisplayed }) => !isDisplayed), ...of.filter(({ isDisplayed }) => isDisplayed)];
+  for (const entry of oldest) {
+    if (held <= bytes && shown <= MAX_TERMINAL_BYTES && left <= count) return;
+    if (entry === newest) continue;
+    held -= entry.pixels.bytes.length;
+    shown -= 4 * entry.pixels.width * entry.pixels.height;
+    left--;
+    entries.delete(entry);
+    entry.drop();
+  }
+}
+
+/** An id that no picture of this process has. @param highest its highest byte */
+export function takeId(highest = 0): number {
+  for (;;) {
+    const low = FIRST_ID + Math.floor(Math.random() * (MAX_ID - FIRST_ID));
+    const id = highest * 0x100_0000 + low;
+    if (taken.has(id)) continue;
+    taken.add(id);
+    return id;
+  }
+}
+
+export function freeId(id: number): void {
+  taken.delete(id);
+}

@@ -1,0 +1,286 @@
+/**
+ * The pictures of one program: kitty's graphics protocol, turned into text that any screen can hold.
+ *
+ * Owns the program's images and where it displays them. A command is answered here, once; what it displays becomes
+ * placeholders under an id of ours, which are parsed and sent on like text of the program, so that they scroll, are
+ * covered, erased and redrawn with it. Terminals get the images themselves from `pictures`. Invariants: nothing is
+ * decoded; an id of ours means one image; what is kept is bounded (`budget.ts`). Loaded with the first command.
+ */
+import type { Terminal } from "@xterm/headless";
+import { extraOf, sgrOf } from "../rows/styles.ts";
+import { penOf, storedRow } from "../rows/xterm-row.ts";
+import { freeId, takeId } from "./budget.ts";
+import { colorId, completed, idStyle, pictureAt, placeholderAt } from "./cells.ts";
+import { PictureCommand } from "./command.ts";
+import { MAX_CELLS } from "./diacritics.ts";
+import { type Displayed, Image } from "./image.ts";
+import { type Picture, type PictureSource, picturesUsed, pictureTerminals } from "./picture.ts";
+import { readPixels } from "./pixels.ts";
+import { erasing, placing } from "./placing.ts";
+import { Upload } from "./upload.ts";
+
+/** Numbers of a program's own placeholders that are remembered. */
+const MAX_NUMBERS = 1024;
+let nextSerial = 1;
+
+interface PanePicturesPort {
+  readonly terminal: Terminal;
+  /** First and last row of the scroll region of the screen in use. */
+  readonly region: { readonly top: number; readonly bottom: number };
+  /** Pixels of a cell. */
+  readonly cell: { readonly width: number; readonly height: number };
+  reply(text: string): void;
+}
+
+export class PanePictures implements PictureSource {
+  readonly pictures = new Map<number, Picture>();
+  version = 0;
+  readonly serial = nextSerial++;
+  /** Oldest first, of both screens: a program on one has nothing of the other. */
+  private images: Image[] = [];
+  private upload: Upload | null = null;
+  /** Our ids for those in a program's own placeholders. */
+  private readonly numbers = new Map<number, number>();
+
+  constructor(private readonly port: PanePicturesPort) {
+    picturesUsed.now = true;
+  }
+
+  /** @param text of a command, without its end @returns what is to be parsed in its place */
+  command(text: string): string {
+    const command = PictureCommand.parse(text);
+    const action = command.letter("a", "t");
+    if (this.upload !== null && "tTq".includes(action)) {
+      this.upload.add(command);
+      return this.loaded();
+    }
+    switch (action) {
+      case "t":
+      case "T":
+      case "q":
+        this.upload = new Upload(command);
+        return this.loaded();
+      case "p":
+        return this.put(command, this.find(command));
+      case "d":
+        this.upload = null;
+        return this.remove(command);
+      default:
+        // Of a frame in parts, the last is answered.
+        if (command.number("m") !== 1) this.answer(command, "ENOTSUPPORTED:animation is not supported");
+        return "";
+    }
+  }
+
+  /** A program's own placeholders, in our numbers. */
+  placeholders(text: string): string {
+    const { terminal } = this.port;
+    const { fg, bg, extended } = penOf(terminal);
+    const { active } = terminal.buffer;
+    const low = colorId(fg);
+    const row = storedRow(active, active.baseY + active.cursorY);
+    const left = active.cursorX > 0 ? placeholderAt(row, active.cursorX - 1) : null;
+    const isSame =
+      left !== null && this.numbers.get(low + left.highest * 0x100_0000) === pictureAt(row, active.cursorX - 1);
+    const whole = completed(text, isSame ? left : null);
+    if (low === 0) return whole.text;
+    const id = this.numberOf(low + whole.highest * 0x100_0000);
+    return `\x1b[${idStyle(id)}m${whole.text}${sgrOf(fg, bg, extraOf(extended, null))}`;
+  }
+
+  /** RIS. */
+  reset(): void {
+    this.upload = null;
+    for (const image of this.images.splice(0)) image.release();
+    this.changed();
+  }
+
+  /** Images of a full-screen program go with its screen. */
+  leftAlternate(): void {
+    for (const image of this.images.filter(({ screen }) => screen === "alternate")) this.forget(image);
+  }
+
+  dispose(): void {
+    this.reset();
+    for (const id of this.numbers.values()) freeId(id);
+    this.numbers.clear();
+  }
+
+  private get screen(): "normal" | "alternate" {
+    return this.port.terminal.buffer.active.type;
+  }
+
+  /** Our id for a number that a program gives a picture; the same for as long as it is remembered. */
+  private numberOf(given: number): number {
+    const known = this.numbers.get(given);
+    if (known !== undefined) return known;
+    const [oldest] = this.numbers;
+    if (this.numbers.size >= MAX_NUMBERS && oldest !== undefined) {
+      this.numbers.delete(oldest[0]);
+      freeId(oldest[1]);
+    }
+    const id = takeId(Math.floor(given / 0x100_0000));
+    this.numbers.set(given, id);
+    return id;
+  }
+
+  private find(command: PictureCommand): Image | null {
+    const { screen } = this;
+    const id = command.count("i");
+    const number = command.count("I");
+    return (
+      this.images.findLast(
+        (image) => image.screen === screen && (id > 0 ? image.id === id : number > 0 && image.number === number),
+      ) ?? null
+    );
+  }
+
+  /** The upload has got another part. */
+  private loaded(): string {
+    const { upload } = this;
+    if (upload === null || !upload.isWhole) return "";
+    this.upload = null;
+    const { first } = upload;
+    if (first.count("i") > 0 && first.count("I") > 0) return this.answer(first, "EINVAL:both an id and a number");
+    const pixels = upload.error ?? readPixels(upload.bytes(), upload.format);
+    if (typeof pixels === "string") return this.answer(first, pixels);
+    if (first.letter("a") === "q") return this.answer(first, "OK");
+    const known = first.count("i") > 0 ? this.find(first) : null;
+    const erased = known === null ? "" : this.erase(known.displayed) + this.forget(known);
+    const number = first.count("I");
+    const image = new Image(
+      this,
+      first.count("i") || (number > 0 ? this.freeNumber() : 0),
+      number,
+      this.screen,
+      pixels,
+    );
+    this.images.push(image);
+    image.admit(() => this.forget(image));
+    if (first.letter("a") === "T") return erased + this.put(first, image);
+    this.answer(first, "OK", image);
+    return erased;
+  }
+
+  /** For an image that its program knows by a number of its own. */
+  private freeNumber(): number {
+    for (;;) {
+      const id = 1 + Math.floor(Math.random() * 0x7fff_fffe);
+      if (!this.images.some((image) => image.id === id)) return id;
+    }
+  }
+
+  private put(command: PictureCommand, image: Image | null): string {
+    if (image === null) return this.answer(command, "ENOENT:no image with this id");
+    if (command.has("P") && command.count("P") > 0)
+      return this.answer(command, "ENOTSUPPORTED:relative placements are not supported", image);
+    const number = image.id === 0 ? 0 : command.count("p");
+    const place = image.placed(command, this.port.cell, MAX_CELLS);
+    if (command.number("U") === 1) {
+      image.displayVirtually(this.numberOf(image.id), number, place);
+      this.changed();
+      return this.answer(command, "OK", image);
+    }
+    const before = number === 0 ? [] : image.displayed.filter((each) => each.number === number);
+    const erased = this.erase(before);
+    const shown = image.display(number, command.number("z"), place);
+    this.changed();
+    this.answer(command, "OK", image);
+    const { terminal, region } = this.port;
+    // What erases puts the cursor back.
+    const stays = command.number("C") === 1;
+    return erased + placing(terminal, region, { id: shown.picture.id, ...shown.place, stays });
+  }
+
+  private remove(command: PictureCommand): string {
+    const kind = command.letter("d", "a");
+    const lower = kind.toLowerCase();
+    const { terminal } = this.port;
+    const { active } = terminal.buffer;
+    const placement = command.count("p");
+    const of = this.images.filter(({ screen }) => screen === this.screen);
+    let images: Image[] = [];
+    let displayed: Displayed[] = [];
+    const [x, y] = lower === "c" ? [active.cursorX + 1, active.cursorY + 1] : [command.count("x"), command.count("y")];
+    if (lower === "i" || lower === "n") {
+      const image = this.find(command);
+      if (image !== null && (lower === "i") === command.count("i") > 0) images = [image];
+    } else if (lower === "r") images = of.filter(({ id }) => id >= x && id <= y && id > 0);
+    else if (lower === "z")
+      displayed = of.flatMap((image) => image.displayed.filter(({ z }) => z === command.number("z")));
+    else if ("acpqxy".includes(lower)) {
+      const ids = this.idsIn({
+        row: lower === "a" || lower === "x" ? null : y - 1,
+        col: lower === "a" || lower === "y" ? null : x - 1,
+      });
+      displayed = of.flatMap((image) => image.displayed.filter(({ picture }) => ids.has(picture.id)));
+      if (lower === "q") displayed = displayed.filter(({ z }) => z === command.number("z"));
+    }
+    const ofImages = images.flatMap((image) =>
+      placement === 0 ? image.displayed : image.displayed.filter(({ number }) => number === placement),
+    );
+    const erased = this.erase([...displayed, ...ofImages]);
+    for (const image of images) image.hideVirtual(placement);
+    const isFreed = kind !== lower;
+    const concerned = new Set([
+      ...images,
+      ...of.filter((image) => image.id === 0 || displayed.some((each) => each.image === image)),
+    ]);
+    for (const image of concerned) if ((isFreed || image.id === 0) && !image.isDisplayed) this.forget(image);
+    this.changed();
+    return erased;
+  }
+
+  /** Ids of pictures in a row, a column, a cell, or (null, null) on the screen. */
+  private idsIn({ row, col }: { readonly row: number | null; readonly col: number | null }): Set<number> {
+    const { terminal } = this.port;
+    const { active } = terminal.buffer;
+    const ids = new Set<number>();
+    if (!this.images.some(({ isDisplayed }) => isDisplayed)) return ids;
+    for (let y = row ?? 0; y <= (row ?? terminal.rows - 1) && y < terminal.rows; y++) {
+      const stored = storedRow(active, active.baseY + Math.max(0, y));
+      for (let x = col ?? 0; x <= (col ?? terminal.cols - 1) && x < terminal.cols; x++) {
+        const id = pictureAt(stored, Math.max(0, x));
+        if (id !== 0) ids.add(id);
+      }
+    }
+    return ids;
+  }
+
+  /** They are no longer displayed. @returns what erases their cells */
+  private erase(displayed: readonly Displayed[]): string {
+    if (displayed.length === 0) return "";
+    const ids = new Set(displayed.map(({ picture }) => picture.id));
+    for (const each of displayed) each.image.hide(each);
+    return erasing(this.port.terminal, this.port.region, ids);
+  }
+
+  private forget(image: Image): "" {
+    this.images = this.images.filter((each) => each !== image);
+    image.release();
+    this.changed();
+    return "";
+  }
+
+  private changed(): void {
+    this.version++;
+    this.pictures.clear();
+    for (const image of this.images) for (const picture of image.pictures) this.pictures.set(picture.id, picture);
+  }
+
+  /** A terminal without the protocol says nothing. */
+  private answer(command: PictureCommand, text: string, image: Image | null = null): "" {
+    const id = image?.id ?? command.count("i");
+    const number = command.count("I");
+    const quiet = command.number("q");
+    if ((id === 0 && number === 0) || quiet >= 2 || (quiet === 1 && text === "OK")) return "";
+    if (pictureTerminals.size === 0) return "";
+    const keys = [
+      id === 0 ? "" : `i=${id}`,
+      number === 0 ? "" : `I=${number}`,
+      command.count("p") === 0 ? "" : `p=${command.count("p")}`,
+    ];
+    this.port.reply(`\x1b_G${keys.filter((key) => key !== "").join(",")};${text}\x1b\\`);
+    return "";
+  }
+}

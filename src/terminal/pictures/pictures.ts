@@ -1,0 +1,62 @@
+/**
+ * A terminal's door to the pictures of its program: what handles them is loaded with the first one, so that a session
+ * without pictures does not have it in memory.
+ */
+import type { Terminal } from "@xterm/headless";
+import { PLACEHOLDER } from "../../protocol/placeholder.ts";
+import type { ModeTracker } from "../modes.ts";
+import type { TerminalProfile } from "../profile.ts";
+import type * as Pane from "./pane-pictures.ts";
+import type { PictureSource } from "./picture.ts";
+
+/** Of a terminal that does not say. */
+const USUAL_CELL = { width: 8, height: 16 };
+
+export class Pictures {
+  private pane: Pane.PanePictures | null = null;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly modes: ModeTracker,
+    private readonly profile: () => TerminalProfile,
+    private readonly reply: (text: string) => void,
+  ) {}
+
+  /** Null while the program has had none. */
+  get source(): PictureSource | null {
+    return this.pane;
+  }
+
+  /** @param text a command (from its `G` on), or placeholders @returns what is to be parsed in its place */
+  take(text: string): string {
+    this.pane ??= this.load();
+    return text.startsWith(PLACEHOLDER) ? this.pane.placeholders(text) : this.pane.command(text.slice(1));
+  }
+
+  dispose(): void {
+    this.pane?.dispose();
+  }
+
+  private load(): Pane.PanePictures {
+    const { PanePictures }: typeof Pane = require("./pane-pictures.ts");
+    const { terminal, modes, profile, reply } = this;
+    const pane = new PanePictures({
+      terminal,
+      reply,
+      get region() {
+        return modes.of(terminal.buffer.active.type);
+      },
+      get cell() {
+        return profile().cell ?? USUAL_CELL;
+      },
+    });
+    terminal.parser.registerEscHandler({ final: "c" }, () => {
+      pane.reset();
+      return false;
+    });
+    terminal.buffer.onBufferChange(({ type }) => {
+      if (type === "normal") pane.leftAlternate();
+    });
+    return pane;
+  }
+}
