@@ -141,7 +141,7 @@ describe("given back after detaching", () => {
   test("keyboard flags that the person's own programs had set are theirs again", () => {
     const learned: Answers[] = [];
     const probe = new Probe((answers) => learned.push(answers));
-    expect(new TextDecoder().decode(probe.ask({ depth: false, widths: false }))).toContain("\x1b[?u");
+    expect(new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: false }))).toContain("\x1b[?u");
     for (const answer of ["\x1b[?5u", "\x1b[6;19;9t", "\x1b[6;0;0t", "\x1b[?62;22c"]) {
       probe.reply(new TextEncoder().encode(answer));
     }

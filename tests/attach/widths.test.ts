@@ -97,7 +97,7 @@ describe("the terminal is asked once how it counts", () => {
     const probe = new Probe((answers) => {
       learned = answers;
     });
-    const asked = new TextDecoder().decode(probe.ask({ depth: false, widths: true }));
+    const asked = new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: true }));
     expect(asked.match(/\x1b\[6n/g)).toHaveLength(columns.length);
     // Nothing of it stays: its row is erased in the same write.
     expect(asked.indexOf("\x1b[2;1H\x1b[2K")).toBeGreaterThan(asked.lastIndexOf("\x1b[6n"));

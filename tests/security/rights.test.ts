@@ -409,7 +409,7 @@ test("every message of every stream, by who only looks, changes nothing", async 
   /** What a client sends of each type, and what comes of it. */
   const sent: Readonly<Record<keyof typeof messageTypes, string | null>> = {
     ...{ hello: "{}", request: null, response: "{}", cancel: '{"id":1}', event: '{"event":"moved"}' },
-    ...{ output: "x", input: "typed-by-looker\r", frame: "{}", resize: '{"rows":5,"cols":10}', end: "{}" },
+    ...{ output: "x", input: "typed-by-looker\r", frame: "{}", images: "x", resize: '{"rows":5,"cols":10}', end: "{}" },
   };
   const views: Readonly<Record<string, object>> = {
     open: { client: "looker-one", rows: 7, cols: 30, size: "fit" },

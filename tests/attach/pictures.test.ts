@@ -1,0 +1,95 @@
+/** Pictures of programs at a person's terminal: relayed, beside other panes, covered, again after a detach. */
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { personAt } from "../support/person.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { KittyGraphics } from "../support/terminals/kitty-graphics.ts";
+import { until } from "../support/until.ts";
+
+const PLACEHOLDER = "\u{10eeee}";
+
+/** A file that displays an image of 2×2 cells when it is printed. */
+function image(dir: string, name: string, keys = "", side = 0): string {
+  const [width, height] = side === 0 ? [16, 32] : [side, side];
+  const data = Buffer.alloc(width * height * 3, 7).toString("base64");
+  const parts = data.match(/.{1,4096}/g) ?? [];
+  const commands = parts.map((part, n) => {
+    const first = n === 0 ? `a=T,i=5,q=2,f=24,s=${width},v=${height},${keys}` : "";
+    return `\x1b_G${first}m=${n < parts.length - 1 ? 1 : 0};${part}\x1b\\`;
+  });
+  const path = join(dir, name);
+  writeFileSync(path, `${commands.join("")}\n`);
+  return path;
+}
+
+/** Waits until so many cells of the terminal show a part of a picture. */
+async function shows(person: EmulatorTerminal, graphics: KittyGraphics, cells: number): Promise<string[]> {
+  let shown: string[] = [];
+  await until(`${cells} cells of pictures`, async () => {
+    shown = graphics.shown((await person.grid()).lines);
+    return shown.length === cells;
+  }).catch(async (error) => {
+    throw new Error(`${error.message}; there are ${shown}; it shows:\n${await person.text()}`);
+  });
+  return shown;
+}
+
+test("a picture is there in every way in which its pane is shown, and gone with it", async () => {
+  const graphics = new KittyGraphics();
+  await using at = await personAt({ graphics });
+  const { person, wsh } = at;
+  image(wsh.dir, "small");
+  await until("the answer to reach the session", async () => person.bytes.includes("a=q"));
+  person.type("clear; cat small; echo below\r");
+  await person.sees(/^below/m);
+  // Relayed: the program's own bytes, with placeholders.
+  expect(await shows(person, graphics, 4)).toEqual(["0,0=0,0", "0,1=0,1", "1,0=1,0", "1,1=1,1"]);
+  // As text it is blank.
+  const screen = await wsh.run("screen", "dev");
+  expect(screen.stdout).not.toContain(PLACEHOLDER);
+  expect(screen.stdout).toMatch(/^\s*\n\s*\nbelow/);
+
+  // A terminal without the protocol shows blanks, and the first one the picture.
+  await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: "below" });
+  expect(await other.text()).not.toContain(PLACEHOLDER);
+  await shows(person, graphics, 4);
+  other.type("\x1cd");
+  await other.exited;
+
+  // Beside another pane, covered, in copy mode.
+  person.type("\x1c%");
+  await person.sees("│");
+  await shows(person, graphics, 4);
+  person.type("\x1c;\x1c[");
+  await person.sees("lines up");
+  await shows(person, graphics, 4);
+  person.type("q");
+  person.type("\x1cz");
+  await shows(person, graphics, 4);
+  person.type("\x1cz");
+  person.type("printf '\\e_Ga=d,d=I,i=5,q=2\\e\\\\'\r");
+  await shows(person, graphics, 0);
+  await until("the image to be removed from the terminal", () => graphics.everywhere === 0);
+  person.type("cat small\r");
+  await shows(person, graphics, 4);
+
+  // Removed when the terminal is left, and sent to the next one.
+  person.type("\x1cd");
+  await person.exited;
+  expect(graphics.everywhere).toBe(0);
+  expect(graphics.errors).toEqual([]);
+  const again = new KittyGraphics();
+  await using second = await EmulatorTerminal.attach(wsh, "dev", { graphics: again, seen: "│" });
+  await shows(second, again, 4);
+
+  // A large image does not delay the echo in the other pane, nor is it mixed with pictures.
+  image(wsh.dir, "large", "c=4,r=2,", 1200);
+  second.type("clear; cat large\r");
+  second.type("\x1co");
+  second.type("echo quick\r");
+  await second.sees(/quick[\s\S]*quick/);
+  await shows(second, again, 8);
+  expect(again.errors).toEqual([]);
+  expect([...again.images.values()].map(({ data }) => data.length)).toContain(1200 * 1200 * 3);
+});
