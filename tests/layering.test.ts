@@ -60,6 +60,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "keys",
     "operations",
     "platform",
+    "terminal",
     "compositor",
     "instance",
     "wire",
