@@ -293,10 +293,8 @@ class Client {
   private event(value: unknown): void {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
-    if (event.output.event === "relay") {
-      this.view.relayBegins();
-      this.relayed = 0;
-    } else if (event.output.event === "opened") {
+    if (event.output.event === "relay") this.relayed = this.view.relayBegins();
+    else if (event.output.event === "opened") {
       this.opened = true;
       if (event.output.keys) void this.leaveKeys();
     } else if (event.output.event === "settings") void this.reread();
@@ -307,11 +305,11 @@ class Client {
     else if (event.output.event === "moved") {
       const { connection } = this;
       const { socket, typed, session } = event.output;
+      const { far, again } = this.options;
       this.terminal.removeImages();
       this.switched = session ?? this.switched;
       connection.listen({});
       connection.close();
-      const { far, again } = this.options;
       // The path is another machine's: the session's process there is found by its id.
       const isFar = far !== undefined && again !== undefined;
       void this.goOn(isFar ? () => again(this.switched) : async () => socket, typed);
@@ -327,11 +325,10 @@ class Client {
 
   private learned({ colors, depth, widths, keyboardFlags, graphics = false }: Answers): void {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
-    const kitty = keyboardFlags !== undefined;
     const styles = this.options.person.styles(depth);
     // A picture's number is a colour of 24 bits.
-    const images = { graphics: graphics && styles.colors === "truecolor" };
-    if (colors !== undefined || kitty || graphics) this.tell("peer.colors", { ...colors, kitty, ...images });
+    const found = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
+    if (colors !== undefined || found.kitty || found.graphics) this.tell("peer.colors", { ...colors, ...found });
     this.view.learn({ ...styles, ...defined({ widths }) });
   }
 

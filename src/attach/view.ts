@@ -69,13 +69,14 @@ export class SessionView {
     return this.terminal.size;
   }
 
-  /** The program's bytes follow, its whole screen first. */
-  relayBegins(): void {
+  /** The program's bytes follow, its whole screen first. @returns how many came */
+  relayBegins(): 0 {
     this.paintLatest();
     this.shown = null;
     this.latest = null;
     this.scrolled = [];
     this.restoring = true;
+    return 0;
   }
 
   output(bytes: Uint8Array): void {
