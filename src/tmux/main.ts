@@ -16,6 +16,8 @@ export interface Front {
   readonly server: string | null;
   readonly socket: string | null;
   readonly shell: string | null;
+  /** `-f`: read when no session lives yet, as tmux reads it when it starts. */
+  readonly file: string | null;
   readonly asks: "version" | null;
   /** How often `-C` is given: 2 inside of a terminal that knows control mode. */
   readonly control: number;
@@ -27,7 +29,7 @@ export interface Front {
 const SILENT = "2DluNv";
 
 export function readFront(args: readonly string[]): Front {
-  const front = { server: null, socket: null, shell: null, asks: null, control: 0, fault: null } as {
+  const front = { server: null, socket: null, shell: null, file: null, asks: null, control: 0, fault: null } as {
     -readonly [K in keyof Omit<Front, "rest">]: Front[K];
   };
   let at = 0;
@@ -49,6 +51,7 @@ export function readFront(args: readonly string[]): Front {
         if (value === undefined) front.fault ??= `tmux: option requires an argument -- ${flag}\n${usage.trimEnd()}`;
         if (flag === "L") front.server = value ?? null;
         if (flag === "S") front.socket = value ?? null;
+        if (flag === "f") front.file = value ?? null;
         if (flag === "c") front.shell = value ?? null;
         break;
       } else front.fault ??= `tmux: invalid option -- '${flag}'\n${usage.trimEnd()}`;
@@ -58,7 +61,14 @@ export function readFront(args: readonly string[]): Front {
 }
 
 /** @returns the exit status */
-export async function runTmux(backend: Backend, words: readonly string[]): Promise<number> {
+export async function runTmux(backend: Backend, words: readonly string[], file: string | null = null): Promise<number> {
+  if (file !== null && (await backend.sessions()).length === 0) {
+    // A command that fails there does not keep tmux from starting.
+    const quiet = { ...backend, print: async () => {}, complain: async () => {} };
+    const start = new Run(quiet, commandTable);
+    start.isStarting = true;
+    await start.commands([["source-file", "-q", file]]);
+  }
   const run = new Run(backend, commandTable);
   await run.commands(splitWords(words.length === 0 ? ["new-session"] : words));
   return run.status;

@@ -37,6 +37,8 @@ export interface Guard {
 export class Run {
   /** Status of the process when nothing fails. */
   status = 0;
+  /** A configuration is read before the first session is there. */
+  isStarting = false;
   /** What commands of this run without a target mean from now on: what a command before them made. */
   private made: string | null = null;
   /** What formats say of the hook that is carried out. */
@@ -105,7 +107,7 @@ export class Run {
   private async command(words: readonly string[]): Promise<void> {
     const { command, args } = this.parsed(words);
     this.loaded = null;
-    if (command.starts !== true) {
+    if (command.starts !== true && !this.isStarting) {
       const { model } = await this.load();
       if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
     }

@@ -100,6 +100,14 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],
   ] as const)
     expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });
+  const file = join(wsh.dir, "tmux.conf");
+  await Bun.write(file, "set -g base-index 3\nnonsense\nset-hook -g session-renamed 'display \"a b\"'\n");
+  await wsh.ok("tmux", "-L", "another", "-f", file, "new-session", "-d", "cat");
+  expect(await wsh.ok("tmux", "-L", "another", "list-windows", "-F", "#I")).toBe("3\n");
+  expect(await wsh.ok("tmux", "-L", "another", "show-hooks", "-g", "session-renamed")).toBe(
+    'session-renamed[0] display-message "a b"\n',
+  );
+  await wsh.ok("tmux", "-L", "another", "kill-server");
   await at("kill-server");
   expect((await wsh.run("tmux", "ls")).stderr).toStartWith("no server running on ");
 });

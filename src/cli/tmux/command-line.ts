@@ -13,7 +13,7 @@ const plain = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** @param before global options of wsh in front of `tmux` @returns the exit status */
 export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
-  const { server, socket, shell, asks, control, rest, fault } = readFront(args);
+  const { server, socket, shell, file, asks, control, rest, fault } = readFront(args);
   if (fault !== null) {
     process.stderr.write(`${fault}\n`);
     return 1;
@@ -39,7 +39,7 @@ export async function tmuxCommandLine(args: readonly string[], before: readonly 
   }
   const { backendHere } = await import("./client.ts");
   using backend = backendHere(instance);
-  return await runTmux(backend, rest);
+  return await runTmux(backend, rest, file);
 }
 
 type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;

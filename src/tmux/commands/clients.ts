@@ -60,6 +60,7 @@ function clientOf(session: Session, index: number) {
   return {
     ...{ client_name: `wsh-${session.name}-${index}`, client_session: session.name, client_termname: "xterm-256color" },
     ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1", client_flags: "" },
+    ...{ client_readonly: "0", client_prefix: "0", client_control_mode: "0" },
   };
 }
 

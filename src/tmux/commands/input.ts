@@ -8,7 +8,7 @@ import { capture } from "./capture.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 
 export const inputCommands: readonly Command[] = [
-  command("send-keys send", "FHlN:Rt:X", [0, null], "[-FHlRX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
+  command("send-keys send", "FHlMN:Rt:X", [0, null], "[-FHlMRX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
   command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
     await run.backend.call("input.send", { keys: [args.has("2") ? "Ctrl+B" : "Ctrl+\\"] }, pane.target);
@@ -19,20 +19,29 @@ export const inputCommands: readonly Command[] = [
     [0, 0],
     "[-aCeJNpPq] [-b buffer-name] [-E end-line] [-S start-line] [-t target-pane]",
     async (run, args) => {
-      for (const flag of ["C", "P"])
-        if (args.has(flag)) throw new TmuxError(`command capture-pane: unknown flag -${flag}`);
+      if (args.has("P")) throw new TmuxError("command capture-pane: unknown flag -P");
       const { pane } = await run.place(args, "pane");
-      const text = await capture(run, args, pane);
-      if (text === null) return;
+      const captured = await capture(run, args, pane);
+      if (captured === null) return;
+      const text = args.has("C") ? captured.replaceAll("\\", "\\\\").replaceAll("\x1b", "\\033") : captured;
       if (args.has("p")) return run.print(text);
       await addBuffer(run, args.get("b"), `${text}\n`);
     },
   ),
+  command("copy-mode", "t:", [0, 0], "[-t target-pane]", copyMode),
   command("clear-history clearhist", "t:", [0, 0], "[-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
     await run.backend.call("session.clear", {}, pane.target);
   }),
 ];
+
+/** At the terminal that shows the session, or that shows it next. */
+async function copyMode(run: Run, args: Arguments): Promise<void> {
+  const { session, window, pane } = await run.place(args, "pane");
+  if (window !== session.current || pane !== window.active)
+    throw new TmuxError("wsh opens copy mode in the pane that a session shows with the focus");
+  await run.backend.call("terminal.show", { view: "look_back" }, session.target);
+}
 
 /** What one call of `input.send` types: a text, then keys. */
 interface Sending {
@@ -43,6 +52,7 @@ interface Sending {
 async function sendKeys(run: Run, args: Arguments): Promise<void> {
   const place = await run.place(args, "pane");
   const count = args.has("N") ? wholeNumber("repeat count", args.get("N") ?? "", 1, 2_147_483_647) : 1;
+  if (args.has("M")) throw new TmuxError("no mouse target");
   if (args.has("R")) await run.backend.call("session.clear", {}, place.pane.target);
   if (args.has("X")) throw new TmuxError("not in a mode");
   const words = args.has("F") ? await Promise.all(args.words.map((word) => run.format(word, place))) : args.words;

@@ -2,7 +2,7 @@
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
 import { timeText } from "../formats/text.ts";
-import type { Around } from "../formats/variables.ts";
+import { type Around, variableNames } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -102,7 +102,7 @@ async function list(run: Run, args: Arguments, usual: string, places: readonly A
 }
 
 async function displayMessage(run: Run, args: Arguments): Promise<void> {
-  for (const flag of ["a", "I", "v"])
+  for (const flag of ["I", "v"])
     if (args.has(flag)) throw new TmuxError(`command display-message: unknown flag -${flag}`);
   if (args.has("F") && args.words.length > 0) throw new TmuxError("only one of -F or argument must be given");
   const targets = await run.targets();
@@ -113,6 +113,10 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
       if (args.has("t")) throw thrown;
       return null;
     });
+  if (args.has("a")) {
+    const all = variableNames.map((name) => `${name}=#{${name}}`).join("\n");
+    return run.print(await run.format(all, place ?? {}));
+  }
   const text = await run.format(args.get("F") ?? args.word(0) ?? MESSAGE, place ?? {}, {}, true);
   if (args.has("p")) return run.print(text);
   // Without a client, as in tmux, nobody is shown it.

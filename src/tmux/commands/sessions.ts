@@ -4,7 +4,7 @@ import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
-import { freeIndex, givenVariables, keepName, ownName, programOf } from "./start.ts";
+import { freeIndex, givenVariables, keepName, ownName, programOf, visible } from "./start.ts";
 import { nameWindow } from "./windows.ts";
 
 /** Size of a session that nobody looks at, as in tmux. */
@@ -61,7 +61,7 @@ export const sessionCommands: readonly Command[] = [
 
 /** tmux keeps `:` and `.` for targets. */
 function sessionName(name: string): string {
-  return name.replace(/[:.]/g, "_");
+  return visible(name.replace(/[:.]/g, "_"));
 }
 
 async function newSession(run: Run, args: Arguments): Promise<void> {

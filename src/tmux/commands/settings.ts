@@ -225,10 +225,11 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (args.has("R")) return run.hook(name);
   const text = args.word(1);
   if (text === undefined) return set(run, args, args.has("w"));
-  // What it is to do is checked now, and kept with its whole name.
-  const [[first = ""] = []] = await checkText(run, text);
-  const whole = text.trimStart().startsWith(first) ? text.trimStart().slice(first.length) : null;
-  const kept = whole === null ? text : `${run.commandNamed(first).name}${whole}`;
+  // What it is to do is checked now, and kept as tmux prints it.
+  const all = await checkText(run, text);
+  const kept = all
+    .map(([first = "", ...words]) => [run.commandNamed(first).name, ...words.map(quotedValue)].join(" "))
+    .join(" ; ");
   await set(run, args.saying([args.word(0) ?? "", kept]), args.has("w"));
 }
 

@@ -67,6 +67,15 @@ function changedEnvironment(state: State, session: string | undefined): Record<s
   );
 }
 
+/** As tmux stores a name: what is not printed, and backslashes, as escapes of C. */
+export function visible(name: string): string {
+  const known: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+  return name.replace(
+    /[\\\x00-\x1f\x7f]/g,
+    (char) => known[char] ?? `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
+  );
+}
+
 /** A name that wsh takes: what it does not is kept beside it. */
 export function ownName(shown: string): string {
   const name = shown.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 64);

@@ -8,7 +8,7 @@ import { around, type Targets } from "../targets.ts";
 import { moveTo } from "./between.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
-import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus } from "./start.ts";
+import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus, visible } from "./start.ts";
 
 const CHANGED = "#{session_name}:#{window_index}.#{pane_index}";
 
@@ -109,7 +109,8 @@ export const windowCommands: readonly Command[] = [
   ),
 ];
 
-export async function nameWindow(run: Run, target: string, shown: string): Promise<void> {
+export async function nameWindow(run: Run, target: string, name: string): Promise<void> {
+  const shown = visible(name);
   const own = ownWindowName(shown);
   await run.backend.call("window.update", { name: own }, target);
   await run.refresh();

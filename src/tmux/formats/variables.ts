@@ -187,6 +187,11 @@ export function variable({ session, window, pane }: Around, name: string, facts:
   return value === undefined ? (known(name) ? "" : undefined) : said(value(place, facts));
 }
 
+/** Every variable, in tmux's order. */
+export const variableNames: readonly string[] = [everywhere, ofSession, ofWindow, ofPane]
+  .flatMap(Object.keys)
+  .toSorted();
+
 function known(name: string): boolean {
   return name in ofSession || name in ofWindow || name in ofPane;
 }
