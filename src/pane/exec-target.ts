@@ -80,7 +80,7 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
     get isWriting() {
       return program.input.isWriting;
     },
-    execInput: (command, oneLine) =>
-      execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste, oneLine }),
+    execInput: (command, options) =>
+      execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste, ...options }),
   };
 }

@@ -3,7 +3,7 @@
  * implements these over its PTY and shell integration; tests implement them over plain data.
  */
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
-import type { ExecInput } from "../shell/exec-input.ts";
+import type { ExecInput, PromptModes } from "../shell/exec-input.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { ChildShell } from "./commands/child-shells.ts";
 import type { EditorInput } from "./editor-input.ts";
@@ -75,6 +75,6 @@ export interface ExecTarget {
   interrupt(): void;
   /** Kills the group that holds the terminal, unless it is the shell's own. @returns whether it did */
   kill(): boolean;
-  /** Makes the shell run `command` as one command; without a newline in it if its editor takes one line only. */
-  execInput(command: string, oneLine: boolean): ExecInput;
+  /** Makes the shell run `command` as one command. */
+  execInput(command: string, options: Pick<PromptModes, "oneLine" | "indented">): ExecInput;
 }

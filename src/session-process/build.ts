@@ -29,7 +29,8 @@ import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } f
 import { parseKept } from "../session/drawing/kept.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
-import { broughtNames, type Settings } from "../settings/table.ts";
+import { broughtNames } from "../settings/brought-names.ts";
+import type { Settings } from "../settings/table.ts";
 import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";

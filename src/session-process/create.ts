@@ -247,6 +247,7 @@ function paneSettings(settings: Settings) {
     commands: {
       ...defaultCommandLimits,
       waiters: settings.max_waiters,
+      execHistory: settings.exec_history,
       records: settings.max_commands,
       totalBytes: settings.max_command_bytes,
       recordBytes: Math.min(defaultCommandLimits.recordBytes, settings.max_command_bytes),

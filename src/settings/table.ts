@@ -79,6 +79,11 @@ export const settingsSchema = v.object({
     "Which new sessions answer the programs in them as tmux does (TMUX, and a `tmux` at the end of PATH): those that AI agents make over MCP, all or none.",
     { env: "WSH_TMUX" },
   ),
+  exec_history: choice(
+    ["people", "all", "none"],
+    "people",
+    "Lines of exec and run that the history of bash, zsh or fish itself keeps: those of people (not of AI agents), all, or none. `wsh history` keeps them in any case.",
+  ),
   reset_modes: boolean(true, "Switch off terminal modes that a command left on when it ends."),
   scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
     unit: "lines",
@@ -372,21 +377,6 @@ export const settingsSchema = v.object({
   ),
   audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
 });
-
-const usuallyBrought = [
-  "DISPLAY",
-  "WAYLAND_DISPLAY",
-  "XAUTHORITY",
-  "SSH_AUTH_SOCK",
-  "SSH_AGENT_PID",
-  "SSH_CONNECTION",
-  "KRB5CCNAME",
-];
-
-/** Variables that an attached terminal brings. */
-export function broughtNames({ update_environment: names }: Pick<Settings, "update_environment">): readonly string[] {
-  return names.length === 0 ? usuallyBrought : names;
-}
 
 export type Settings = Readonly<v.InferOutput<typeof settingsSchema>>;
 export type SettingName = keyof Settings;

@@ -33,6 +33,8 @@ export interface PromptModes {
   readonly bracketedPaste: boolean;
   /** Enter runs the line only if it contains no newline, pasted or typed (ble.sh). */
   readonly oneLine?: boolean;
+  /** Begins with a blank, by which tools that record commands leave a line out. */
+  readonly indented?: boolean;
 }
 
 /**
@@ -47,7 +49,8 @@ export function execInput(command: string, shell: ShellKind, options: PromptMode
   // fish expands an abbreviation under the cursor at Enter; a blank after it is cut from its history.
   const shown = shell === "fish" && line === text ? `${line} ` : line;
   const typed = options.bracketedPaste ? `${pasteBegin}${shown.replaceAll(pasteEnd, "")}${pasteEnd}\r` : `${shown}\r`;
-  return { text: new TextEncoder().encode(typed), line };
+  // fish cuts a blank at the beginning of a paste.
+  return { text: new TextEncoder().encode(options.indented === true ? ` ${typed}` : typed), line };
 }
 
 /**

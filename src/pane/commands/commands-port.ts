@@ -13,6 +13,8 @@ import { type CommandLogLimits, defaultCommandLogLimits } from "./command-record
 export interface CommandLimits extends CommandLogLimits {
   /** Pending waits. */
   readonly waiters: number;
+  /** Whose lines of exec and run the shell's own history keeps. */
+  readonly execHistory?: "people" | "all" | "none";
 }
 
 /** More waits than callers need, and few enough that a leak is noticed. */

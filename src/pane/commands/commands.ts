@@ -8,8 +8,10 @@ import { readTerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { WshError } from "../../protocol/errors.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
 import { inactiveReason, shellKind } from "../../shell/plan.ts";
@@ -21,6 +23,7 @@ import { Spools } from "../output/spool.ts";
 import type { IntegratedShell, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { StateObserver } from "../state/observer.ts";
+import { isLine } from "../state/reading.ts";
 import { Submits } from "../submits.ts";
 import { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines } from "../text/text.ts";
@@ -34,7 +37,7 @@ import { CommandStarts } from "./command-starts.ts";
 import { type CommandsPort, defaultCommandLimits } from "./commands-port.ts";
 import { Exec, type ExecOutcome } from "./exec.ts";
 import type { ExecRequest } from "./exec-port.ts";
-import { LineEditor } from "./line-editor.ts";
+import { hideKey, LineEditor } from "./line-editor.ts";
 import { type LineOffer, type LineOfferPort, offerLine } from "./line-offer.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
@@ -340,6 +343,20 @@ export class Commands {
    */
   offer(offer: LineOffer): Promise<void> {
     return offerLine(this.offers, offer);
+  }
+
+  /** Whether the shell's own history leaves out what this caller runs. */
+  hides(caller: Caller): boolean {
+    const { execHistory = "people" } = this.port.limits ?? {};
+    return execHistory === "people" ? agentOfCaller(caller) !== null : execHistory === "none";
+  }
+
+  /** Call before a caller's input is typed: if that is a line for the shell's prompt, its history leaves it out. */
+  async hide(caller: Caller, input: Uint8Array): Promise<void> {
+    const { target } = this.port;
+    if (target.shell === null || !this.isAtPrompt || !this.log.verified || !isLine(input) || !this.hides(caller))
+      return;
+    await target.write(hideKey(target.shell));
   }
 
   run(request: RunRequest): Promise<RunOutcome> {

@@ -32,6 +32,8 @@ export interface ExecRequest extends LineRequest {
   readonly integrate?: IntegratedShell | undefined;
   /** Whether an agent or a script over an API asks, not a person at a command line. */
   readonly byProgram: boolean;
+  /** Keep the lines out of the shell's own history. */
+  readonly hidden?: boolean;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
   /** The same of a command that is ready and runs on, of which the end is shown. */

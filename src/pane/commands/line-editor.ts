@@ -40,11 +40,20 @@ const PASTE_MS = 1_000;
 const encoder = new TextEncoder();
 /** Places in `ask`. */
 const keyNumbers = [0, 1];
-/** Keys that ask, in turn, and the key that clears the line, as the scripts bind them. */
-const keys: Readonly<Record<IntegratedShell, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
-  bash: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
-  zsh: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
-  fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~" },
+/**
+ * Keys that the scripts bind: `ask`, in turn; `clear` empties the line; `hide` keeps what is entered next out of the
+ * shell's own history.
+ */
+interface PrivateKeys {
+  readonly ask: readonly [string, string];
+  readonly clear: string;
+  readonly hide: string;
+}
+const csiKeys: PrivateKeys = { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z", hide: "\x1b[9374z" };
+const keys: Readonly<Record<IntegratedShell, PrivateKeys>> = {
+  bash: csiKeys,
+  zsh: csiKeys,
+  fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~", hide: "\x1b[24;8~" },
 };
 /** Switches bash's vi command mode back to inserting; the other shells' scripts do that themselves. */
 const INSERT = "i";
@@ -207,6 +216,11 @@ export class LineEditor {
     if ((reader?.unread ?? 0) > 0) return false;
     return reader?.reading ?? this.port.quietMs() >= QUIET_MS;
   }
+}
+
+/** Before a line for a shell that has our integration: it stays out of that shell's history. */
+export function hideKey(shell: IntegratedShell): Uint8Array {
+  return encoder.encode(keys[shell].hide);
 }
 
 function stateOf({ commandLine, params = {} }: ShellMark): LineState {

@@ -78,8 +78,11 @@ export class ShellHistory implements Disposable {
     const origin = this.log.origin(id);
     const shell = origin?.shell ?? null;
     const later = this.later.get(shell);
-    if (later !== undefined && origin?.history.kept === "1") this.add(later);
-    this.later.delete(shell);
+    const kept = origin?.history.kept;
+    if (later !== undefined && kept !== undefined) {
+      this.later.delete(shell);
+      if (kept === "1") this.add(later);
+    }
     const byProgram = origin?.sent?.byProgram ?? !this.port.typedByPerson();
     this.open.push({ id, byProgram, isPrivate: this.port.isPrivate(), begun: false });
     this.begin(id);

@@ -14,3 +14,9 @@ export function isText(bytes: Uint8Array): boolean {
   const acts = bytes.some((byte) => byte === 0x03 || byte === 0x1a || byte === 0x1c);
   return !acts && bytes.some((byte) => byte >= 0x20 || byte === 0x0d || byte === 0x0a);
 }
+
+/** It begins with a line of text and Enter: no key of an editor comes before that. */
+export function isLine(bytes: Uint8Array): boolean {
+  const end = bytes.findIndex((byte) => byte < 0x20 || byte === 0x7f);
+  return end > 0 && (bytes[end] === 0x0d || bytes[end] === 0x0a);
+}

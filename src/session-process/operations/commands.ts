@@ -164,6 +164,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     outputLimit: input.output_limit ?? DEFAULT_OUTPUT_LIMIT,
     readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
     byProgram: context.caller.kind !== "cli",
+    hidden: pane.commands.hides(context.caller),
     inTime: () => requireInTime(context.deadline),
     typing: () => witness?.typing(ownerOf(context.caller)) ?? null,
     signal,

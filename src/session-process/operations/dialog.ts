@@ -9,6 +9,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { joined, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -35,6 +36,7 @@ interface Step {
 export async function runDialog(
   pane: Pane,
   input: ParsedInput<"run">,
+  caller: Caller,
   signal: AbortSignal,
   inTime: () => void,
 ): Promise<DialogEnd> {
@@ -86,6 +88,7 @@ export async function runDialog(
     const bytes = typed(pane, given);
     const isTyped = joined(bytes).length > 0;
     if (isTyped) begin();
+    await commands.hide(caller, joined(bytes));
     if (next === undefined) {
       if (input.until !== undefined) {
         const since = isTyped ? await terminal.atRest(() => pane.giveCursor()) : counted;

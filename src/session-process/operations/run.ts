@@ -2,7 +2,9 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
+import { joined } from "../../pane/submits.ts";
 import { unsavedSince } from "../../pane/text/own-cursor.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireInTime } from "../../protocol/requests.ts";
@@ -19,14 +21,14 @@ const COMMAND_LENGTH = 200;
 export async function run(
   pane: Pane,
   input: ParsedInput<"run">,
-  { signal, session, deadline }: HandlerContext,
+  { signal, session, deadline, caller }: HandlerContext,
 ): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
   requireOwnPlace(pane, session, input);
   const { outcome, until, unmet } =
     input.steps === undefined && input.until === undefined
-      ? { outcome: await runOnce(pane, input, signal, deadline), until: null, unmet: null }
-      : await runDialog(pane, input, signal, () => requireInTime(deadline));
+      ? { outcome: await runOnce(pane, input, caller, signal, deadline), until: null, unmet: null }
+      : await runDialog(pane, input, caller, signal, () => requireInTime(deadline));
   const { command, output, prompt } = outcome;
   const disorder = await terminal.atRest(() => disorderWarnings(terminal, outcome.state.state));
   const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since), ...disorder];
@@ -74,14 +76,19 @@ function severalCommands(pane: Pane, since: number): Pick<OperationOutput<"run">
   };
 }
 
-function runOnce(
+async function runOnce(
   pane: Pane,
   input: ParsedInput<"run">,
+  caller: Caller,
   signal: AbortSignal,
   deadline: number | undefined,
 ): ReturnType<Pane["commands"]["run"]> {
+  const typed = decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false });
+  await pane.commands.promptShown(signal);
+  requireInTime(deadline);
+  await pane.commands.hide(caller, joined(typed));
   return pane.commands.run({
-    input: decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false }),
+    input: typed,
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
     outputLimit: input.output_limit,

@@ -41,13 +41,14 @@ export const terminalHandlers: Pick<
       return { mended, output_cursor: pane.giveCursor() };
     });
   },
-  "input.send": async (pane, input) => {
+  "input.send": async (pane, input, { caller }) => {
     pane.requireRunning();
     const typed = decodeFor(pane, input);
     const bytes = joined(typed);
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
     const since = await pane.terminal.atRest(() => pane.giveCursor());
+    await pane.commands.hide(caller, bytes);
     const unread = isText(bytes) ? unreadBy(pane.commands.state()) : null;
     await typeInto(pane, typed);
     const warnings = unread === null ? {} : { warnings: [unread] };

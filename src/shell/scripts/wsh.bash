@@ -8,7 +8,7 @@
 # again whenever the user has changed it. If PROMPT_COMMAND is removed, PS1 prints D, and marks it as late when another
 # PROMPT_COMMAND has run before it; the hooks are restored when the line editor is asked. There is no DEBUG trap.
 # C is printed only after a prompt with our B, so that every command that begins can be ended by a D. It carries entry=1
-# if bash's own history has taken the line.
+# if bash's own history has taken the line, or would have but for the key that hides it.
 # A command can run the code of its own prompt (`eval "$PROMPT_COMMAND"`, `echo "${PS1@P}"`). `\#` in PS1 and PS0 is one
 # higher there than in @P, which identifies bash's own expansion, the only one in which they print and change anything.
 # A D printed by a command is followed by the true one: HISTCMD differs while a command runs.
@@ -23,7 +23,8 @@ fi
 # $1 is the status of the command, not passed in a variable, which a user may have made readonly. Old versions parse
 # this too; only those that support @P run it.
 __wsh_pre() {
-  builtin local wsh_number="${HISTCMD-0}" wsh_line || builtin set -- "$1" plain
+  builtin local wsh_number="${HISTCMD-0}" wsh_line wsh_hidden="${__wsh[hidden]-}" || builtin set -- "$1" plain
+  __wsh_unhide
   if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"*"${__wsh_text[tail]}" || ${__wsh_text[array]} != 1 ]]; then
     if [[ ${__wsh[literal]} == 1 ]]; then
       # PS0 could not count: a command ran when bash's own count of commands has moved.
@@ -42,11 +43,14 @@ __wsh_pre() {
           __wsh_escape "${wsh_line:${#BASH_REMATCH[0]}}"
         fi
       fi
-    elif [[ ${HISTCMD-0} -gt ${__wsh[number]} && $1 != 0 && ( ${__wsh[open]} == 0 || ${__wsh[literal]} == 1 ) ]]; then
+    elif [[ ( ${HISTCMD-0} -gt ${__wsh[number]} || ( -n ${wsh_hidden-} && $1 == 2 ) ) && $1 != 0 && ( ${__wsh[open]} == 0 || ${__wsh[literal]} == 1 ) ]]; then
       # A line was read and nothing ran: a syntax error.
       __wsh[id]=$((__wsh[id] + 1))
       builtin printf '\e]133;D;%s%s;id=%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
     fi
+  fi
+  if [[ ${wsh_hidden-} == later && ${HISTCMD-0} == "$((__wsh[number] + 1))" ]]; then
+    builtin history -d "$((HISTCMD - 1))"
   fi
   __wsh_marks 8
   if [[ ${__wsh_text[array]} == 1 ]]; then
@@ -166,7 +170,7 @@ __wsh_marks() {
   __wsh_ps=(
     '${__wsh[n$((__wsh[now]==__wsh[count]))]+'"$wsh_to"'${__wsh[d$((__wsh[open]==1))]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'"$wsh_end"'${0:0*(__wsh[open]=0):0}}'
     '${__wsh[n$((__wsh[now]==__wsh[count]))]+'"$wsh_to"$'\e'"]133;B${__wsh_text[key]}"$'\a'"$wsh_end"'}'
-    '${__wsh[p${PS1%%*__wsh_ps*}]+${__wsh[n$((__wsh[now]==__wsh[count]))]+${0:0*(__wsh[count]=__wsh[now],__wsh[open]==1||(__wsh[id]+=1,__wsh[open]=1)):0}'"$wsh_to"$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a'"$wsh_end"'}}'
+    '${__wsh[p${PS1%%*__wsh_ps*}]+${__wsh[n$((__wsh[now]==__wsh[count]))]+${0:0*(__wsh[count]=__wsh[now],__wsh[open]==1||(__wsh[id]+=1,__wsh[open]=1)):0}'"$wsh_to"$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]${__wsh[hidden]:+||1}))'$'\a'"$wsh_end"'}}'
   )
 }
 
@@ -302,20 +306,26 @@ __wsh_hook() {
 }
 
 # Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
-# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it. Each is a macro of a second key,
-# since readline finds no command for a key that ended an incremental search. A key whose sequence was cut (by a quoted
+# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it, CSI 9374 z keeps what is entered next
+# out of bash's own history. Each is a macro of a second key, since readline finds no command for a key that ended an
+# incremental search. A key whose sequence was cut (by a quoted
 # insert, or a lone ESC before it) leaves its rest in the line: the next one removes that.
 __wsh_ask() {
   __wsh[line]=${READLINE_LINE-}
-  if [[ ${__wsh[line]} == *'[937'[123]z* ]]; then
-    __wsh[line]=${__wsh[line]//$'\e['937[123]z/}
-    __wsh[line]=${__wsh[line]//'[937'[123]z/}
+  if [[ ${__wsh[line]} == *'[937'[1234]z* ]]; then
+    __wsh[line]=${__wsh[line]//$'\e['937[1234]z/}
+    __wsh[line]=${__wsh[line]//'[937'[1234]z/}
     READLINE_LINE=${__wsh[line]}
     READLINE_POINT=${#READLINE_LINE}
   fi
   if [[ $1 == 3 ]]; then
     READLINE_LINE=''
     READLINE_POINT=0
+    builtin return 0
+  fi
+  if [[ $1 == 4 ]]; then
+    __wsh_lent || __wsh_arrange
+    __wsh_hide
     builtin return 0
   fi
   __wsh[length]=${#READLINE_LINE}
@@ -327,6 +337,29 @@ __wsh_ask() {
   # Assignments at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
   __wsh_lent || __wsh_arrange
   builtin return 0
+}
+
+# Until the next prompt. bash-preexec reads the line from the history, so there it goes afterwards.
+__wsh_hide() {
+  if [[ -n ${__wsh[hidden]-} || ${HISTIGNORE+${HISTIGNORE@a}} == *r* ]]; then
+    builtin return 0
+  fi
+  if builtin declare -F __bp_preexec_invoke_exec; then
+    __wsh[hidden]=later
+  else
+    __wsh[hidden]=${HISTIGNORE+set=}${HISTIGNORE-unset}
+    HISTIGNORE='*'
+  fi
+}
+
+__wsh_unhide() {
+  if [[ ${HISTIGNORE-} == '*' ]]; then
+    case ${__wsh[hidden]-} in
+      set=*) HISTIGNORE=${__wsh[hidden]#set=} ;;
+      unset) builtin unset -v HISTIGNORE ;;
+    esac
+  fi
+  __wsh[hidden]=''
 }
 
 # Binds the keys, once, and again when the editor was replaced.
@@ -347,10 +380,10 @@ __wsh_keys() {
   for wsh_map in emacs-standard vi-insert vi-command; do
     wsh_kind=''
     [[ $wsh_map != vi-command ]] || wsh_kind=vi-command
-    for wsh_n in 1 2 3; do
+    for wsh_n in 1 2 3 4; do
       builtin bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind' ''"' "$_" || :; } >/dev/null 2>&1'
     done
-    builtin bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"'
+    builtin bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"' '"\e[9374z": "\e[9384z"'
   done
 }
 
@@ -366,7 +399,7 @@ __wsh_ble_keys() {
   builtin local wsh_map wsh_kind wsh_n
   # It reads prompts itself, through @P.
   __wsh[n1]=1
-  for wsh_n in 1 2 3; do
+  for wsh_n in 1 2 3 4; do
     ble-bind -k "ESC [ 9 3 7 $wsh_n z" "wsh_key_$wsh_n"
     for wsh_map in emacs vi_imap vi_nmap; do
       wsh_kind=''

@@ -56,7 +56,10 @@ if status is-interactive; and not set -q __wsh_id
         set -g __wsh_open 1
         # Whether fish keeps the line in its own history.
         set -l wsh_history
-        if test -n "$fish_private_mode"; or string match -q ' *' -- "$argv[1]"
+        if set -q __wsh_hidden
+            set wsh_history ';entry=1'
+            __wsh_unhide
+        else if test -n "$fish_private_mode"; or string match -q ' *' -- "$argv[1]"
             set wsh_history ';history=no'
         else if functions -q fish_should_add_to_history; and not fish_should_add_to_history "$argv[1]"
             set wsh_history ';history=no'
@@ -73,8 +76,9 @@ if status is-interactive; and not set -q __wsh_id
     end
 
     # Line editor. wsh types a command only into an empty line, and asks the editor itself: two private keys,
-    # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that contains the line; the third, F11, clears it. A key that
-    # was cut (by a lone ESC before it) leaves its rest in the line: the next one removes that.
+    # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that contains the line; the third, F11, clears it; F12 keeps
+    # what is entered next out of fish's own history. A key that was cut (by a lone ESC before it) leaves its rest in the
+    # line: the next one removes that.
     function __wsh_ask
         set -l line (commandline | string collect)
         if string match -qr '\[2[0134];8~' -- "$line"
@@ -85,6 +89,10 @@ if status is-interactive; and not set -q __wsh_id
             commandline ''
             return
         end
+        if test $argv[1] = 4
+            __wsh_hide
+            return
+        end
         set -l more
         if commandline --paging-mode; or commandline --search-mode
             set more 1
@@ -93,17 +101,37 @@ if status is-interactive; and not set -q __wsh_id
         builtin printf '\e]633;L;%s%s;q=%s;length=%s;more=%s\a' "$text" (string replace -r '^$' ';' -- "$__wsh_nonce") $argv[1] (string length -- "$line" | string join +) "$more"
     end
 
+    # Into a history that is written nowhere.
+    function __wsh_hide
+        set -q __wsh_hidden; and return
+        set -g __wsh_hidden
+        set -qg fish_history; and set __wsh_hidden "$fish_history"
+        set -g fish_history ''
+    end
+
+    # The line has been read, or given up.
+    function __wsh_unhide --on-event fish_cancel
+        set -q __wsh_hidden; or return
+        if test -n "$fish_history"
+        else if test (count $__wsh_hidden) = 0
+            set -eg fish_history
+        else
+            set -g fish_history $__wsh_hidden
+        end
+        set -e __wsh_hidden
+    end
+
     function __wsh_keys
         # fish 4 reads keys by name and knows no others.
-        set -l keys \e'[20;8~' \e'[21;8~' \e'[23;8~'
+        set -l keys \e'[20;8~' \e'[21;8~' \e'[23;8~' \e'[24;8~'
         if string match -qr '^([4-9]|\d\d)' -- $version
-            set keys ctrl-alt-shift-f9 ctrl-alt-shift-f10 ctrl-alt-shift-f11
+            set keys ctrl-alt-shift-f9 ctrl-alt-shift-f10 ctrl-alt-shift-f11 ctrl-alt-shift-f12
         end
         if bind -M default $keys[1] >/dev/null 2>&1
             return
         end
         for mode in default insert visual replace replace_one operator
-            for number in 1 2 3
+            for number in 1 2 3 4
                 bind -M $mode $keys[$number] "__wsh_ask $number"
             end
         end
@@ -112,6 +140,7 @@ if status is-interactive; and not set -q __wsh_id
     # Runs before each prompt; its own status and output do not reach fish_prompt.
     function __wsh_prompt --on-event fish_prompt
         __wsh_is_called; or return
+        __wsh_unhide
         __wsh_keys
         # The variables of the terminal that was attached since: wsh writes the file anew.
         if test -n "$WSH_ENVIRONMENT"; and test -O "$WSH_ENVIRONMENT.fish"

@@ -17,7 +17,7 @@ if [[ ! -o interactive || -n ${__wsh+set} ]]; then
 fi
 
 builtin typeset -gA __wsh
-__wsh=(nonce '' key '' id 0 open 0 number 0 sched 0 line '' entry 0)
+__wsh=(nonce '' key '' hidden '' id 0 open 0 number 0 sched 0 line '' entry 0)
 # The user's next line sees their status; left of `&&` errexit and ZERR traps ignore it.
 __wsh[check]='{ __wsh_check && :; } 2>/dev/null'
 if [[ -n ${WSH_SHELL_KEY-} ]]; then
@@ -57,10 +57,11 @@ __wsh_ended() {
       wsh_eol=${${(%)wsh_eol}//$'\e'\[[0-9;]#m/}
       builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]};eol=${#wsh_eol}"$'\a' >/dev/tty
     fi
-  elif [[ $HISTCMD -gt ${__wsh[number]} && $1 != 0 ]]; then
+  elif [[ ( $HISTCMD -gt ${__wsh[number]} || ${__wsh[hidden]} == entered ) && $1 != 0 ]]; then
     __wsh[id]=$((__wsh[id] + 1))
     builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
   fi
+  __wsh_unhide
   __wsh_restore_mark
   __wsh[open]=0
 }
@@ -153,20 +154,26 @@ __wsh_prompt() {
 }
 
 # Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
-# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it. A key that was cut (by a quoted
-# insert, or a lone ESC before it) leaves its rest in the line: the next one removes that.
+# CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it, CSI 9374 z keeps what is entered next
+# out of zsh's own history. A key that was cut (by a quoted insert, or a lone ESC before it) leaves its rest in the line:
+# the next one removes that.
 __wsh_ask() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     builtin local wsh_number="${KEYS[-2]}" wsh_line="$BUFFER" wsh_length wsh_more=''
-    if [[ $wsh_line == *'[937'[123]z* ]]; then
-      wsh_line=${wsh_line//$'\e'\[937[123]z/}
-      wsh_line=${wsh_line//\[937[123]z/}
+    if [[ $wsh_line == *'[937'[1234]z* ]]; then
+      wsh_line=${wsh_line//$'\e'\[937[1234]z/}
+      wsh_line=${wsh_line//\[937[1234]z/}
       BUFFER=$wsh_line
     fi
     if [[ $wsh_number == 3 ]]; then
       BUFFER=''
+      builtin return 0
+    fi
+    if [[ $wsh_number == 4 ]]; then
+      __wsh[hidden]=asked
+      zshaddhistory_functions=(${zshaddhistory_functions:#__wsh_addhistory} __wsh_addhistory)
       builtin return 0
     fi
     if [[ $CONTEXT != start || -n $PREBUFFER ]]; then
@@ -185,12 +192,27 @@ __wsh_ask() {
   builtin return 0
 }
 
+# zsh ends this other history, which is written nowhere, once it has taken the line.
+__wsh_addhistory() {
+  __wsh[hidden]=entered
+  builtin fc -p
+}
+
+# The line has been read, or given up.
+__wsh_unhide() {
+  builtin emulate -L zsh
+  if [[ -n ${__wsh[hidden]} ]]; then
+    __wsh[hidden]=
+    zshaddhistory_functions=(${zshaddhistory_functions:#__wsh_addhistory})
+  fi
+}
+
 # Binds the keys in zsh's keymaps, before each prompt: the user's files and commands may have recreated the keymaps.
 __wsh_keys() {
   builtin local wsh_map
   zle -N __wsh_ask
   for wsh_map in main emacs viins vicmd isearch command menuselect; do
-    builtin bindkey -M $wsh_map '\e[9371z' __wsh_ask '\e[9372z' __wsh_ask '\e[9373z' __wsh_ask
+    builtin bindkey -M $wsh_map '\e[9371z' __wsh_ask '\e[9372z' __wsh_ask '\e[9373z' __wsh_ask '\e[9374z' __wsh_ask
   done
 }
 
@@ -213,11 +235,14 @@ __wsh_url() {
 }
 
 # C reports what the shell's own history does with the line: history=no, or history=later when a hook of the user's
-# decides, whose answer is known before the next command: kept=1 or 0.
+# decides, whose answer is known before the next command: kept=1 or 0; entry=1 of one that our key hides.
 __wsh_preexec() {
   {
     builtin local wsh_history=''
-    if [[ -o histignorespace && $1 == ' '* ]] || [[ -n ${HISTORY_IGNORE-} && $1 == ${~HISTORY_IGNORE} ]]; then
+    if [[ ${__wsh[hidden]} == entered ]]; then
+      wsh_history=';entry=1'
+      __wsh_unhide
+    elif [[ -o histignorespace && $1 == ' '* ]] || [[ -n ${HISTORY_IGNORE-} && $1 == ${~HISTORY_IGNORE} ]]; then
       wsh_history=';history=no'
     elif (( ${+functions[zshaddhistory]} || ${#zshaddhistory_functions} )); then
       wsh_history=';history=later'
@@ -241,14 +266,15 @@ __wsh_preexec() {
     if [[ -n $1 ]]; then
       wsh_mark=$'\e]633;E;'"$wsh_out$wsh_rest${__wsh[nonce]:+;${__wsh[nonce]}}"$'\a'
     fi
-    if [[ -n ${__wsh[line]} ]]; then
+    # A hidden line says nothing of the one before.
+    if [[ $wsh_history != ';entry=1' && -n ${__wsh[line]} ]]; then
       if [[ ${__wsh[entry]} != $HISTCMD && ${history[${__wsh[entry]}]-} == ${__wsh[line]} ]]; then
         wsh_history+=';kept=1'
       else
         wsh_history+=';kept=0'
       fi
+      __wsh[line]=
     fi
-    __wsh[line]=
     if [[ $wsh_history == *later* ]]; then
       __wsh[line]=$1
       __wsh[entry]=$HISTCMD
