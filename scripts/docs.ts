@@ -25,7 +25,7 @@ import { windowOperations } from "../src/operations/windows.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
 import { messageTypes } from "../src/protocol/messages.ts";
 import { themeRoleNames, themeRoles } from "../src/protocol/theme.ts";
-import { lookActions, lookKeys } from "../src/session/copy-mode/key-table.ts";
+import { lookActions, lookKeys } from "../src/keys/copy-table.ts";
 
 const code = (text: string): string => `\`${text}\``;
 /** Text that stands in a cell of a table. */

@@ -14,7 +14,7 @@
  */
 import * as v from "valibot";
 import { KeyReader } from "../keys/reader.ts";
-import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
+import { AttachEventSchema, type BoundKey, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
@@ -93,7 +93,7 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
 }
 
 /** Input typed before the session moved, to be typed after it. */
-type TypedBefore = { readonly key: string } | { readonly bytes: readonly number[] };
+type TypedBefore = BoundKey | { readonly bytes: readonly number[] };
 
 type Ended = Pick<AttachResult, "outcome" | "name">;
 
@@ -138,8 +138,8 @@ class Client {
       forward: (bytes) => this.typed(bytes),
       reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
-      help: (shown) => this.tell("peer.help", { shown }),
-      bound: (key) => this.tell("peer.command", { key }),
+      help: (table) => this.tell("peer.help", table === null ? { shown: false } : { shown: true, table }),
+      bound: ({ table, key, raw }) => this.tell("peer.command", { table, key, bytes: [...raw] }),
       release: () => void ["input.release", "peer.give_back"].map((each) => this.tell(each, {})),
     });
   }

@@ -1,19 +1,21 @@
 /** The person's settings at this terminal, which are read again when they change: keys, colours and underlines. */
-import { type Binding, type Bindings, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
+import { type KeyChanges, KeyTables } from "../keys/tables.ts";
 import type { LookInput, PersonSettings } from "../protocol/attach.ts";
 import { capsFor, type OuterCaps, type StyleSettings } from "./paint/modes.ts";
 
 export interface Person extends StyleSettings {
   readonly prefix: Prefix | null;
-  /** Changes to the table of bindings; null binds a key to nothing. */
-  readonly bindings: Readonly<Record<string, Binding | null>>;
+  /** Changes to the tables of bindings, flat. */
+  readonly bindings: KeyChanges;
+  /** Time after a key that repeats in which it needs no prefix, in ms. */
+  readonly repeatMs: number;
   /** The key bindings of copy mode. */
   readonly modeKeys: LookInput["keys"];
 }
 
 export class PersonHere {
-  bindings: Bindings;
+  tables: KeyTables;
   /** Colours that the terminal has reported. */
   private depth: OuterCaps["colors"] | undefined;
 
@@ -22,11 +24,15 @@ export class PersonHere {
     /** Reads the present settings, or returns the fault: then the old ones remain valid. */
     private readonly read: () => Promise<Person | { readonly fault: string }>,
   ) {
-    this.bindings = changedBindings(current.bindings);
+    this.tables = new KeyTables(current.bindings);
   }
 
   get key(): Prefix | null {
     return this.current.prefix;
+  }
+
+  get repeatMs(): number {
+    return this.current.repeatMs;
   }
 
   /** The terminal's abilities, before it has reported anything. */
@@ -43,13 +49,14 @@ export class PersonHere {
 
   /** For the session's process. */
   get settings() {
-    const { prefix, bindings, modeKeys, colors, underlines } = this.current;
+    const { prefix, bindings, modeKeys, repeatMs, colors, underlines } = this.current;
     return {
       // A program's own bytes may use any colour and any underline.
       relay: (colors === "auto" || colors === "truecolor") && underlines !== "plain",
       prefix: prefix?.label ?? null,
       bindings: { ...bindings },
       mode_keys: modeKeys,
+      repeat_ms: repeatMs,
     } satisfies PersonSettings;
   }
 
@@ -58,7 +65,7 @@ export class PersonHere {
     const read = await this.read();
     if ("fault" in read) return read;
     this.current = read;
-    this.bindings = changedBindings(read.bindings);
+    this.tables = new KeyTables(read.bindings);
     return this.settings;
   }
 }

@@ -1,17 +1,24 @@
 /**
- * The bindings of keys after the prefix key: each is bound to an operation by its name, with an input, as in a call.
- * The target is the focused pane. Operations that begin with `view.` concern only the terminal at which the key was
- * pressed. Pure; configured.ts reads a person's changes.
+ * Bindings of keys: each is bound to one or more operations by their names, with inputs, as in calls. The target is
+ * the focused pane. Operations that begin with `view.` concern only the terminal at which the key was pressed, those
+ * that begin with `copy.` its copy mode. Pure; tables.ts says in which table a key is looked up, configured.ts reads a
+ * person's changes.
  */
-import { WshError } from "../protocol/errors.ts";
 import { TARGET_PARAMETER } from "./line.ts";
-import type { ParsedKey } from "./types.ts";
+import type { InputEvent, ParsedKey } from "./types.ts";
+import { isViewOperation, type ViewOperation, viewInput, viewParameters, viewSays } from "./view-operations.ts";
 
-export interface Binding {
+/** An operation with its input. */
+export interface Call {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
   /** Its target; absent: the focused pane. */
   readonly target?: string | undefined;
+}
+
+export interface Binding extends Call {
+  /** Operations after the first, in order; one that fails ends them. */
+  readonly further?: Call[] | undefined;
   /** A short description; keys with similar actions share one, and a row of every list. */
   readonly says: string;
   /** For a moment, the key repeats without the prefix. */
@@ -21,39 +28,27 @@ export interface Binding {
 /** By the key's name in events: `x`, `ctrl+ArrowLeft`. */
 export type Bindings = ReadonlyMap<string, Binding>;
 
-/** Operations of the terminal itself, with descriptions. */
-export const viewOperations = {
-  "view.detach": "detach",
-  "view.look_back": "copy mode",
-  "view.windows": "sessions, windows, panes",
-  "view.sessions": "sessions",
-  "view.agents": "agents that need you",
-  "view.paste": "paste the newest copy",
-  "view.buffers": "choose what to paste",
-  "view.keys": "all keys",
-  "view.send_prefix": "send the prefix key",
-  "view.command": "command palette",
-  "view.go": "go to a session, window or pane",
-} as const;
-export type ViewOperation = keyof typeof viewOperations;
-
-export function isViewOperation(name: string): name is ViewOperation {
-  return Object.hasOwn(viewOperations, name);
+/** Its operations in order. */
+export function callsOf(binding: Binding): readonly Call[] {
+  return binding.further === undefined ? [binding] : [binding, ...binding.further];
 }
 
-/** @throws WshError invalid_request: only `view.go` takes a parameter, and needs it */
-export function viewBinding(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): Binding {
-  const { [TARGET_PARAMETER]: target, ...rest } = parameters;
-  const own = { operation, input: {}, says: viewOperations[operation] };
-  if (operation !== "view.go") {
-    if (Object.keys(parameters).length > 0) throw new WshError("invalid_request", `${operation} takes no parameters`);
-    return own;
-  }
-  const [stray] = Object.keys(rest);
-  if (stray !== undefined) throw new WshError("invalid_request", `'${operation}' has no parameter '${stray}'`);
-  if (typeof target !== "string" || target === "")
-    throw new WshError("invalid_request", `${operation} needs ${TARGET_PARAMETER}=NAME`);
-  return { ...own, target, says: `go to ${target}` };
+/** @throws WshError invalid_request */
+export function viewCall(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): Call {
+  const input = viewInput(operation, parameters);
+  const { [TARGET_PARAMETER]: target, ...rest } = input;
+  return typeof target === "string" ? { operation, input: rest, target } : { operation, input };
+}
+
+/** What a call does, in a few words. */
+export function callInWords({ operation, input, target }: Call): string {
+  if (operation === "view.go") return `go to ${target}`;
+  if (isViewOperation(operation) && Object.keys(viewParameters(operation)).length === 0) return viewSays(operation);
+  const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
+  const fields = Object.entries({ ...about, ...input }).map(([name, value]) => {
+    return `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
+  });
+  return [operation, ...fields].join(" ");
 }
 
 /** Cells by which Alt and an arrow move a border. */
@@ -72,6 +67,14 @@ function bind(
   repeat = false,
 ): [string, Binding][] {
   return keys.map(([key, input]) => [key, { operation, input, says, ...(repeat ? { repeat } : {}) }]);
+}
+
+function view(operation: ViewOperation, ...keys: readonly string[]): [string, Binding][] {
+  return bind(
+    viewSays(operation),
+    operation,
+    keys.map((key) => [key, {}]),
+  );
 }
 
 const right = { direction: "right", focus: true };
@@ -145,32 +148,33 @@ export const defaultBindings: Bindings = new Map([
   ),
   ...bind("rename the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
-  ...bind(viewOperations["view.windows"], "view.windows", [["w", {}]]),
-  ...bind(viewOperations["view.sessions"], "view.sessions", [["s", {}]]),
-  ...bind(viewOperations["view.agents"], "view.agents", [["a", {}]]),
-  ...bind(viewOperations["view.look_back"], "view.look_back", [
-    ["[", {}],
-    ["PageUp", {}],
-  ]),
-  ...bind(viewOperations["view.paste"], "view.paste", [["]", {}]]),
-  ...bind(viewOperations["view.buffers"], "view.buffers", [["=", {}]]),
-  ...bind(viewOperations["view.command"], "view.command", [[":", {}]]),
-  ...bind(viewOperations["view.detach"], "view.detach", [["d", {}]]),
-  ...bind(viewOperations["view.send_prefix"], "view.send_prefix", [["\\", {}]]),
-  ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),
+  ...view("view.windows", "w"),
+  ...view("view.sessions", "s"),
+  ...view("view.agents", "a"),
+  ...view("view.look_back", "[", "PageUp"),
+  ...view("view.paste", "]"),
+  ...view("view.buffers", "="),
+  ...view("view.command", ":"),
+  ...view("view.detach", "d"),
+  ...view("view.send_prefix", "\\"),
+  ...view("view.keys", "?"),
 ]);
 
-/** A person's changes over the default bindings; null binds a key to nothing. */
-export function changedBindings(changes: Readonly<Record<string, Binding | null>>): Bindings {
-  const own = Object.entries(changes);
-  if (own.length === 0) return defaultBindings;
-  const bound = own.filter((entry): entry is [string, Binding] => entry[1] !== null);
-  return new Map([...bound, ...[...defaultBindings].filter(([key]) => !Object.hasOwn(changes, key))]);
+/** Ctrl with these keys is another key's byte: one key has one name in all its encodings. */
+const twins: Readonly<Record<string, string>> = { "ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+[": "Escape" };
+
+/** A key's name in a table of bindings. */
+export function keyName({ key, modifiers }: ParsedKey): string {
+  const name = modifiers.length === 0 ? key : `${modifiers.join("+")}+${key}`;
+  return twins[name] ?? name;
 }
 
-/** Returns a key's name in a table of bindings; null for a key without a name. */
-export function keyName(parsed: ParsedKey | null): string | null {
-  return parsed === null ? null : [...parsed.modifiers, parsed.key].join("+");
+/** The name of a pressed key in a table of bindings; null for input that has none. */
+export function pressedName({ kind, parsed, raw }: InputEvent): string | null {
+  if (kind !== "key") return null;
+  if (parsed !== null) return keyName(parsed);
+  // Ctrl+Space is the byte 0, which input events leave unnamed.
+  return raw.length === 1 && raw[0] === 0 ? "ctrl+ " : null;
 }
 
 const labels: Readonly<Record<string, string>> = {

@@ -1,58 +1,63 @@
 /**
- * Reads the table `[keys]` of the settings: changes to the bindings after the prefix. Each entry is an operation with
- * its input in one line (`"pane.split direction=down"`), a table of the same (`{ operation, session, input, repeat }`),
- * or `"none"`. Pure: the caller checks whether an operation exists and takes the input.
+ * Reads the table `[keys]` of the settings: changes to the bindings after the prefix, and in its own tables `[keys.root]`,
+ * `[keys.copy]` and `[keys.NAME]` those of the other tables. Each entry is an operation with its input in one line
+ * (`"pane.split direction=down"`), several in a list, a table (`{ operation, session, input, repeat, says }` or
+ * `{ do, repeat, says }`), or `"none"`. Pure: the caller checks whether an operation exists and takes the input.
  *
  * Invariant: an entry is parsed completely or refused, with its place in the file and the reason.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Binding, isViewOperation, viewBinding } from "./bindings.ts";
+import { type Binding, type Call, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
-import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
+import { ALT, CTRL, type Key, parseKeyName, SHIFT } from "./names.ts";
+import { flatKey, type KeyChanges, lookActionOf } from "./tables.ts";
+import { isViewOperation } from "./view-operations.ts";
 
 /** An entry of the table, with its place for messages. */
 export interface ConfiguredKey {
+  /** Name of the table within `[keys]`; absent: the keys after the prefix. */
+  readonly table?: string;
   readonly key: string;
   readonly value: unknown;
   readonly path: string;
   readonly line: number;
 }
 
-/** An operation with its target and input. */
-export type Call = Pick<Binding, "operation" | "input" | "target">;
+/** Longest description, and most operations of one key. */
+const MAX_SAYS = 256;
+const MAX_CALLS = 16;
 
 /** Reads calls of operations. Both throw a WshError for an operation that does not exist or take the input. */
 export interface OperationReader {
   line(line: CommandLine): Call;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
-  /** The prefix key's name, as events have it. */
-  readonly prefix?: string | undefined;
   /** Takes an entry's fault instead of an error: the key then keeps its binding. */
   fault?(message: string): void;
 }
 
 /**
- * Returns the changes by key name as events have it; null binds a key to nothing.
+ * Returns the changes, flat; null binds a key to nothing.
  * @throws WshError invalid_setting with `key`, `file`, `line`
  */
-export function configuredBindings(
-  entries: readonly ConfiguredKey[],
-  reader: OperationReader,
-): Record<string, Binding | null> {
+export function configuredBindings(entries: readonly ConfiguredKey[], reader: OperationReader): KeyChanges {
   const changes: Record<string, Binding | null> = {};
   const lines = new Map<string, number>();
-  for (const { key, value, path, line } of entries) {
+  const tables = new Set(entries.map(({ table = "prefix" }) => table));
+  for (const { table: named, key, value, path, line } of entries) {
+    const table = named ?? "prefix";
     try {
-      const name = nameOf(key);
-      if (name === reader.prefix)
-        throw new WshError("invalid_setting", "is the prefix key; pressed twice, it detaches");
+      if (named === "prefix") throw new WshError("invalid_setting", "the keys after the prefix are those of [keys]");
+      const name = flatKey(table, nameOf(parseKeyName(key)));
       const before = lines.get(name);
       if (before !== undefined) throw new WshError("invalid_setting", `is already bound in line ${before}`);
       lines.set(name, line);
-      changes[name] = bindingOf(value, reader);
+      const binding = bindingOf(value, reader);
+      if (binding !== null) requireFits(binding, table, tables);
+      changes[name] = binding;
     } catch (thrown) {
       const error = WshError.from(thrown);
-      const message = `${path}:${line}: [keys] ${JSON.stringify(key)}: ${error.message}`;
+      const where = named === undefined ? "[keys]" : `[keys.${named}]`;
+      const message = `${path}:${line}: ${where} ${JSON.stringify(key)}: ${error.message}`;
       if (reader.fault !== undefined) {
         reader.fault(`${message}: ignored`);
         continue;
@@ -64,57 +69,91 @@ export function configuredBindings(
   return changes;
 }
 
-function nameOf(text: string): string {
-  const { key, modifiers } = parseKeyName(text);
+/** A key by its name in tables of bindings. */
+export function nameOf({ key, modifiers }: Key): string {
   const held = [
-    ...((modifiers & CTRL) !== 0 ? ["ctrl"] : []),
-    ...((modifiers & ALT) !== 0 ? ["alt"] : []),
-    ...((modifiers & SHIFT) !== 0 ? ["shift"] : []),
+    ...((modifiers & CTRL) !== 0 ? (["ctrl"] as const) : []),
+    ...((modifiers & ALT) !== 0 ? (["alt"] as const) : []),
+    ...((modifiers & SHIFT) !== 0 ? (["shift"] as const) : []),
   ];
-  return [...held, "char" in key ? key.char : key.named].join("+");
+  return keyName({ key: "char" in key ? key.char : key.named, modifiers: held });
+}
+
+/** @throws WshError where a binding means nothing in its table */
+function requireFits(binding: Binding, table: string, tables: ReadonlySet<string>): void {
+  const calls = callsOf(binding);
+  for (const { operation, input } of calls) {
+    if (operation === "view.table" && input.table !== "prefix" && !tables.has(String(input.table)))
+      throw new WshError("invalid_setting", `there is no table [keys.${input.table}]`);
+    if (lookActionOf(operation) === null) continue;
+    if (table !== "copy") throw new WshError("invalid_setting", `'${operation}' is for the table [keys.copy]`);
+    if (calls.length > 1) throw new WshError("invalid_setting", `'${operation}' cannot be one of several`);
+  }
 }
 
 function bindingOf(value: unknown, reader: OperationReader): Binding | null {
   if (typeof value === "string" && value.trim() === "none") return null;
-  return typeof value === "string" ? bindingOfLine(value, reader) : fromTable(value, reader);
+  if (typeof value === "string") return bindingOfLine(value, reader);
+  return Array.isArray(value) ? ofCalls(callsIn(value, reader), {}) : fromTable(value, reader);
 }
 
 /** The binding in a line. @throws WshError */
 export function bindingOfLine(text: string, reader: Pick<OperationReader, "line">): Binding {
+  return ofCalls([callOfLine(text, reader)], {});
+}
+
+function callOfLine(text: string, reader: Pick<OperationReader, "line">): Call {
   const line = parseCommandLine(text);
-  if (isViewOperation(line.operation)) return viewBinding(line.operation, line.parameters);
-  const call = reader.line(line);
-  return { ...call, says: inWords(call) };
+  if (isViewOperation(line.operation)) return viewCall(line.operation, line.parameters);
+  if (lookActionOf(line.operation) === null) return reader.line(line);
+  const [stray] = Object.keys(line.parameters);
+  if (stray !== undefined) throw new WshError("invalid_setting", `${line.operation} takes no parameters`);
+  return { operation: line.operation, input: {} };
+}
+
+function callsIn(lines: readonly unknown[], reader: OperationReader): Call[] {
+  if (lines.length === 0 || lines.length > MAX_CALLS)
+    throw new WshError("invalid_setting", `a list has 1 to ${MAX_CALLS} operations`);
+  return lines.map((line) => {
+    if (typeof line === "string") return callOfLine(line, reader);
+    throw new WshError("invalid_setting", "a list is one of lines");
+  });
+}
+
+function ofCalls(
+  [first, ...further]: readonly Call[],
+  { says, repeat = false }: { readonly says?: string | undefined; readonly repeat?: boolean },
+): Binding {
+  if (first === undefined) throw new WshError("invalid_setting", "the operation is missing");
+  return {
+    ...first,
+    ...(further.length === 0 ? {} : { further }),
+    says: (says ?? [first, ...further].map(callInWords).join("; ")).slice(0, MAX_SAYS),
+    ...(repeat ? { repeat } : {}),
+  };
 }
 
 function fromTable(value: unknown, reader: OperationReader): Binding {
-  if (!isRecord(value)) throw new WshError("invalid_setting", "must be text or a table");
-  const { operation, input = {}, repeat = false, says, [TARGET_PARAMETER]: target, ...rest } = value;
+  if (!isRecord(value)) throw new WshError("invalid_setting", "must be a line, a list of lines or a table");
+  const { operation, input, repeat = false, says, do: lines, [TARGET_PARAMETER]: target, ...rest } = value;
   const [stray] = Object.keys(rest);
   if (stray !== undefined) throw new WshError("invalid_setting", `unknown field '${stray}'`);
-  if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");
-  if (!isRecord(input)) throw new WshError("invalid_setting", "'input' must be a table");
   if (typeof repeat !== "boolean") throw new WshError("invalid_setting", "'repeat' must be true or false");
   if (says !== undefined && typeof says !== "string") throw new WshError("invalid_setting", "'says' must be text");
+  if (lines !== undefined) {
+    if (operation !== undefined || input !== undefined || target !== undefined)
+      throw new WshError("invalid_setting", "'do' stands in place of 'operation', 'input' and 'session'");
+    return ofCalls(callsIn(Array.isArray(lines) ? lines : [lines], reader), { says, repeat });
+  }
+  if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");
+  if (input !== undefined && !isRecord(input)) throw new WshError("invalid_setting", "'input' must be a table");
   if (target !== undefined && typeof target !== "string")
     throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' must be text`);
-  const about = target === undefined ? {} : { target };
-  const again = repeat ? { repeat } : {};
-  if (isViewOperation(operation)) {
-    const bound = viewBinding(operation, { ...input, ...(target === undefined ? {} : { [TARGET_PARAMETER]: target }) });
-    return { ...bound, says: says ?? bound.says, ...again };
-  }
-  reader.check(operation, input);
-  const call = { operation, input, ...about };
-  return { ...call, says: says ?? inWords(call), ...again };
-}
-
-function inWords({ operation, input, target }: Call): string {
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
-  const fields = Object.entries({ ...about, ...input }).map(([name, value]) => {
-    return `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
-  });
-  return [operation, ...fields].join(" ").slice(0, 256);
+  if (isViewOperation(operation)) return ofCalls([viewCall(operation, { ...input, ...about })], { says, repeat });
+  if (lookActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { says, repeat });
+  reader.check(operation, input ?? {});
+  return ofCalls([{ operation, input: input ?? {}, ...(target === undefined ? {} : { target }) }], { says, repeat });
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

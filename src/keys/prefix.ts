@@ -1,14 +1,16 @@
 /**
- * The prefix key: the person's way out of a session and out of an agent's capture.
+ * The prefix key, the person's way out of a session and out of an agent's capture, and the tables in which keys are
+ * looked up.
  *
  * Pure state machine, one per attached terminal, fed with decoded events. Invariants: while the keyboard is captured,
- * one press always takes it back (of the default key if the person has set none); an unbound key after the prefix goes
- * nowhere, and the person is told. Mouse reports, focus changes, replies, key releases and modifier keys do not count
- * as the key after the prefix.
+ * one press always takes it back (of the default key if the person has set none), and nothing else is looked up; an
+ * unbound key after the prefix, or in an own table, goes nowhere, and the person is told. Mouse reports, focus changes,
+ * replies, key releases and modifier keys do not count as keys.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Bindings, keyName } from "./bindings.ts";
+import { type Binding, type Call, callsOf, keyName, pressedName } from "./bindings.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
+import type { KeyTables } from "./tables.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
 
 export interface Prefix {
@@ -19,37 +21,53 @@ export interface Prefix {
 
 export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
 
-/** How long the keys of a repeatable binding need no prefix after it, in ms. */
+/** Time after a repeatable binding in which such keys need no prefix, in ms: the setting repeat_time. */
 export const REPEAT_MS = 500;
 
-export interface PrefixState {
-  /** The bytes of a pressed prefix that waits for the next key. */
-  readonly pending: Uint8Array | null;
-  /** Until when repeatable bindings need no prefix, on the caller's clock in ms. */
-  readonly repeatUntil: number;
+/** A table in which the next key is looked up. */
+export interface ActiveTable {
+  readonly name: string;
+  /** Until when, on the caller's clock in ms. */
+  readonly until: number;
+  /** What became of it: one key; keys until one that it does not have; or repeatable keys alone, any other is the program's. */
+  readonly takes: "one" | "many" | "repeatable";
+  /** Time that a key adds in a table of many, in ms. */
+  readonly timeout: number;
+  /** The bytes of the prefix key that led there; empty: none. */
+  readonly pressed: Uint8Array;
 }
 
-export const initialPrefixState: PrefixState = { pending: null, repeatUntil: Number.NEGATIVE_INFINITY };
+/** Null: keys are the program's, but for the prefix key and those of the table `root`. */
+export type TableState = ActiveTable | null;
+
+export interface PressedKey {
+  readonly table: string;
+  readonly key: string;
+  readonly raw: Uint8Array;
+}
 
 export type PrefixAction =
   /** Treat as input: to the program, or to the caller that captured the keyboard. */
   | { readonly type: "forward"; readonly raw: Uint8Array }
-  /** The prefix was pressed: show and send nothing before the next key. */
+  /** A table was entered: show and send nothing before the next key. */
   | { readonly type: "wait" }
   /** Take the keyboard back from its captor. */
   | { readonly type: "release" }
   | { readonly type: "detach" }
-  /** A key of the table of bindings was pressed. */
-  | { readonly type: "bound"; readonly key: string }
-  /** The key after the prefix is unbound: its name; null for Escape and keys without a name. */
-  | { readonly type: "unbound"; readonly key: string | null };
+  /** A key of a table of bindings was pressed. */
+  | { readonly type: "bound"; readonly pressed: PressedKey }
+  /** The key is not in the table: its name; null for Escape and keys without a name. */
+  | { readonly type: "unbound"; readonly pressed: PressedKey | null };
 
 export interface PrefixContext {
   /** A caller holds the keyboard now. */
   readonly captured: boolean;
   /** Null: without a prefix key. */
   readonly prefix: Prefix | null;
-  readonly bindings: Bindings;
+  readonly tables: KeyTables;
+  readonly repeatMs: number;
+  /** Keys may be looked up without the prefix. */
+  readonly isFree: boolean;
   /** Time in ms, on a clock that never goes back. */
   readonly now: number;
 }
@@ -104,40 +122,99 @@ function refuseTwin(key: ParsedKey): void {
   });
 }
 
-function isPrefix({ parsed, raw }: InputEvent, { key }: Prefix): boolean {
-  // Ctrl+Space is the byte 0, which input events leave unnamed.
-  if (raw.length === 1 && raw[0] === 0) return key.key === " " && key.modifiers.join() === "ctrl";
-  return parsed !== null && parsed.key === key.key && parsed.modifiers.join() === key.modifiers.join();
+function isPrefix(name: string | null, { key }: Prefix): boolean {
+  return name !== null && name === keyName(key);
 }
+
+const nothing = new Uint8Array(0);
 
 /** One event of the person's terminal. */
 export function prefixKey(
-  state: PrefixState,
+  state: TableState,
   event: InputEvent,
-  { captured, prefix, bindings, now }: PrefixContext,
-): { state: PrefixState; action: PrefixAction } {
-  const forward = { type: "forward", raw: event.raw } as const;
-  if (event.kind !== "key" && event.kind !== "paste") return { state, action: forward };
+  context: PrefixContext,
+): { state: TableState; action: PrefixAction } {
+  const { raw, kind } = event;
+  if (kind !== "key" && kind !== "paste") return { state, action: { type: "forward", raw } };
+  const { captured, prefix, tables, isFree, now } = context;
+  const name = pressedName(event);
   if (captured) {
-    const taken = event.kind === "key" && isPrefix(event, prefix ?? defaultPrefix);
-    return { state: initialPrefixState, action: taken ? { type: "release" } : forward };
+    const taken = isPrefix(name, prefix ?? defaultPrefix);
+    return { state: null, action: taken ? { type: "release" } : { type: "forward", raw } };
   }
-  const pressed = prefix !== null && event.kind === "key" && isPrefix(event, prefix);
-  const name = event.kind === "key" ? keyName(event.parsed) : null;
-  const binding = name === null ? undefined : bindings.get(name);
-  const repeating = { pending: null, repeatUntil: now + REPEAT_MS };
-  if (state.pending === null) {
-    if (pressed) return { state: { ...initialPrefixState, pending: event.raw }, action: { type: "wait" } };
-    if (now < state.repeatUntil && binding?.repeat === true && name !== null)
-      return { state: repeating, action: { type: "bound", key: name } };
-    return { state: initialPrefixState, action: forward };
-  }
-  if (pressed || binding?.operation === "view.detach") return { state: initialPrefixState, action: { type: "detach" } };
-  if (binding?.operation === "view.send_prefix")
-    return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
-  if (binding !== undefined && name !== null)
-    return { state: binding.repeat === true ? repeating : initialPrefixState, action: { type: "bound", key: name } };
   // Pasted text is text, whatever was pressed before.
-  if (event.kind === "paste") return { state: initialPrefixState, action: forward };
-  return { state: initialPrefixState, action: { type: "unbound", key: name === "Escape" ? null : name } };
+  if (kind === "paste") return { state: null, action: { type: "forward", raw } };
+  // One that the settings have removed is left by the next key.
+  const active = state !== null && now < state.until ? state : null;
+  const table = active === null ? undefined : tables.get(active.name);
+  const found = name === null ? undefined : table?.get(name);
+  if (active !== null && name !== null && found !== undefined) {
+    if (active.takes !== "repeatable" || found.repeat === true) return pressed(active, found, { name, raw }, context);
+  }
+  if (prefix !== null && isPrefix(name, prefix)) {
+    if (active?.name === "prefix" && active.takes === "one") return { state: null, action: { type: "detach" } };
+    const entered: ActiveTable = {
+      name: "prefix",
+      until: Number.POSITIVE_INFINITY,
+      takes: "one",
+      timeout: 0,
+      pressed: raw,
+    };
+    return { state: entered, action: { type: "wait" } };
+  }
+  const waits = active !== null && table !== undefined && active.takes !== "repeatable";
+  if (waits && (active.name === "prefix" || name === null || name === "Escape")) return unbound(active.name, name, raw);
+  // As in tmux, a key that an own table does not have is looked up without it, and never typed.
+  if (isFree && name !== null && (tables.root.has(name) || tables.copy.has(name))) {
+    const binding = tables.root.get(name);
+    if (binding === undefined || !entersTable(binding))
+      return { state: null, action: { type: "bound", pressed: { table: "root", key: name, raw } } };
+    return pressed({ ...rootTable, pressed: nothing }, binding, { name, raw }, context);
+  }
+  return waits ? unbound(active.name, name, raw) : { state: null, action: { type: "forward", raw } };
+}
+
+const rootTable = { name: "root", until: 0, takes: "one", timeout: 0 } as const;
+
+function unbound(table: string, name: string | null, raw: Uint8Array): { state: TableState; action: PrefixAction } {
+  const isSilent = name === null || name === "Escape";
+  return { state: null, action: { type: "unbound", pressed: isSilent ? null : { table, key: name, raw } } };
+}
+
+/** A key of a table. */
+function pressed(
+  active: ActiveTable,
+  binding: Binding,
+  { name, raw }: { readonly name: string; readonly raw: Uint8Array },
+  { now, repeatMs }: PrefixContext,
+): { state: TableState; action: PrefixAction } {
+  const entered = callsOf(binding).findLast(({ operation }) => operation === "view.table");
+  const state = entered === undefined ? after(active, binding, { now, repeatMs }) : tableEntered(entered, now);
+  // What leads elsewhere is done here, where the next key may already wait.
+  if (binding.further === undefined) {
+    if (entered !== undefined) return { state, action: { type: "wait" } };
+    if (binding.operation === "view.detach") return { state: null, action: { type: "detach" } };
+    if (binding.operation === "view.send_prefix" && active.pressed.length > 0)
+      return { state: null, action: { type: "forward", raw: active.pressed } };
+  }
+  return { state, action: { type: "bound", pressed: { table: active.name, key: name, raw } } };
+}
+
+function after(
+  active: ActiveTable,
+  binding: Binding,
+  { now, repeatMs }: Pick<PrefixContext, "now" | "repeatMs">,
+): TableState {
+  if (active.takes === "many") return { ...active, until: now + active.timeout };
+  return binding.repeat === true ? { ...active, until: now + repeatMs, takes: "repeatable", pressed: nothing } : null;
+}
+
+function tableEntered({ input }: Call, now: number): ActiveTable {
+  const timeout = typeof input.timeout === "number" && input.timeout > 0 ? input.timeout : Number.POSITIVE_INFINITY;
+  const takes = input.stay === true ? "many" : "one";
+  return { name: String(input.table), until: now + timeout, takes, timeout, pressed: nothing };
+}
+
+function entersTable(binding: Binding): boolean {
+  return callsOf(binding).some(({ operation }) => operation === "view.table");
 }

@@ -3,16 +3,16 @@
  * queries; everything else passes unchanged and in order, one piece per read. Runs once per read; text without control
  * characters, such as a large paste, is not decoded.
  */
-import type { Bindings } from "./bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
-import { initialPrefixState, type Prefix, prefixKey } from "./prefix.ts";
+import { type Prefix, type PressedKey, prefixKey, type TableState } from "./prefix.ts";
+import type { KeyTables } from "./tables.ts";
 import type { InputEvent } from "./types.ts";
 
 /** How long a lone Escape may be the beginning of a sequence, in ms: a terminal writes a sequence at once. */
 const ESCAPE_MS = 10;
 /** The same for a longer beginning, which came apart on its way (ssh). */
 const SEQUENCE_MS = 50;
-/** Time after the prefix key, without another one, until a map of the keys is shown, in ms: experts are faster. */
+/** Time after the prefix key, or another that leads to a table, until a map of its keys is shown, in ms: experts are faster. */
 const MAP_MS = 400;
 
 export interface KeyActions {
@@ -20,32 +20,42 @@ export interface KeyActions {
   /** A report of the terminal. It answers our own queries; the session process answers those of programs. */
   reply(bytes: Uint8Array): void;
   detach(): void;
-  /** Show the keys that may follow the prefix key; `false`: one was pressed. */
-  help(shown: boolean): void;
-  /** A key was pressed after the prefix, bound or unbound. */
-  bound(key: string): void;
+  /** Show the keys of a table, which may follow; null: one was pressed, or the table's time is over. */
+  help(table: string | null): void;
+  /** A key of a table was pressed, or one that it does not have. */
+  bound(pressed: PressedKey): void;
+  /** Whether keys without the prefix may be bound now; absent: always. */
+  isFree?(): boolean;
   /** Take the keyboard back from the caller that captured it. */
   release(): void;
+}
+
+export interface KeySettings {
+  readonly key: Prefix | null;
+  readonly tables: KeyTables;
+  readonly repeatMs: number;
 }
 
 export class KeyReader {
   /** Whether a caller holds the keyboard. */
   captured = false;
   private keys = initialKeyState;
-  private pressed = initialPrefixState;
+  private table: TableState = null;
   private timer: Timer | null = null;
   private mapTimer: Timer | null = null;
-  private helping = false;
+  /** Ends a table whose time is over. */
+  private tableTimer: Timer | null = null;
+  private helping: string | null = null;
 
   constructor(
     /** Read at each key: the settings may change. */
-    private readonly person: { readonly key: Prefix | null; readonly bindings: Bindings },
+    private readonly person: KeySettings,
     private readonly actions: KeyActions,
   ) {}
 
   /** Whether no key press waits for more bytes: another reader can take over then. */
   get isAtRest(): boolean {
-    return !isWaiting(this.keys) && this.pressed.pending === null;
+    return !isWaiting(this.keys) && (this.table === null || this.table.takes === "repeatable");
   }
 
   push(bytes: Uint8Array): void {
@@ -65,6 +75,7 @@ export class KeyReader {
   dispose(): void {
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.mapTimer ?? undefined);
+    clearTimeout(this.tableTimer ?? undefined);
   }
 
   /** Sends on the pending beginning of a sequence. */
@@ -85,9 +96,9 @@ export class KeyReader {
   /** Whether text is passed on without decoding. */
   get passesText(): boolean {
     if (!this.isAtRest) return false;
-    const { key: prefix } = this.person;
-    const typed = prefix !== null && prefix.key.modifiers.length === 0;
-    return !typed && performance.now() >= this.pressed.repeatUntil;
+    const { key: prefix, tables } = this.person;
+    if (tables.takesText || (prefix !== null && prefix.key.modifiers.length === 0)) return false;
+    return this.table === null || performance.now() >= this.table.until;
   }
 
   private isPlain(bytes: Uint8Array): boolean {
@@ -106,21 +117,21 @@ export class KeyReader {
         continue;
       }
       const { captured, person } = this;
-      const { key: prefix, bindings } = person;
-      const { state, action } = prefixKey(this.pressed, event, { captured, prefix, bindings, now: performance.now() });
-      this.pressed = state;
-      if (state.pending === null) this.showMap(false);
+      const { key: prefix, tables, repeatMs } = person;
+      const now = performance.now();
+      const isFree = tables.hasRoot && this.actions.isFree?.() !== false;
+      const { state, action } = prefixKey(this.table, event, { captured, prefix, tables, repeatMs, now, isFree });
+      this.entered(state, now);
       if (action.type === "forward") {
         forward.push(action.raw);
-      } else if (action.type === "wait") this.mapTimer ??= setTimeout(() => this.showMap(true), MAP_MS);
-      else {
+      } else if (action.type !== "wait") {
         send();
         if (action.type === "detach") {
           this.actions.detach();
           return;
         }
         if (action.type === "bound" || action.type === "unbound") {
-          if (action.key !== null) this.actions.bound(action.key);
+          if (action.pressed !== null) this.actions.bound(action.pressed);
         } else {
           // At once, not on the session process's report: the next press is already meant for the program.
           this.captured = false;
@@ -131,12 +142,27 @@ export class KeyReader {
     send();
   }
 
-  private showMap(shown: boolean): void {
+  /** The next key is looked up there. Timers run only while a table waits for one. */
+  private entered(state: TableState, now: number): void {
+    const before = this.table;
+    this.table = state;
+    if (before === state) return;
+    clearTimeout(this.tableTimer ?? undefined);
+    this.tableTimer = null;
+    const waits = state !== null && state.takes !== "repeatable";
+    if (!waits || state.name !== before?.name) this.showMap(null);
+    if (!waits) return;
+    if (state.until !== Number.POSITIVE_INFINITY)
+      this.tableTimer = setTimeout(() => this.entered(null, performance.now()), state.until - now);
+    if (this.helping === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), MAP_MS);
+  }
+
+  private showMap(table: string | null): void {
     clearTimeout(this.mapTimer ?? undefined);
     this.mapTimer = null;
-    if (shown === this.helping) return;
-    this.helping = shown;
-    this.actions.help(shown);
+    if (table === this.helping) return;
+    this.helping = table;
+    this.actions.help(table);
   }
 }
 

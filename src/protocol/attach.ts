@@ -36,6 +36,8 @@ export const modeKeyChoices = ["vi", "emacs"] as const;
 export const MAX_WHEEL_ROWS = 1000;
 const CellSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000));
 
+const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
+
 /** The person looks back at what the terminal printed. */
 export const LookSchema = v.object({
   keys: v.picklist(modeKeyChoices),
@@ -45,20 +47,27 @@ export const LookSchema = v.object({
   press: v.optional(
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
   ),
+  /** The person's changes to these keys: an action of copy mode, or null for none. */
+  bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
   /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
   plain: v.optional(v.boolean()),
 });
 export type LookInput = v.InferInput<typeof LookSchema>;
 
-/** Most keys that a person binds, and the longest name of one. */
-const MAX_BOUND = 512;
-const KeyNameSchema = v.pipe(v.string(), v.maxLength(64));
-/** What a key does after the prefix (docs/keys.md). */
-const BindingSchema = v.object({
+/** Most keys that a person binds in all tables, operations of one, and the longest name. */
+const MAX_BOUND = 2048;
+const MAX_CALLS = 16;
+const CallSchema = v.object({
   operation: v.pipe(v.string(), v.maxLength(64)),
   input: v.record(v.string(), v.unknown()),
   /** What it is about; absent: the pane that has the focus. */
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
+});
+/** What a key does (docs/keys.md). */
+const BindingSchema = v.object({
+  ...CallSchema.entries,
+  /** What it does after that. */
+  further: v.optional(v.pipe(v.array(CallSchema), v.maxLength(MAX_CALLS))),
   says: v.pipe(v.string(), v.maxLength(256)),
   repeat: v.optional(v.boolean()),
 });
@@ -82,7 +91,10 @@ const personEntries = {
   relay: v.optional(v.boolean(), true),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
-  /** The person's changes to the table of bindings; null binds a key to nothing. */
+  /**
+   * The person's changes to the tables of bindings: a key after the prefix by its name, any other as `TABLE:NAME`; null
+   * binds a key to nothing.
+   */
   bindings: v.optional(
     v.pipe(
       v.record(KeyNameSchema, v.nullable(BindingSchema)),
@@ -92,6 +104,8 @@ const personEntries = {
   ),
   /** Whose keys are used for looking back. */
   mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
+  /** Time after a key that repeats in which it needs no prefix, in ms. */
+  repeat_ms: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60_000)), 500),
 };
 
 /** The person's settings have changed, or cannot be read: the old ones stay in force then. */
@@ -165,7 +179,7 @@ export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema, follo
 export const FocusSchema = v.object({ on: v.boolean() });
 
 /** The person hesitates after the prefix key, or has pressed another one. */
-export const HelpSchema = v.object({ shown: v.boolean() });
+export const HelpSchema = v.object({ shown: v.boolean(), table: v.optional(KeyNameSchema, "prefix") });
 
 const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 export const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
@@ -201,6 +215,15 @@ export interface OuterEffect {
   /** What of it resetting modes does not undo; null: nothing. */
   readonly change: LastingChange | null;
 }
+
+/** A person pressed this key, by its name in the table of bindings: after the prefix key, or in another table. */
+export const BoundKeySchema = v.object({
+  key: KeyNameSchema,
+  table: v.optional(KeyNameSchema, "prefix"),
+  /** Its bytes, for the program where the key means nothing now. */
+  bytes: v.optional(v.array(v.number()), []),
+});
+export type BoundKey = v.InferOutput<typeof BoundKeySchema>;
 
 /** What the session process tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
@@ -239,7 +262,7 @@ export const AttachEventSchema = v.variant("event", [
     /** Number of another session that the person goes to; absent: it is the same one. */
     session: v.optional(v.number()),
     /** Typed, and not yet given to any program: it goes first there. */
-    typed: v.optional(v.array(v.union([v.object({ key: v.string() }), v.object({ bytes: v.array(v.number()) })])), []),
+    typed: v.optional(v.array(v.union([BoundKeySchema, v.object({ bytes: v.array(v.number()) })])), []),
   }),
 ]);
 
@@ -247,9 +270,6 @@ export type AttachEvent = v.InferOutput<typeof AttachEventSchema>;
 
 /** Longest line of the command palette, in characters. */
 export const MAX_LINE = 2000;
-
-/** A person pressed the prefix key and then this one, by its name in the table of bindings; or gave a line (`:LINE`). */
-export const BoundKeySchema = v.object({ key: v.pipe(v.string(), v.maxLength(MAX_LINE + 1)) });
 
 /** A client in a pane wants the terminal whose key started it to show another session. */
 export const GoSchema = v.object({

@@ -6,7 +6,7 @@ export interface ConfigText {
   readonly values: Readonly<Record<string, unknown>>;
   /** The line of a key or table at the top level, 1-based; 1 when unknown. */
   lineOf(key: string): number;
-  /** The line of a key in a table at the top level, 1-based; the table's when unknown. */
+  /** The line of a key in a table, `keys` or `keys.root`, 1-based; the table's when unknown. */
   lineIn(table: string, key: string): number;
   /** The lines of the tables of an array, `[[on]]`, in order. */
   linesOfTables(name: string): number[];
@@ -48,7 +48,8 @@ function keyLine(lines: readonly string[], key: string): number {
 const keyAtStart = /^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([A-Za-z0-9_-]+))\s*[=.]/;
 
 function lineIn(lines: readonly string[], table: string, key: string): number {
-  const first = keyLine(lines, table);
+  const header = lines.findIndex((line) => line.replace(/#.*/, "").replaceAll(/[\s"']/g, "") === `[${table}]`);
+  const first = header === -1 ? keyLine(lines, table) : header + 1;
   for (let index = first; index < lines.length && !/^\s*\[/.test(lines[index] ?? ""); index++) {
     const [, basic, literal, bare] = keyAtStart.exec(lines[index] ?? "") ?? [];
     if ((basic === undefined ? (literal ?? bare) : unquoted(basic)) === key) return index + 1;

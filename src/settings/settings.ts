@@ -35,6 +35,8 @@ const shortestPart = 3;
 /** The table of key bindings, and that of the looks of wsh's own elements. */
 const KEYS = "keys";
 const THEME = "theme";
+/** A name of a table of keys within [keys] (keys/tables.ts). */
+const ownTable = /^[a-z][a-z0-9_-]{1,31}$/;
 /** Keys that the file may contain for several machines and that have no effect so far. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
@@ -44,8 +46,10 @@ export type SettingOrigin =
   | { readonly from: "file"; readonly path: string; readonly line: number }
   | { readonly from: "default" };
 
-/** An entry of the table [keys]. */
+/** An entry of the table [keys], or of one within it. */
 export interface BoundInFile {
+  /** Its name within [keys]. */
+  readonly table?: string;
   readonly key: string;
   readonly value: unknown;
   readonly path: string;
@@ -251,7 +255,15 @@ function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
 function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   const table = config?.values[KEYS];
   if (!isTable(table)) return [];
-  return Object.entries(table).map(([key, value]) => ({ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }));
+  return Object.entries(table).flatMap(([key, value]): BoundInFile[] => {
+    // A key's own table says what it does; any other has keys.
+    if (!isTable(value) || !ownTable.test(key) || "operation" in value || "do" in value)
+      return [{ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }];
+    const within = Object.entries(value);
+    return within.map(([name, bound]) => {
+      return { table: key, key: name, value: bound, path, line: config?.lineIn(`${KEYS}.${key}`, name) ?? 1 };
+    });
+  });
 }
 
 /** @throws WshError invalid_setting for an unknown role or look */

@@ -125,6 +125,12 @@ export const settingsSchema = v.object({
     "Prefix key of wsh's own keys; pressed twice it detaches, and it takes the keyboard back. wsh --prefix KEY sets it too.",
     { env: "WSH_PREFIX" },
   ),
+  prefix_preset: choice(
+    ["wsh", "tmux"],
+    "wsh",
+    "Keys to begin with: wsh's, or those of tmux: the prefix C-b, pressed twice to type it, and tmux's own table.",
+  ),
+  repeat_time: integer(500, 0, 60_000, "Time after a key that repeats in which it needs no prefix.", { unit: "ms" }),
   status: choice(
     ["auto", "on", "off"],
     "auto",

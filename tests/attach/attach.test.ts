@@ -1,6 +1,6 @@
 /** A person at a terminal: tmux is the terminal, keys are pressed, and what it shows is looked at. */
 import { describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseColor } from "../../src/attach/color-probe.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -339,7 +339,7 @@ withTmux("keys", () => {
       ['"gg" = "pane.zoom"', 'unknown key "gg"'],
       ['"g" = "pane.split direction=sideways"', "direction"],
       ['"g" = "pane.zoom onn=true"', "'pane.zoom' has no parameter 'onn'"],
-      ['"g" = 3', "must be text or a table"],
+      ['"g" = 3', "must be a line, a list of lines or a table"],
       ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
       ['"g" = "view.go"', "view.go needs session=NAME"],
       ['"g" = "pane.zoom on=true on=false"', "'on' is given twice"],
@@ -352,6 +352,68 @@ withTmux("keys", () => {
       expect(failed.stderr).toContain(`keys.toml:${3 + lines}: [keys] `);
       expect(failed.stderr).toContain(wrong);
     }
+  });
+
+  test("keys without the prefix, own tables, several operations, programs and keys for the program are bound by the settings", async () => {
+    const name = "$(touch hit)";
+    await using wsh = new Wsh({
+      config: `[keys]
+"r" = "view.table table=more timeout=5000"
+"t" = ["pane.split direction=right", "pane.zoom"]
+"!" = 'view.run run=sh,-c,"exit 3"'
+[keys.more]
+"x" = "window.update name=named"
+[keys.root]
+"M-w" = 'view.run run=sh,-c,"env > \${WSH_SOCKET%/*}/ran"'
+"M-k" = 'input.send data="echo sent" submit=true'
+"M-n" = "window.create focus=true"
+"e" = "none"
+[keys.copy]
+"M-n" = "copy.leave"
+"x" = "copy.top"
+"M-z" = "pane.zoom"
+`,
+    });
+    await wsh.session(name);
+    await using person = await EmulatorTerminal.attach(wsh, name, { rows: 20, cols: 100 });
+    person.type("\x1bk");
+    await person.sees(/^sent$/m);
+    person.type("\x1bw");
+    const ran = join(wsh.instance.runtimeDir, "ran");
+    await until(
+      "the program of a key",
+      () => existsSync(ran) && readFileSync(ran, "utf8").includes(`WSH_SESSION=${name}\n`),
+    );
+    expect(existsSync(join(wsh.dir, "hit"))).toBe(false);
+    person.type("\x1c!");
+    await person.sees("sh: exit code 3");
+    person.type("\x1cry");
+    await person.sees("y (more) is not bound");
+    person.type("\x1crx");
+    await until("the window's name", async () => (await wsh.ok("window", "list", name)).includes("named"));
+    // A dialog has the keys, and copy mode its own before those without the prefix.
+    person.type("\x1c,");
+    await person.sees("Name of the window");
+    person.type("\x1bn\x1b[27u");
+    await until("the dialog to go", async () => !(await person.text()).includes("Name of the window"));
+    person.type("\x1c[");
+    await person.sees(/\d of \d+ lines up/);
+    person.type("\x1bn");
+    person.type("echo back\r");
+    await person.sees(/^back$/m);
+    expect((await wsh.ok("window", "list", name)).trim().split("\n").length).toBe(2);
+    person.type("\x1bn");
+    await until("a second window", async () => (await wsh.ok("window", "list", name)).trim().split("\n").length === 3);
+    person.type("\x1ct");
+    await until("a split that is zoomed", async () => {
+      const [{ windows }] = JSON.parse(await wsh.ok("ls", "--json"));
+      return windows[1]?.panes.length === 2 && windows[1].zoomed === true;
+    });
+    const listed = await wsh.ok("keys");
+    expect(listed).toMatch(/WITHOUT THE PREFIX/);
+    expect(listed).toMatch(/Alt\+n +window\.create focus=true +config/);
+    expect(listed).toMatch(/x +window\.update name=named +config/);
+    expect(listed).toMatch(/x +oldest line +config/);
   });
 
   test("another prefix key, or none, is a setting", async () => {

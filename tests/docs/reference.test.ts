@@ -4,11 +4,13 @@ import fs from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
-import { defaultBindings, isViewOperation, viewOperations } from "../../src/keys/bindings.ts";
+import { defaultBindings } from "../../src/keys/bindings.ts";
 import { configuredBindings } from "../../src/keys/configured.ts";
 import { parseKeyName } from "../../src/keys/names.ts";
-import { defaultPrefix, initialPrefixState, parsePrefix, prefixKey } from "../../src/keys/prefix.ts";
+import { defaultPrefix, parsePrefix, prefixKey } from "../../src/keys/prefix.ts";
+import { KeyTables } from "../../src/keys/tables.ts";
 import type { InputEvent } from "../../src/keys/types.ts";
+import { isViewOperation, viewOperationNames } from "../../src/keys/view-operations.ts";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { parseInput } from "../../src/operations/call.ts";
 import { findOperation, operations } from "../../src/operations/table.ts";
@@ -94,8 +96,8 @@ describe("docs/keys.md", () => {
   });
   /** What the second key after the prefix does. */
   const after = (name: string, captured = false): string => {
-    const context = { captured, prefix: defaultPrefix, bindings: defaultBindings, now: 0 };
-    const first = prefixKey(initialPrefixState, typed("prefix"), context);
+    const context = { captured, prefix: defaultPrefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 };
+    const first = prefixKey(null, typed("prefix"), context);
     if (captured) return first.action.type;
     const { action } = prefixKey(first.state, typed(name), context);
     return action.type === "forward" ? new TextDecoder().decode(action.raw) : action.type;
@@ -128,7 +130,7 @@ describe("docs/keys.md", () => {
       expect(parseInput(found, input)).toMatchObject(input);
     }
     expect([...quoted(keys)].filter((word) => word.startsWith("view.")).toSorted()).toEqual(
-      Object.keys(viewOperations).toSorted(),
+      viewOperationNames.toSorted(),
     );
   });
 

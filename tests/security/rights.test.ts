@@ -4,10 +4,11 @@
  * server restarted. What is expected stands here a second time: something new fails until somebody has said who may.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
 import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
 import { TcpWay } from "../../src/cluster/tcp-way.ts";
-import { viewOperations } from "../../src/keys/bindings.ts";
+import { viewOperationNames } from "../../src/keys/view-operations.ts";
 import { streamRequests } from "../../src/operations/rights.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
 import { type Access, accessCovers } from "../../src/protocol/caller.ts";
@@ -378,15 +379,18 @@ test("what a terminal does by itself shows a caller of one session nothing of an
   await gateway.type("hidden", "echo not''-for-guests\r");
   await gateway.shows("hidden", /^not-for-guests$/m);
   const before = await facts();
+  const made = join(gateway.dir, "made-by-a-key");
   const looked = [...kinds].filter(([, { one, access }]) => one || access === "observe");
   const terminals = looked.flatMap(([kind, { token, one }]) =>
-    Object.keys(viewOperations).map(async (view) => {
+    viewOperationNames.map(async (view) => {
       const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
       let text = "";
       connection.listen({ message: ({ payload }) => (text += Buffer.from(payload).toString()) });
-      await asked(connection, "peer.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false });
-      const line = view === "view.go" ? ":view.go session=hidden" : `:${view}`;
-      await asked(connection, "peer.command", { key: line });
+      const input = view === "view.run" ? { run: ["touch", made] } : {};
+      const bindings = { A: { operation: view, input, says: "", ...(view === "view.go" ? { target: "hidden" } : {}) } };
+      const drawn = { prefix: "Ctrl+\\", paint_only: true, relay: false, bindings };
+      await asked(connection, "peer.attach", { ...attachment, ...drawn });
+      await asked(connection, "peer.command", { key: "A" });
       return { kind: `${kind} ${view}`, one, connection, text: () => text };
     }),
   );
@@ -401,6 +405,7 @@ test("what a terminal does by itself shows a caller of one session nothing of an
   expect(seen.map(({ kind }) => kind)).toEqual([]);
   for (const { connection } of opened) connection.close();
   expect(await facts()).toBe(before);
+  expect(fs.existsSync(made)).toBe(false);
   const listed = await (await gateway.unix("/sessions")).json();
   expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(["hidden", "pub"]);
 });

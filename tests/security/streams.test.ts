@@ -127,10 +127,12 @@ describe("what is called at a far terminal", () => {
       A: { operation: "session.kill", input: { reason: "killed" }, target: "hidden", says: "kills" },
       B: { operation: "server.persist.set", input: { persistent: true }, says: "persists" },
       C: { operation: "session.update", input: { name: "taken" }, says: "renames" },
+      D: { operation: "view.run", input: { run: ["touch", join(gateway.dir, "made-by-a-key")] }, says: "runs" },
     };
     using terminal = await FarTerminal.attach("one-operate", "pub", { bindings });
     for (const key of Object.keys(bindings)) await terminal.ask("peer.command", { key });
-    for (const says of ["no session 'hidden'", "needs the access", "cannot rename it"]) await terminal.sees(says);
+    for (const says of ["no session 'hidden'", "needs the access", "cannot rename it", "may not run programs"])
+      await terminal.sees(says);
     expect(await names()).toEqual(["hidden", "pub"]);
     const { persistent } = await (await gateway.unix("/server/persist")).json();
     expect(persistent).toBe(true);

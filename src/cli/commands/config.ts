@@ -10,7 +10,7 @@ import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
 import { settingFacts, settingNames } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
-import { bindingsOf } from "../session/bindings.ts";
+import { bindingsNote, bindingsOf } from "../session/bindings.ts";
 import { settingsInForce } from "../session/in-force.ts";
 
 interface ConfigOptions {
@@ -92,7 +92,8 @@ function plural(count: number, what: string): string {
 /** @throws WshError invalid_setting */
 async function checked(instance: Instance): Promise<LoadedSettings> {
   const settings = await settingsOf(instance, {}, false);
-  await bindingsOf(settings);
+  const note = bindingsNote((await bindingsOf(settings)).changes);
+  if (note !== null) complain(note);
   const { checkHookLines } = await import("../session/hook-lines.ts");
   await checkHookLines(settings.hooks);
   return settings;

@@ -1,36 +1,90 @@
-/** `wsh keys`: what each key does after the prefix. */
+/** `wsh keys`: what each key does, in every table, and where that comes from. */
 import type { Command } from "commander";
-import { bindingRows, changedBindings, keyLabel } from "../../keys/bindings.ts";
+import { type Bindings, bindingRows, keyLabel, keyName } from "../../keys/bindings.ts";
+import { lookActions, lookKeys } from "../../keys/copy-table.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
+import { flatKey, KeyTables } from "../../keys/tables.ts";
 import { visible } from "../../protocol/visible.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, table } from "../print.ts";
-import { bindingsOf } from "../session/bindings.ts";
+import { complain, print, printJson, table } from "../print.ts";
+import { bindingsNote, bindingsOf, type PersonBindings, prefixKeyOf } from "../session/bindings.ts";
 
 export function register(program: Command): void {
   program
     .command("keys")
     .description(
-      "Print the bindings of the keys after the prefix key, and check the table [keys] of the settings.\n" +
-        'There, "g" = "window.select to=last" binds a key to an operation, and "x" = "none" unbinds it.',
+      "Print what keys do: after the prefix key, without it, in your own tables and in copy mode, with where each\n" +
+        'binding comes from. Checks the table [keys] of the settings: there, "g" = "window.select to=last" binds a\n' +
+        'key to an operation, "x" = "none" unbinds it, and [keys.root] has the keys without the prefix.',
     )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
-    .option("--json", "print each key with its operation as JSON")
+    .option("--json", "print each key with its operations as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const settings = await settingsOf(instanceOf(command));
-      const prefix = parsePrefix(settings.values.prefix_key)?.label ?? null;
-      const changes = await bindingsOf(settings);
-      const bindings = changedBindings(changes);
+      const key = parsePrefix(prefixKeyOf(settings));
+      const prefix = key?.label ?? null;
+      const bound = await bindingsOf(settings);
+      const tables = new KeyTables(bound.changes);
+      const note = bindingsNote(bound.changes);
+      if (note !== null) complain(note);
+      const look = lookKeys(settings.values.mode_keys, tables.look);
+      const origin = originsOf(bound);
+      const all = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
       if (json === true) {
-        const keys = [...bindings].map(([name, { operation, input, says, repeat = false }]) => ({
-          ...{ key: keyLabel(name), operation, input, repeat, says, changed: Object.hasOwn(changes, name) },
-        }));
-        return printJson({ prefix, keys });
+        const keys = all.flatMap(([name, bindings]) =>
+          [...bindings].map(([key, { operation, input, target, further, says, repeat = false }]) => ({
+            ...{ key: keyLabel(key), table: name, operation, input, target, further, repeat, says },
+            ...{ from: origin(name, key), changed: origin(name, key) !== "default" },
+          })),
+        );
+        const copying = Object.entries(look).flatMap(([key, action]) => {
+          if (action === null) return [];
+          const own = { key: keyLabel(key), table: "copy", operation: `copy.${action}`, input: {}, repeat: false };
+          const from = origin("copy", key);
+          return [{ ...own, says: lookActions[action], from, changed: from !== "default" }];
+        });
+        return printJson({ prefix, keys: [...keys, ...copying] });
       }
-      if (prefix === null) return print('No keys are bound: prefix_key is "none".\n');
-      const rows = bindingRows(bindings).map(({ keys, says }) => [keys.join(" "), says]);
-      return print(
-        `${table([["KEY", `AFTER ${prefix}`], [prefix, "detach"], ...rows].map((row) => row.map(visible)))}`,
+      const parts = all.map(([name, bindings]) => {
+        const first = name === "prefix" && key !== null && !bindings.has(keyName(key.key));
+        const rows = rowsOf(bindings, (key) => origin(name, key));
+        const title = name === "prefix" ? `AFTER ${prefix}` : (titles[name] ?? `IN TABLE ${name}`);
+        return tableOf(title, first ? [[prefix ?? "", "detach", "default"], ...rows] : rows);
+      });
+      const copying = new Map(
+        Object.entries(look).flatMap(([key, action]) =>
+          action === null ? [] : [[key, { operation: "", input: {}, says: lookActions[action] }] as const],
+        ),
       );
+      const mode = tableOf(
+        `IN COPY MODE (${settings.values.mode_keys})`,
+        rowsOf(copying, (key) => origin("copy", key)),
+      );
+      return print([...parts, mode].join("\n"));
     });
+}
+
+const titles: Readonly<Record<string, string>> = { root: "WITHOUT THE PREFIX", copy: "IN COPY MODE, TOO" };
+
+type Origin = "default" | "preset" | "config";
+
+function originsOf({ changes, configured }: PersonBindings): (table: string, key: string) => Origin {
+  return (table, key) => {
+    const flat = flatKey(table, key);
+    return Object.hasOwn(configured, flat) ? "config" : Object.hasOwn(changes, flat) ? "preset" : "default";
+  };
+}
+
+/** Keys that do much the same in one row, if they come from one place. */
+function rowsOf(bindings: Bindings, origin: (key: string) => Origin): string[][] {
+  const origins = [...new Set([...bindings.keys()].map(origin))];
+  return origins.flatMap((from) =>
+    bindingRows(new Map([...bindings].filter(([key]) => origin(key) === from))).map(({ keys, says }) => [
+      ...[keys.join(" "), says, from],
+    ]),
+  );
+}
+
+function tableOf(title: string, rows: readonly (readonly string[])[]): string {
+  return table([["KEY", title, "FROM"], ...rows].map((row) => row.map(visible)));
 }

@@ -173,14 +173,14 @@ async function serve(
 
 /** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
 async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
-  const [settings, { bindingsOf }, { parsePrefix }] = await Promise.all([
+  const [settings, { bindingsOf, prefixKeyOf }, { parsePrefix }] = await Promise.all([
     settingsOf(instance, {}, isTolerant),
     import("../session/bindings.ts"),
     import("../../keys/prefix.ts"),
   ]);
-  const { prefix_key, mode_keys } = settings.values;
-  const bindings = await bindingsOf(settings, isTolerant ? warn : undefined);
-  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings };
+  const { mode_keys, repeat_time: repeat_ms } = settings.values;
+  const { changes: bindings } = await bindingsOf(settings, isTolerant ? warn : undefined);
+  return { prefix: parsePrefix(prefixKeyOf(settings))?.label ?? null, mode_keys, repeat_ms, bindings };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

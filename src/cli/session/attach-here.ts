@@ -14,7 +14,7 @@ import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { paneAround } from "./around.ts";
-import { bindingsOf, prefixOf } from "./bindings.ts";
+import { bindingsOf, prefixKeyOf, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
 
 export interface Ended {
@@ -84,10 +84,12 @@ export async function attachHere(
  * @throws WshError invalid_setting without it
  */
 async function personOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<Person> {
-  const { prefix_key, mode_keys: modeKeys, colours: colors, underlines } = settings.values;
+  const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
+  const prefixKey = prefixKeyOf(settings);
   const isFlag = settings.originOf("prefix_key").from === "flag";
-  const prefix = isFlag || fault === undefined ? parsePrefix(prefix_key) : prefixOf(prefix_key, fault);
-  return { prefix, modeKeys, colors, underlines, bindings: await bindingsOf(settings, fault) };
+  const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
+  const { changes: bindings } = await bindingsOf(settings, fault);
+  return { prefix, modeKeys, repeatMs, colors, underlines, bindings };
 }
 
 /** Says how to leave while nothing else is shown. */

@@ -9,6 +9,7 @@
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
 import { frameModes } from "../../compositor/frame-modes.ts";
+import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { type LookInput, LookSchema, type OuterEffect, type TerminalColors } from "../../protocol/attach.ts";
 import type { WshError } from "../../protocol/errors.ts";
@@ -37,7 +38,7 @@ const SETTLED_MS = [500, 2_000, 8_000] as const;
 const ORPHAN_MS = 2_000;
 /** While a person types in another pane, interval between new pictures, in ms (m: each 60 ms cost a third). */
 const BESIDE_MS = 400;
-const NOTHING = new Map<never, never>();
+const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
 export interface LocalPaneEvents extends PlacedPaneEvents {
@@ -74,7 +75,7 @@ export class LocalPane implements PlacedPane {
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private given: Size;
-  private readonly looking: Looking;
+  readonly looking: Looking;
   private readonly above: Above;
   private readonly pointer: Pointer;
   private taken: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
@@ -99,7 +100,7 @@ export class LocalPane implements PlacedPane {
     this.shown = shownPane(own);
     this.looking = this.lookingBack();
     this.above = new Above({
-      ...{ person: { prefix: "", bindings: NOTHING }, looking: this.looking, mouse: options.mouse },
+      ...{ person: { prefix: "", tables: NO_KEYS }, looking: this.looking, mouse: options.mouse },
       changed: () => this.changedPicture(),
     });
     this.pointer = this.pointing();
@@ -404,7 +405,7 @@ export class LocalPane implements PlacedPane {
       },
       isOthers: () => false,
       isOn: false,
-      modeKeys: "vi",
+      lookKeys: { keys: "vi" },
       get top() {
         return own.layout.top;
       },

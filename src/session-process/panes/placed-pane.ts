@@ -32,6 +32,8 @@ export interface PlacedPane {
   paneInfo(): Omit<PaneInfo, "index" | "active">;
   /** Updates `paneInfo`. */
   refresh(): Promise<void>;
+  /** It is in copy mode; not of a view. */
+  readonly looking?: { readonly isOn: boolean };
   /** Opens copy mode. */
   look(input: LookInput): Promise<void>;
   learnColors(colors: TerminalColors): void;

@@ -7,12 +7,12 @@
  */
 
 import type { RE2JS } from "re2js";
+import { type LookAction, lookKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { LookInput } from "../../protocol/attach.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
-import { type LookAction, lookKeys, type ModeKeys } from "./key-table.ts";
 import { Pointing } from "./look-mouse.ts";
 import { drawLooked, lookLabel, passingLabel } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
@@ -59,7 +59,7 @@ export class LookBack {
   private count = 0;
   private picture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
   private over = false;
-  private readonly keys: Readonly<Record<string, LookAction>>;
+  private readonly keys: ReturnType<typeof lookKeys>;
   private readonly pointing: Pointing;
   /** Reaching the end by the wheel leaves. */
   private readonly leavesAtEnd: boolean;
@@ -71,11 +71,11 @@ export class LookBack {
     source: LookSource,
     mode: ModeKeys,
     private readonly port: LookPort,
-    { wheel, press, plain = false }: Omit<LookInput, "keys"> = {},
+    { wheel, press, bound = {}, plain = false }: Omit<LookInput, "keys"> = {},
   ) {
     this.isPlain = plain;
     this.text = new LookText(source);
-    this.keys = lookKeys(mode);
+    this.keys = lookKeys(mode, bound);
     this.top = this.text.top;
     this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
     this.wanted = columnOf(this.text, this.cursor);
@@ -223,7 +223,7 @@ export class LookBack {
     const isCounted = this.count > 0;
     this.count = 0;
     const action = this.keys[name];
-    if (action !== undefined) this.act(action, count, isCounted);
+    if (action != null) this.act(action, count, isCounted);
   }
 
   private act(action: LookAction, count: number, isCounted: boolean): void {
@@ -248,10 +248,10 @@ export class LookBack {
       return { line: isCounted ? Math.min(text.last, text.first + count - 1) : otherwise, col: 0 };
     };
     switch (action) {
-      case "scroll-up":
+      case "scroll_up":
         this.scroll(-count);
         break;
-      case "scroll-down":
+      case "scroll_down":
         this.scroll(count);
         break;
       case "top":
@@ -263,33 +263,33 @@ export class LookBack {
         if (this.search !== null) this.search = this.searchFor(this.search.pattern, this.search.compiled);
         this.go(numbered(text.last));
         break;
-      case "command-back":
-      case "command-forth":
-        this.toCommand(action === "command-forth", count);
+      case "command_back":
+      case "command_forth":
+        this.toCommand(action === "command_forth", count);
         break;
-      case "search-forth":
-      case "search-back":
-        this.forth = action === "search-forth";
+      case "search_forth":
+      case "search_back":
+        this.forth = action === "search_forth";
         this.searched ??= new Searched(this.text);
         this.prompt = { forth: this.forth, typed: "", origin: cursor, before: this.search };
         break;
-      case "match-forth":
-      case "match-back":
-        for (let done = 0; done < count; done++) this.toMatch(this.forth === (action === "match-forth"));
+      case "match_forth":
+      case "match_back":
+        for (let done = 0; done < count; done++) this.toMatch(this.forth === (action === "match_forth"));
         break;
       case "select":
         this.toggle("characters");
         break;
-      case "select-lines":
+      case "select_lines":
         this.toggle("lines");
         break;
-      case "select-rectangle":
+      case "select_rectangle":
         this.toggle("rectangle");
         break;
-      case "select-output":
+      case "select_output":
         this.selectOutput();
         break;
-      case "other-end": {
+      case "other_end": {
         const { selection } = this;
         if (selection !== null) this.choose({ ...selection, anchor: selection.head, head: selection.anchor });
         break;
@@ -298,7 +298,7 @@ export class LookBack {
         if (this.selection === null) this.port.say("no selection: v starts one, V selects lines");
         else if (this.copy()) this.port.left();
         break;
-      case "copy-line":
+      case "copy_line":
         this.selection = { kind: "lines", anchor: cursor, head: cursor };
         if (this.copy()) this.port.left();
         break;

@@ -1,5 +1,5 @@
 /** Cursor movements in copy mode. Pure: from one position in the text to another. */
-import type { LookAction } from "./key-table.ts";
+import type { LookAction } from "../../keys/copy-table.ts";
 import { type LookText, type Point, textOf } from "./text.ts";
 
 /** The position this many rows below (negative: above), in the wanted column. */
@@ -130,27 +130,27 @@ export function moveBy(action: LookAction, text: LookText, { from, count, wanted
       return repeat((at) => sideways(text, at, false));
     case "right":
       return repeat((at) => sideways(text, at, true));
-    case "word-back":
+    case "word_back":
       return repeat((at) => byWord(text, at, "back"));
-    case "word-forth":
+    case "word_forth":
       return repeat((at) => byWord(text, at, "forth"));
-    case "word-end":
+    case "word_end":
       return repeat((at) => byWord(text, at, "end"));
-    case "line-start":
+    case "line_start":
       return { line, col: 0 };
-    case "line-first":
+    case "line_first":
       return firstLetter(text, line);
-    case "line-end":
+    case "line_end":
       return text.lastLetter(line);
-    case "view-top":
+    case "view_top":
       return shown(0);
-    case "view-middle":
+    case "view_middle":
       return shown(Math.floor((rows - 1) / 2));
-    case "view-bottom":
+    case "view_bottom":
       return shown(rows - 1);
-    case "paragraph-back":
+    case "paragraph_back":
       return repeat((at) => byParagraph(text, at, false));
-    case "paragraph-forth":
+    case "paragraph_forth":
       return repeat((at) => byParagraph(text, at, true));
     default:
       return null;
@@ -161,5 +161,5 @@ export function moveBy(action: LookAction, text: LookText, { from, count, wanted
 export function pageOf(action: LookAction, rows: number): number {
   const page = Math.max(1, rows - 2);
   const half = Math.max(1, Math.floor(rows / 2));
-  return { "page-up": -page, "page-down": page, "half-up": -half, "half-down": half }[action as "page-up"] ?? 0;
+  return { page_up: -page, page_down: page, half_up: -half, half_down: half }[action as "page_up"] ?? 0;
 }

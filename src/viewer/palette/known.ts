@@ -1,7 +1,8 @@
 /** The entries of the command palette: the operations with their parameters and key bindings. */
-import { type Bindings, bindingRows, viewOperations } from "../../keys/bindings.ts";
+import { type Bindings, bindingRows } from "../../keys/bindings.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import { keyNames } from "../../keys/names.ts";
+import { isViewOperation, viewOperationNames, viewParameters, viewSays } from "../../keys/view-operations.ts";
 import { type Parameter, parametersOf } from "../../operations/parameters.ts";
 import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
@@ -25,8 +26,11 @@ const aboutParameter: Parameter = {
 
 /** Null for an operation that does not exist. */
 export function parametersAt(name: string): readonly Parameter[] | null {
-  if (name === "view.go") return [{ ...aboutParameter, required: true, says: "the session, window or pane to go to" }];
-  if (Object.hasOwn(viewOperations, name)) return [];
+  if (isViewOperation(name))
+    return Object.entries(viewParameters(name)).map(([parameter, { kind, says, required = false }]) => {
+      const values = typeof kind === "string" ? (kind === "flag" ? ["true", "false"] : []) : kind;
+      return { name: parameter, required, says, values, isPlain: kind === "text" && parameter !== TARGET_PARAMETER };
+    });
   const operation = findOperation(name);
   if (operation === undefined) return null;
   const own = parametersOf(operation);
@@ -46,7 +50,7 @@ export function knownFor(
       .join(" ");
   };
   const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const own = Object.entries(viewOperations).map(([name, says]) => ({ name, says }));
+  const own = viewOperationNames.map((name) => ({ name, says: viewSays(name) }));
   const all = [...own, ...mayCall.map(({ name, summary }) => ({ name, says: summary }))];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {

@@ -6,7 +6,8 @@
  */
 import { drawKeyMap } from "../../compositor/key-map.ts";
 import { drawNotice, message } from "../../compositor/notices.ts";
-import { type Bindings, bindingRows } from "../../keys/bindings.ts";
+import { bindingRows } from "../../keys/bindings.ts";
+import type { KeyTables } from "../../keys/tables.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
@@ -42,14 +43,15 @@ export interface AbovePicture {
 }
 
 export class Above implements AbovePicture {
-  private map = false;
+  /** The table whose keys are shown. */
+  private map: string | null = null;
   private text: string | null = null;
   private timer: Timer | null = null;
   private open: OwnDialog | null = null;
 
   constructor(
     private readonly port: {
-      readonly person: { readonly prefix: string; readonly bindings: Bindings };
+      readonly person: { readonly prefix: string; readonly tables: KeyTables };
       readonly looking: Looking;
       readonly mouse: { readonly isAllowed: boolean };
       changed(): void;
@@ -57,7 +59,7 @@ export class Above implements AbovePicture {
   ) {}
 
   get isShown(): boolean {
-    return this.map || this.text !== null || this.open !== null || this.port.looking.isOn;
+    return this.map !== null || this.text !== null || this.open !== null || this.port.looking.isOn;
   }
 
   get screen(): AbovePicture["screen"] {
@@ -74,8 +76,8 @@ export class Above implements AbovePicture {
     return this.open;
   }
 
-  showMap(shown: boolean): void {
-    this.map = shown;
+  showMap(table: string | null): void {
+    this.map = table;
     this.port.changed();
   }
 
@@ -124,9 +126,10 @@ export class Above implements AbovePicture {
       const drawn = { ...this.open.draw(frame, ascii), modes };
       return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
     }
-    if (!this.map) return frame;
-    const title = `${this.port.person.prefix} and`;
-    return drawKeyMap(frame, bindingRows(this.port.person.bindings), { title, more: "? shows all keys", ascii });
+    const keys = this.map === null ? undefined : this.port.person.tables.get(this.map);
+    if (keys === undefined) return frame;
+    const title = this.map === "prefix" ? `${this.port.person.prefix} and` : `${this.map}:`;
+    return drawKeyMap(frame, bindingRows(keys), { title, more: "? shows all keys", ascii });
   }
 
   close(): void {

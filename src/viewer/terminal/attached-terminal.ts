@@ -156,8 +156,9 @@ export class TerminalStream implements Viewer {
       forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
       detach: () => this.detach(),
-      help: (shown) => this.showHelp({ shown }),
-      bound: (key) => this.bound({ key }),
+      help: (table) => this.own.showMap(table),
+      isFree: () => this.own.isFree,
+      bound: ({ table, key, raw }) => this.own.press({ table, key, bytes: [...raw] }),
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
@@ -195,16 +196,17 @@ export class TerminalStream implements Viewer {
 
   /** The person hesitates after the prefix key, or has pressed another one. */
   showHelp(input: unknown): void {
-    if (!this.over) this.own.showMap(v.parse(HelpSchema, input).shown);
+    const { shown, table } = v.parse(HelpSchema, input);
+    if (!this.over) this.own.showMap(shown ? table : null);
   }
 
   get above(): AbovePicture | null {
     return this.own.above;
   }
 
-  /** The person pressed a key after the prefix. */
+  /** The person pressed a key of a table. */
   bound(input: unknown): void {
-    const { key } = v.parse(BoundKeySchema, input);
+    const key = v.parse(BoundKeySchema, input);
     if (!this.over) this.own.press(key);
   }
 
@@ -244,7 +246,7 @@ export class TerminalStream implements Viewer {
   /** The client continues with another session, at that socket. The terminal is no longer read or drawn here. */
   private move(socket: string, session: number): void {
     if (this.over) return;
-    const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
+    const typed = this.own.rest.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();

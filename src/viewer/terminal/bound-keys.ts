@@ -2,26 +2,32 @@
  * Keys that are bound to operations, in order with later input: input after a key is typed into the key's destination,
  * once its operation is done.
  */
+import type { BoundKey } from "../../protocol/attach.ts";
 
 /** Maximum reads of keys that wait for an earlier key's operation: more than anyone types meanwhile. */
 const MAX_WAITING = 4096;
 
+/** Input after a key, or another key of a table. */
+export type Queued = Uint8Array | BoundKey;
+
 export interface BoundKeysPort {
   readonly isOver: boolean;
-  /** Runs the operation of a key. */
-  perform(key: string): Promise<void>;
+  /** Whether a key means something now: what it is pressed in, a dialog or copy mode, may take it as typed. */
+  means(key: BoundKey): boolean;
+  /** Runs the operations of a key. */
+  perform(key: BoundKey): Promise<void>;
   failed(error: unknown): void;
   typed(bytes: Uint8Array): void;
 }
 
 export class BoundKeys {
-  /** Input after a key, queued until its operation is done; a string is another bound key. */
-  private waiting: (Uint8Array | string)[] | null = null;
+  /** Input after a key, queued until its operation is done. */
+  private waiting: Queued[] | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
   /** Queued input. */
-  get rest(): readonly (Uint8Array | string)[] {
+  get rest(): readonly Queued[] {
     return this.waiting ?? [];
   }
 
@@ -42,8 +48,8 @@ export class BoundKeys {
     });
   }
 
-  press(key: string): void {
-    if (this.waiting === null) this.begin([], () => this.port.perform(key));
+  press(key: BoundKey): void {
+    if (this.waiting === null) this.now(key, []);
     else if (this.waiting.length < MAX_WAITING) this.waiting.push(key);
   }
 
@@ -54,13 +60,21 @@ export class BoundKeys {
     return true;
   }
 
+  /** @returns whether the key's operations have begun: else it was typed */
+  private now(key: BoundKey, following: Queued[]): boolean {
+    const isMeant = this.port.means(key);
+    if (isMeant) this.begin(following, () => this.port.perform(key));
+    else this.port.typed(Uint8Array.from(key.bytes));
+    return isMeant;
+  }
+
   /** @returns whether they were queued after the present operation */
-  private behind(next: Uint8Array | string, rest: readonly (Uint8Array | string)[]): boolean {
+  private behind(next: Queued, rest: readonly Queued[]): boolean {
     this.waiting?.push(next, ...rest);
     return this.waiting !== null;
   }
 
-  private begin(following: (Uint8Array | string)[], work: () => Promise<void>): void {
+  private begin(following: Queued[], work: () => Promise<void>): void {
     this.waiting = following;
     void work()
       .catch((error) => this.port.failed(error))
@@ -70,11 +84,8 @@ export class BoundKeys {
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
           // The typed input has navigated.
           if (this.behind(next, rest)) return;
-          if (typeof next === "string") {
-            this.begin(rest, () => this.port.perform(next));
-            return;
-          }
-          this.port.typed(next);
+          if (next instanceof Uint8Array) this.port.typed(next);
+          else if (this.now(next, rest)) return;
         }
       });
   }

@@ -1,5 +1,5 @@
 /** Menus of the mouse's right button: for a pane, a window of the status line, and the session. Pure. */
-import { type ViewOperation, viewOperations } from "../../keys/bindings.ts";
+import { type ViewOperation, viewSays } from "../../keys/view-operations.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 export interface Menu {
@@ -8,7 +8,7 @@ export interface Menu {
   readonly items: readonly { readonly says: string; readonly line: string }[];
 }
 
-const view = (line: ViewOperation) => ({ says: viewOperations[line], line });
+const view = (line: ViewOperation) => ({ says: viewSays(line), line });
 const newWindow = { says: "new window", line: "window.create focus=true" };
 
 const session: Menu = {

@@ -4,77 +4,37 @@
  */
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
-import type { Instance } from "../../instance/paths.ts";
-import { type Binding, bindingRows, isViewOperation, keyLabel, type ViewOperation } from "../../keys/bindings.ts";
-import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
+import { type Binding, callsOf, keyLabel } from "../../keys/bindings.ts";
+import { lookKeys } from "../../keys/copy-table.ts";
+import { isViewOperation, type ViewOperation } from "../../keys/view-operations.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
-import { LookSchema } from "../../protocol/attach.ts";
-import type { Acting } from "../../protocol/caller.ts";
+import { type BoundKey, LookSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Size } from "../../protocol/size.ts";
-import { cleanPaste, describeCopy } from "../../session/paste-buffers.ts";
-import type { Session } from "../../session/session.ts";
+import { describeCopy } from "../../session/paste-buffers.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
-import type { OpenedView, SessionPlace } from "../../session/viewers.ts";
-import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
-import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
-import { allKeys } from "./all-keys.ts";
+import type { OpenedView } from "../../session/viewers.ts";
+import { Above, type AbovePicture } from "./above.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./copy-mode.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
-import type { PersonKeys } from "./person-keys.ts";
+import { OwnOperations } from "./own-operations.ts";
+import type { OwnViewPort } from "./own-port.ts";
 import { Pointer } from "./pointer.ts";
-import { isOthers, type Shown } from "./shown.ts";
+import { isOthers } from "./shown.ts";
 
-const switchers = {
-  "view.windows": "windows",
-  "view.sessions": "sessions",
-  "view.agents": "agents",
-} as const satisfies Readonly<Record<string, SwitcherScope>>;
+/** What a page has dialogs of its own for. */
+const pagesOwn: ReadonlySet<ViewOperation> = new Set([
+  ...(["view.detach", "view.look_back", "view.windows", "view.sessions", "view.agents"] as const),
+  ...(["view.command", "view.go", "view.keys"] as const),
+]);
 
 /** Loaded on the first call of an operation by name. */
 function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
   return import("../palette/calls.ts");
-}
-
-export interface OwnViewPort {
-  readonly viewer: number;
-  readonly readOnly: boolean;
-  readonly by: Acting;
-  readonly person: Pick<PersonKeys, "prefix" | "bindings" | "modeKeys">;
-  /** The terminal has NO_COLOR. */
-  readonly isPlain: boolean;
-  readonly shown: Shown;
-  readonly size: Size;
-  readonly isOver: boolean;
-  readonly instance: Instance;
-  readonly session: Pick<Session, "id" | "buffers" | "isPrivate" | "layout">;
-  /** The part of the status line at a cell of the terminal. */
-  statusAt(row: number, col: number): StatusTarget | null;
-  /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
-  readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
-  /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: SessionPlace): Promise<void>;
-  /** Something else is to be shown. */
-  changed(): void;
-  rang(): void;
-  /** Passes input on to the program below. */
-  typed(bytes: Uint8Array): void;
-  /** The same, with mouse reports in its cells. */
-  placed(bytes: Uint8Array): void;
-  /** The person has copied something. */
-  copy(text: string): void;
-  /** A page has its own dialogs for this. @returns whether the page was asked */
-  wanted(operation: ViewOperation): boolean;
-  /** A page's caller may do less than the person here: its keys act on this session alone. */
-  readonly isPage: boolean;
-  /** Runs a key's operation in the session. @returns its answer @throws WshError */
-  operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
-  detach(): void;
 }
 
 export class OwnView {
@@ -82,6 +42,7 @@ export class OwnView {
   readonly pointer: Pointer;
   private readonly own: Above;
   private readonly looking: Looking;
+  private readonly operations: OwnOperations;
   readonly bound: BoundKeys;
   /** Splits input while a dialog is open. */
   private readonly dialogKeys: ViewerKeys;
@@ -102,10 +63,17 @@ export class OwnView {
     this.dialogKeys = new ViewerKeys(systemClock, (events) => {
       for (const bytes of this.own.pressed(events, port.size)) port.typed(bytes);
     });
+    this.operations = new OwnOperations(port, this.own, {
+      look: (input) => this.look(input),
+      press: (key) => this.press(key),
+      runLine: (line, signal) => this.runLine(line, signal),
+      lead: (work) => this.bound.lead(work),
+    });
     this.bound = new BoundKeys({
       get isOver() {
         return port.isOver;
       },
+      means: (key) => this.bindingOf(key) !== null,
       perform: (key) => this.perform(key),
       failed: (error) => this.refused(error),
       typed: (bytes) => port.typed(bytes),
@@ -127,12 +95,17 @@ export class OwnView {
     return this.above === null && this.bound.isIdle;
   }
 
-  showMap(shown: boolean): void {
-    this.own.showMap(shown);
+  showMap(table: string | null): void {
+    this.own.showMap(table);
   }
 
-  press(key: string): void {
+  press(key: BoundKey): void {
     this.bound.press(key);
+  }
+
+  /** Keys without the prefix may be bound now: no dialog, question or caller has them. */
+  get isFree(): boolean {
+    return this.own.dialog === null && !this.port.session.questions.isShown;
   }
 
   /** @returns whether the input waits for an earlier key's operation */
@@ -162,7 +135,7 @@ export class OwnView {
     const operation = `view.${view}` as const;
     if (this.port.isOver || this.port.wanted(operation)) return;
     this.own.hide();
-    await this.ofView(operation, target);
+    await this.operations.run(operation, { input: {}, target });
   }
 
   /** Opens copy mode. */
@@ -196,8 +169,8 @@ export class OwnView {
       get isOn() {
         return port.mouse.isTaken;
       },
-      get modeKeys() {
-        return port.person.modeKeys;
+      get lookKeys() {
+        return port.person.look;
       },
       isOthers: (pane) => isOthers(port, pane),
       get top() {
@@ -238,12 +211,33 @@ export class OwnView {
     await this.runLine(line, new AbortController().signal).catch((error) => this.refused(error));
   }
 
-  private async perform(key: string): Promise<void> {
+  /** What a key does now: "unbound" after the prefix is said; null: without the prefix it is typed. */
+  private bindingOf({ table, key }: BoundKey): Binding | "unbound" | null {
+    const { port } = this;
+    const { tables, look } = port.person;
+    if (table !== "root") return tables.get(table)?.get(key) ?? "unbound";
+    if (!this.isFree) return null;
+    const root = tables.root.get(key) ?? null;
+    if (!this.looking.isOn && !port.shown.pointed.isLooking(port.shown.pointed.active)) return root;
+    return tables.copy.get(key) ?? (lookKeys(look.keys, look.bound)[key] == null ? root : null);
+  }
+
+  private async perform(pressed: BoundKey): Promise<void> {
     const { port, own } = this;
     own.hide();
-    const binding = port.person.bindings.get(key);
-    if (binding === undefined) own.say(`${port.person.prefix} ${keyLabel(key)} is not bound; ? shows all keys`);
-    else await this.carryOut(binding, new AbortController().signal);
+    const binding = this.bindingOf(pressed);
+    const { table, key } = pressed;
+    const where = table === "prefix" ? `${port.person.prefix} ${keyLabel(key)}` : `${keyLabel(key)} (${table})`;
+    if (binding === "unbound") own.say(`${where} is not bound; ${port.person.prefix} ? shows all keys`);
+    else if (binding !== null) await this.carryOutAll(binding);
+  }
+
+  /** One that fails ends them, as does one whose question waits for the person. */
+  private async carryOutAll(binding: Binding): Promise<void> {
+    for (const call of callsOf(binding)) {
+      if (this.port.isOver) return;
+      await this.carryOut({ ...call, says: binding.says }, new AbortController().signal);
+    }
   }
 
   /** @returns the answer, if it is for the person to read; else null @throws WshError */
@@ -263,11 +257,11 @@ export class OwnView {
 
   private async carryOut(binding: Binding, signal: AbortSignal): Promise<unknown> {
     const { port, own } = this;
-    const { operation, target } = binding;
+    const { operation, input, target } = binding;
     if (isViewOperation(operation)) {
       // The destination is looked up first.
       if (operation !== "view.go") own.hide();
-      if (operation === "view.paste" || !port.wanted(operation)) await this.ofView(operation, target);
+      if (!pagesOwn.has(operation) || !port.wanted(operation)) await this.operations.run(operation, { input, target });
       return null;
     }
     if (target === undefined && !isForServer(operation)) return port.operate(binding, signal);
@@ -275,129 +269,6 @@ export class OwnView {
       throw new WshError("access_denied", `'${operation}' can only be called from a terminal or the web page`);
     const { callElsewhere } = await loadCalls();
     return callElsewhere(binding, signal, { ...port, ask: (question, act) => this.ask(question, "wsh", act) });
-  }
-
-  /** Operations of the terminal itself. */
-  private async ofView(operation: ViewOperation, target: string | undefined): Promise<void> {
-    const { port } = this;
-    switch (operation) {
-      case "view.look_back":
-        return this.look({ keys: port.person.modeKeys });
-      case "view.paste":
-        return this.paste(port.session.buffers.newest);
-      case "view.buffers":
-        return this.showBuffers();
-      case "view.windows":
-      case "view.sessions":
-      case "view.agents":
-        return this.showPlaces(switchers[operation]);
-      case "view.command":
-        return this.showPalette();
-      case "view.go":
-        return this.goTo(target ?? "");
-      case "view.keys":
-        return this.showKeys();
-      case "view.detach":
-        return port.detach();
-      case "view.send_prefix": {
-        const { encodeKeys } = await import("../../keys/encode.ts");
-        return port.typed(encodeKeys([port.person.prefix], { ...port.shown.modes }));
-      }
-    }
-  }
-
-  private async showPalette(): Promise<void> {
-    const { port, own } = this;
-    // Loaded on the first call of an operation by name.
-    const { openPalette } = await import("../palette/open.ts");
-    const palette: OwnDialog = openPalette({
-      ...port,
-      bindings: port.person.bindings,
-      remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
-      run: (line, signal) => this.runLine(line, signal),
-      done: (said) => {
-        own.hide(palette);
-        if (said !== null) own.say(said);
-      },
-    });
-    own.show(palette);
-  }
-
-  /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
-  private async goTo(target: string): Promise<void> {
-    const { placeOf } = await import("../switcher/places.ts");
-    await this.show(await placeOf(this.port.instance, target, this.port.by));
-  }
-
-  /** Shows a place in this terminal. @throws WshError of its session, nested_session */
-  private async show(place: SwitcherRow): Promise<void> {
-    if (!this.port.readOnly) await this.focus(place);
-    if (place.number !== this.number) await this.port.go(place);
-  }
-
-  /** In a terminal with its own focus only that focus moves. @throws WshError of the place's session */
-  private async focus(place: SwitcherRow): Promise<void> {
-    const { shown } = this.port;
-    if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
-      shown.pointed.select(place.pane);
-    else await (await import("../switcher/places.ts")).focus(place, this.port.by);
-  }
-
-  /** Of the session that is shown. */
-  private get number(): number {
-    return Number(this.port.session.id.slice(2));
-  }
-
-  private showKeys(): void {
-    const { port } = this;
-    const keys = allKeys(port.person.prefix, bindingRows(port.person.bindings), (row) => {
-      if (row === null) {
-        port.detach();
-        return;
-      }
-      // A row of keys with different actions, such as the arrows, is ambiguous.
-      const meant = [...port.person.bindings].filter(([, { says }]) => says === row.says);
-      const [first] = meant;
-      if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
-        this.press(first[0]);
-    });
-    this.own.show(keys);
-  }
-
-  private async showPlaces(kind: SwitcherScope): Promise<void> {
-    const { placesSource } = await import("../switcher/places.ts");
-    await this.choose(placesSource(this.port.instance, kind, this.port.by), (place) => this.show(place));
-  }
-
-  private async showBuffers(): Promise<void> {
-    const { buffers } = this.port.session;
-    requireAllSessions(this.port.by, "view.buffers");
-    const { buffersSource } = await import("../switcher/buffers.ts");
-    await this.choose(buffersSource(buffers), async ({ target }) => this.paste(buffers.get(target).text));
-  }
-
-  /** @param go what Enter does with a row */
-  private async choose(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
-    const { port, own } = this;
-    // Loaded on first use of the switcher.
-    const { Switcher } = await import("../switcher/switcher.ts");
-    const switcher: OwnDialog = new Switcher(source, {
-      ...{ readOnly: port.readOnly, here: () => this.number },
-      changed: () => port.changed(),
-      say: (text) => own.say(text),
-      go: (row) => this.bound.lead(() => go(row)),
-      typed: (bytes) => port.typed(bytes),
-      done: () => own.hide(switcher),
-    });
-    own.show(switcher);
-  }
-
-  /** Types a text, as the terminal itself would paste it. @throws WshError access_denied: buffers are all sessions' */
-  private paste(text: string | null): void {
-    const { port } = this;
-    requireAllSessions(port.by, "view.paste");
-    if (text === null) this.own.say("nothing has been copied yet");
-    else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }
 
   /** A key's operation failed. */
@@ -411,9 +282,4 @@ export class OwnView {
     this.port.copy(text);
     this.own.say(describeCopy(text));
   }
-}
-
-function pasted(text: string, isBracketed: boolean): Uint8Array {
-  const clean = cleanPaste(text);
-  return new TextEncoder().encode(isBracketed ? `\x1b[200~${clean}\x1b[201~` : clean);
 }

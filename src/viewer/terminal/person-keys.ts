@@ -1,15 +1,17 @@
 /** The person's settings for one attached terminal: its keys, and how it may be shown. Replaced when they change. */
 import type * as v from "valibot";
-import { type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
-import type { AttachSchema } from "../../protocol/attach.ts";
+import { KeyTables } from "../../keys/tables.ts";
+import type { AttachSchema, LookInput } from "../../protocol/attach.ts";
 
-type Said = Pick<v.InferOutput<typeof AttachSchema>, "prefix" | "bindings" | "mode_keys" | "relay">;
+type Said = Pick<v.InferOutput<typeof AttachSchema>, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "relay">;
 
 export class PersonKeys {
   key: Prefix | null = null;
-  bindings: Bindings = new Map();
-  modeKeys: Said["mode_keys"] = "vi";
+  tables = new KeyTables({});
+  repeatMs = 0;
+  /** How copy mode begins: whose keys, and the person's changes to them. */
+  look: Pick<LookInput, "keys" | "bound"> = { keys: "vi" };
   mayRelay = true;
 
   /** @throws WshError invalid_setting for an invalid prefix key */
@@ -18,10 +20,12 @@ export class PersonKeys {
   }
 
   /** @throws WshError invalid_setting: nothing has changed then */
-  use({ prefix, bindings, mode_keys, relay }: Said): void {
+  use({ prefix, bindings, mode_keys: keys, repeat_ms, relay }: Said): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
-    this.bindings = changedBindings(bindings);
-    this.modeKeys = mode_keys;
+    this.tables = new KeyTables(bindings);
+    const bound = this.tables.look;
+    this.look = Object.keys(bound).length === 0 ? { keys } : { keys, bound };
+    this.repeatMs = repeat_ms;
     this.mayRelay = relay;
   }
 

@@ -47,6 +47,8 @@ export interface Pointed {
   boxOf(pane: string): Box | null;
   /** Null without a picture. */
   modesOf(pane: string): FrameModes | null;
+  /** It is in copy mode, for all who see it. */
+  isLooking(pane: string): boolean;
   /** Gives a pane bytes. @returns bytes to type at this terminal instead; null: the pane has them */
   give(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
@@ -63,7 +65,8 @@ export interface PointerPort {
   isOthers(pane: string): boolean;
   /** Whether clicks, drags and the wheel do anything besides reaching programs. */
   readonly isOn: boolean;
-  readonly modeKeys: LookInput["keys"];
+  /** How copy mode begins. */
+  readonly lookKeys: Pick<LookInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
   readonly top: number;
   /** The element at a cell of the session's screen, outside of the picture. */
@@ -235,7 +238,7 @@ export class Pointer {
     const beginning: Beginning = { pane, dragged, up: null, wheel: 0 };
     this.beginning = beginning;
     this.port
-      .look({ keys: this.port.modeKeys, ...how }, pane)
+      .look({ ...this.port.lookKeys, ...how }, pane)
       .then(() => this.begun(beginning))
       // Its process is gone or does not know how: nothing is shown then, and nothing is lost.
 
@@ -259,7 +262,7 @@ export class Pointer {
 
   /** The pane is in copy mode: it gets the stored pointer movements. */
   private begun({ pane, dragged, up, wheel }: Beginning): void {
-    if (wheel > 0) this.port.look({ keys: this.port.modeKeys, wheel }, pane).catch(() => {});
+    if (wheel > 0) this.port.look({ ...this.port.lookKeys, wheel }, pane).catch(() => {});
     if (dragged !== null) this.give(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });
     if (up !== null) this.give(pane, up, { button: LEFT, release: true, encoding: "sgr" });
   }

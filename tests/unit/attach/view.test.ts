@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { codeOf, describeOutcome, exitCodeOf, type Outcome, outcomeOf } from "../../../src/attach/outcome.ts";
 import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
 import { SessionView } from "../../../src/attach/view.ts";
-import { defaultBindings } from "../../../src/keys/bindings.ts";
+import { KeyTables } from "../../../src/keys/tables.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
 import { KeyReader } from "../../../src/keys/reader.ts";
 import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
@@ -116,13 +116,13 @@ describe("keys", () => {
   function reader(setting = "Ctrl+\\") {
     const seen: string[] = [];
     const keys = new KeyReader(
-      { key: parsePrefix(setting), bindings: defaultBindings },
+      { key: parsePrefix(setting), tables: new KeyTables({}), repeatMs: 500 },
       {
         forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
         reply: () => seen.push("<reply>"),
         detach: () => seen.push("<detach>"),
-        help: (shown) => seen.push(`<help ${shown}>`),
-        bound: (key) => seen.push(`<bound ${key}>`),
+        help: (table) => seen.push(`<help ${table}>`),
+        bound: ({ key }) => seen.push(`<bound ${key}>`),
         release: () => seen.push("<release>"),
       },
     );
@@ -154,15 +154,15 @@ describe("keys", () => {
     push("\x1cz");
     expect(seen.splice(0)).toEqual(["<bound z>"]);
     push("\x1c");
-    await until("the map", () => seen.includes("<help true>"));
+    await until("the map", () => seen.includes("<help prefix>"));
     push("zx");
-    expect(seen.splice(0)).toEqual(["<help true>", "<help false>", "<bound z>", "x"]);
+    expect(seen.splice(0)).toEqual(["<help prefix>", "<help null>", "<bound z>", "x"]);
     push("\x1c");
-    await until("the map", () => seen.includes("<help true>"));
+    await until("the map", () => seen.includes("<help prefix>"));
     push("\x1b");
-    await until("the map to go", () => seen.includes("<help false>"));
+    await until("the map to go", () => seen.includes("<help null>"));
     push("y");
-    expect(seen).toEqual(["<help true>", "<help false>", "y"]);
+    expect(seen).toEqual(["<help prefix>", "<help null>", "y"]);
   });
 
   test("while somebody else holds the keyboard one press takes it back", () => {

@@ -1,9 +1,15 @@
 /** Keys by name reach the program as a terminal would send them, and keys of a terminal are read back by name. */
 import { describe, expect, test } from "bun:test";
-import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../../../src/keys/decode.ts";
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
-import { initialPrefixState, type PrefixAction, parsePrefix, prefixKey } from "../../../src/keys/prefix.ts";
+import {
+  type PrefixAction,
+  type PrefixContext,
+  parsePrefix,
+  prefixKey,
+  type TableState,
+} from "../../../src/keys/prefix.ts";
+import { KeyTables } from "../../../src/keys/tables.ts";
 import type { InputEvent, ParsedKey } from "../../../src/keys/types.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
@@ -355,11 +361,13 @@ describe("reading keys", () => {
 describe("the prefix key", () => {
   const prefix = parsePrefix("Ctrl+\\");
 
-  const context = { captured: false, prefix, bindings: defaultBindings, now: 0 };
+  const context: PrefixContext = {
+    ...{ captured: false, prefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 },
+  };
 
   /** What happens for each event of an input. */
   function actions(input: string, captured = false): string[] {
-    let state = initialPrefixState;
+    let state: TableState = null;
     return decoded(input).map((event) => {
       const result = prefixKey(state, event, { ...context, captured });
       state = result.state;
@@ -397,13 +405,13 @@ describe("the prefix key", () => {
     expect(actions("y\x1c", true)).toEqual(['send "y"', "release"]);
     const [event] = decoded("\x1c");
     const unset = { ...context, captured: true, prefix: null };
-    expect(event && prefixKey(initialPrefixState, event, unset).action.type).toBe("release");
+    expect(event && prefixKey(null, event, unset).action.type).toBe("release");
   });
 
   test("a repeatable key needs no prefix for half a second, and a plain one ends that", () => {
     const [press, up, z] = ["\x1c", "\x1b[1;5A", "z"].map((text) => decoded(text)[0]);
     if (press === undefined || up === undefined || z === undefined) throw new Error("three keys");
-    let state = initialPrefixState;
+    let state: TableState = null;
     const at = (event: typeof up, now: number): string => {
       const result = prefixKey(state, event, { ...context, now });
       state = result.state;
@@ -432,6 +440,6 @@ describe("the prefix key", () => {
     }
     const space = parsePrefix("C-Space");
     const [event] = decoded("\0");
-    expect(event && prefixKey(initialPrefixState, event, { ...context, prefix: space }).action.type).toBe("wait");
+    expect(event && prefixKey(null, event, { ...context, prefix: space }).action.type).toBe("wait");
   });
 });

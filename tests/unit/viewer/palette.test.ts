@@ -1,7 +1,8 @@
 /** What the palette offers for a line, how lines are read, and what is kept of them. */
 import { describe, expect, test } from "bun:test";
-import { defaultBindings, viewOperations } from "../../../src/keys/bindings.ts";
+import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { wordsOf } from "../../../src/keys/line.ts";
+import { viewOperationNames } from "../../../src/keys/view-operations.ts";
 import { findOperation, operations } from "../../../src/operations/table.ts";
 import { byKeys } from "../../../src/protocol/caller.ts";
 import { ending } from "../../../src/session/windows/asked-first.ts";
@@ -45,8 +46,7 @@ describe("what is offered", () => {
   test("at first the last lines, then every operation there is", () => {
     expect(labels("").slice(0, 2)).toEqual(["pane.zoom", "window.close"]);
     const all = new Set(labels(""));
-    for (const name of [...operations.map((each) => each.name), ...Object.keys(viewOperations)])
-      expect(all).toContain(name);
+    for (const name of [...operations.map((each) => each.name), ...viewOperationNames]) expect(all).toContain(name);
     expect(offered("").meansFirst).toBe(false);
   });
 

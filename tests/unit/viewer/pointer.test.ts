@@ -24,12 +24,13 @@ function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene =
       paneAt: (row, col) => (inside(row, col) ? "@1" : null),
       boxOf: () => ({ row: 0, col: 0, rows: 20, cols: 300 }),
       modesOf: () => ({ ...initialFrameModes, ...modes }),
+      isLooking: () => isLooking,
       give: (_, bytes) => bytes,
       select: (pane) => void did.push(`select ${pane}`),
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ isOn, isLooking, top, isOthers: () => false, modeKeys: "vi" },
+    ...{ isOn, isLooking, top, isOthers: () => false, lookKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     look(input: LookInput) {

@@ -1,0 +1,15 @@
+/** What the setting `prefix_preset = "tmux"` changes in the default bindings: the keys that tmux 3.3a has otherwise. */
+import { type Binding, callInWords, defaultBindings } from "./bindings.ts";
+
+function bound(operation: string, input: Readonly<Record<string, unknown>> = {}, says?: string): Binding {
+  const call = { operation, input };
+  return { ...call, says: says ?? callInWords(call) };
+}
+
+/** tmux's arrows repeat. */
+const arrows = [...defaultBindings].filter(([key]) => key.startsWith("Arrow"));
+
+export const tmuxPreset: Readonly<Record<string, Binding | null>> = {
+  "ctrl+b": bound("view.send_prefix"),
+  ...Object.fromEntries(arrows.map(([key, binding]) => [key, { ...binding, repeat: true }])),
+};

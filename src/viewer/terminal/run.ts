@@ -1,0 +1,77 @@
+/**
+ * Programs that keys run outside of the panes (`view.run`): by their arguments, without a shell unless one is asked
+ * for. Loaded at the first. Each runs in a process group of its own, with the place of the terminal in `WSH_*`, and may
+ * outlive the session; its output is read to a limit and thrown away.
+ */
+import type { Instance } from "../../instance/paths.ts";
+import { isUnlimited } from "../../operations/rights.ts";
+import type { Acting } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Session } from "../../session/session.ts";
+import type { Shown } from "./shown.ts";
+
+/** Programs that run at once for all terminals of a session process: keys that repeat start many. */
+const MAX_RUNNING = 16;
+/** Characters of the last line of a failed program that are said. */
+const SAID = 160;
+
+let running = 0;
+
+export interface RunPort {
+  readonly by: Acting;
+  readonly instance: Instance;
+  readonly session: Pick<Session, "name" | "windows">;
+  readonly shown: Pick<Shown, "pointed">;
+  readonly isOver: boolean;
+  say(text: string): void;
+}
+
+/** Starts it and returns; a failure is said when it ends. @throws WshError access_denied, invalid_request */
+export function run(input: Readonly<Record<string, unknown>>, port: RunPort): void {
+  if (!isUnlimited(port.by)) throw new WshError("access_denied", "this terminal may not run programs outside of panes");
+  if (running >= MAX_RUNNING)
+    throw new WshError("resource_limit_reached", `${MAX_RUNNING} programs of keys run already`);
+  const { run: words, shell } = input;
+  const argv = Array.isArray(words) ? words.map(String) : ["sh", "-c", String(shell)];
+  const child = start(argv, port);
+  running++;
+  void ended(child).then(({ code, last }) => {
+    running--;
+    if (code === 0 || port.isOver) return;
+    const name = Array.isArray(words) ? argv[0] : String(shell).split(/\s/, 1)[0];
+    port.say(`${name}: ${last === "" ? `exit code ${code}` : last}`);
+  });
+}
+
+type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+/** In the directory of the pane that has the focus. */
+function start(argv: readonly string[], { instance, session, shown }: RunPort): Child {
+  const pane = shown.pointed.active;
+  const panes = session.windows.flatMap((window) => window.panes);
+  const cwd = panes.find(({ id }) => id === pane)?.cwd ?? process.cwd();
+  const place = { WSH_SESSION: session.name, WSH_PANE: pane, WSH_SOCKET: instance.httpSocket };
+  try {
+    return Bun.spawn([...argv], {
+      ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe", detached: true },
+      cwd,
+      env: { ...process.env, ...place },
+    });
+  } catch (thrown) {
+    const { message } = WshError.from(thrown);
+    throw new WshError("invalid_request", `${argv[0]} cannot be started: ${message}`, {}, { cause: thrown });
+  }
+}
+
+async function ended(child: Child): Promise<{ readonly code: number; readonly last: string }> {
+  const [, said, code] = await Promise.all([lastLine(child.stdout), lastLine(child.stderr), child.exited]);
+  return { code, last: said };
+}
+
+/** The last line that is not empty; the rest is dropped as it comes. */
+async function lastLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let end = "";
+  for await (const bytes of stream) end = (end + decoder.decode(bytes, { stream: true })).slice(-4 * SAID);
+  return (end.trimEnd().split("\n").at(-1) ?? "").slice(0, SAID);
+}
