@@ -29,7 +29,7 @@ import { isOthers } from "./shown.ts";
 /** What a page has dialogs of its own for. */
 const pagesOwn: ReadonlySet<ViewOperation> = new Set([
   ...(["view.detach", "view.look_back", "view.windows", "view.sessions", "view.agents"] as const),
-  ...(["view.command", "view.go", "view.keys"] as const),
+  ...(["view.command", "view.go", "view.keys", "view.buffers"] as const),
 ]);
 
 /** Loaded on the first call of an operation by name. */
