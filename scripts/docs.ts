@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { bindingRows, defaultBindings, keyLabel } from "../src/keys/bindings.ts";
+import { lookActions, lookKeys } from "../src/keys/copy-table.ts";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
@@ -25,7 +26,6 @@ import { windowOperations } from "../src/operations/windows.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
 import { messageTypes } from "../src/protocol/messages.ts";
 import { themeRoleNames, themeRoles } from "../src/protocol/theme.ts";
-import { lookActions, lookKeys } from "../src/keys/copy-table.ts";
 
 const code = (text: string): string => `\`${text}\``;
 /** Text that stands in a cell of a table. */

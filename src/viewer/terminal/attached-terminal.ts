@@ -206,8 +206,7 @@ export class TerminalStream implements Viewer {
 
   /** The person pressed a key of a table. */
   bound(input: unknown): void {
-    const key = v.parse(BoundKeySchema, input);
-    if (!this.over) this.own.press(key);
+    if (!this.over) this.own.press(v.parse(BoundKeySchema, input));
   }
 
   private ownView(isPlain: boolean): OwnView {
