@@ -159,6 +159,35 @@ browserTest("panes, overlays and panels are shown as in the terminal, and leave 
   await page.mouse.move(box.x - 100, box.y + 50, { steps: 5 });
   await page.mouse.up();
   await until("the pane to be narrower", async () => (await width()) < wide - 50);
+  // A floating pane lies above the others, gets clicks and keys, and is dragged by its upper edge.
+  await gateway.unix("/sessions/drawn/panes", {
+    json: { float: true, x: 5, y: 3, width: 30, height: 6, command: "echo floating; exec cat" },
+  });
+  const floating = async () => {
+    const panes = await (await gateway.unix("/sessions/drawn/panes")).json();
+    return (panes as { z?: number; row: number; col: number; active: boolean }[]).find(({ z }) => z === 1);
+  };
+  await until("the floating pane", async () => (await text()).includes("floating"));
+  const inside = await page.waitForSelector(".pane[style*='z-index: 1']");
+  const above = await inside?.boundingBox();
+  if (above == null) throw new Error("no floating pane");
+  await page.mouse.click(above.x + 40, above.y + above.height / 2);
+  await until("its focus", async () => (await floating())?.active === true);
+  await page.keyboard.type("into it\r");
+  await until(
+    "what was typed, twice",
+    async () => ((await inside?.evaluate((node) => node.textContent)) ?? "").split("into it").length === 3,
+  );
+  const title = await (await page.waitForSelector(".border.move"))?.boundingBox();
+  if (title == null) throw new Error("no title to drag");
+  await page.mouse.move(title.x + 60, title.y + title.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(title.x + 60 + title.height * 4, title.y + title.height * 3.5, { steps: 4 });
+  await page.mouse.up();
+  await until(
+    "it further down",
+    async () => ((await floating())?.row ?? 0) === 7 && ((await floating())?.col ?? 0) > 9,
+  );
   expect(faults).toEqual([]);
 });
 

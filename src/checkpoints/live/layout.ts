@@ -15,7 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
-import type { Windows } from "../../session/windows/state.ts";
+import type { WindowEntry, Windows } from "../../session/windows/state.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Block } from "../files/blocks.ts";
 import { type Before, PartWriter } from "../files/part-writer.ts";
@@ -184,8 +184,9 @@ export class LayoutCheckpoint {
   }
 
   private record(endedBy: string | null): LayoutRecordNow {
-    const { session, arrangement, stored } = this.port;
-    const { windows, panes } = arrangement.state;
+    const { session } = this.port;
+    const stored = this.port.stored();
+    const { windows, panes } = stored.windows;
     const own = Object.values(panes).filter(({ view }) => view === null);
     return {
       version: CHECKPOINT_VERSION,
@@ -204,7 +205,7 @@ export class LayoutCheckpoint {
       },
       panes: own.map(({ id }) => Number(id.slice(1))),
       windows: windows.map(({ id }) => id),
-      tree: treeOf({ ...stored(), env: {}, elements: keptElements(session.elements.state()) }),
+      tree: treeOf({ ...stored, env: {}, elements: keptElements(session.elements.state()) }),
     };
   }
 
@@ -239,7 +240,9 @@ export class LayoutCheckpoint {
 function shapeOf({ windows }: Windows): string {
   const nodeOf = (node: LayoutNode): string =>
     isLeaf(node) ? node.pane : `${node.axis}(${node.children.map(nodeOf).join()})`;
-  return windows.map(({ id, index, root }) => `${index}:${id}:${nodeOf(root)}`).join(" ");
+  const above = (floats: WindowEntry["floats"] = []): string =>
+    floats.flatMap(({ pane, popup }) => (popup ? [] : [`+${pane}`])).join("");
+  return windows.map(({ id, index, root, floats }) => `${index}:${id}:${nodeOf(root)}${above(floats)}`).join(" ");
 }
 
 function aboutBlock(record: LayoutRecordNow): Block {

@@ -22,7 +22,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { PaneRef } from "../../session/types.ts";
 import { show } from "../../session/windows/changes.ts";
-import { activeWindow, defaultPane, panesIn, type WindowEntry } from "../../session/windows/state.ts";
+import { activeWindow, defaultPane, lastingActive, panesIn, type WindowEntry } from "../../session/windows/state.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneLabel } from "./pane-label.ts";
@@ -197,7 +197,7 @@ export class Content implements PaneRef {
   }
 
   nameOf(window: WindowEntry): string {
-    return window.name ?? automaticName(this.paneInfo(window.active));
+    return window.name ?? automaticName(this.paneInfo(lastingActive(window)));
   }
 
   /** The text of the line above a pane; null: none. */

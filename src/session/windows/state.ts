@@ -141,9 +141,13 @@ export function defaultPane(state: Windows, isLiving: (pane: string) => boolean)
 
 /** The pane that a window shows in place of all others; null: none. A popup opens above it. */
 export function zoomedPane(window: WindowEntry): string | null {
-  if (!window.zoomed) return null;
+  return window.zoomed ? lastingActive(window) : null;
+}
+
+/** The pane that is active without the popups of the window. */
+export function lastingActive(window: WindowEntry): string {
   const isPopup = (pane: string): boolean => floatOf(window, pane)?.popup === true;
-  return [window.active, ...window.recent].find((pane) => !isPopup(pane)) ?? null;
+  return [window.active, ...window.recent].find((pane) => !isPopup(pane)) ?? window.active;
 }
 
 /** The panes that a window shows on so many cells: all, or only the zoomed one, and popups. */
