@@ -97,6 +97,8 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
       return notice("agent", `${session}: ${agent.name} ${how}`, agent.message ?? "");
     }
     case "question_asked": {
+      // Of a password that a program reads there is a notice of its own.
+      if (event.kind === "secret" && event.asked_by === "wsh") return null;
       const { kind, choices = [], question = "", asked_by = "a program" } = event;
       const answers = kind === "confirm" ? [true, false] : choices.slice(0, MAX_ACTIONS);
       const isWhole = kind === "confirm" || (choices.length > 0 && choices.length <= MAX_ACTIONS);

@@ -20,6 +20,7 @@ import { contains, type Windows, withoutPopups } from "../session/windows/state.
 import type { Settings } from "../settings/table.ts";
 import type { MadePane, PlannedPane } from "./create.ts";
 import { recordPane } from "./events/pane-events.ts";
+import { PasswordAsk } from "./events/password-ask.ts";
 import type { Recorder } from "./events/recorder.ts";
 import { keepHistory } from "./history.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
@@ -112,10 +113,13 @@ export class PaneKeeper {
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);
+    const maker = made.owner?.kind === "agent" ? made.owner.name : null;
+    const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
     const recording = recordPane({
       ...{ pane, settings, recorder: port.recorder },
       window: () => windowWith(arrangement.state, id),
       isPrivate: () => session.isPrivate,
+      looked: (state) => passwords.looked(state),
     });
     own.events.on("destroyed", () => recording[Symbol.dispose]());
     try {

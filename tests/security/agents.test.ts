@@ -14,6 +14,7 @@ import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
 import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(60_000);
@@ -44,9 +45,9 @@ async function tool(name: string, input: Readonly<Record<string, unknown>>): Pro
 
 /** The command line as an agent's tool runs it. */
 async function byAgent(...args: readonly string[]) {
-  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env: wsh.env, stdout: "ignore", stderr: "pipe" });
-  const error = await new Response(child.stderr).text();
-  return { code: await child.exited, error };
+  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env: wsh.env, stdout: "pipe", stderr: "pipe" });
+  const [output, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, output, error };
 }
 
 test("what it made is its own; of a person's session it reads the text, and changes nothing while nobody is attached", async () => {
@@ -159,6 +160,29 @@ test("every operation and stream that changes something is refused", async () =>
     "exec.fresh",
     "sessions.create",
   ]);
+});
+
+test("a password that a program reads for an agent is asked of the person, and reaches that program alone", async () => {
+  const line = "read -s -p 'Secret: ' x; echo length-$(expr length \"$x\")";
+  await byAgent("new", "asks");
+  const { output } = await byAgent("exec", "asks", "--json", "--timeout", "2", "--", line);
+  expect(JSON.parse(output)).toMatchObject({
+    waits_for: "password",
+    warnings: [expect.stringContaining("nobody is attached")],
+  });
+  await using terminal = await EmulatorTerminal.attach(wsh, "asks", {
+    seen: /Enter types it there/,
+    rows: 24,
+    cols: 100,
+  });
+  await terminal.sees(/claude has started it/);
+  await until("the dialog takes keys", async () => {
+    terminal.type("q7");
+    return (await terminal.text()).includes("••");
+  });
+  terminal.type("\r");
+  await terminal.sees(/length-[1-9]/);
+  expect(await terminal.text()).not.toContain("wsh asks");
 });
 
 test("the person decides: once, for the session, or not; an answer by a call is none", async () => {

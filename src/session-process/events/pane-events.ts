@@ -31,6 +31,8 @@ export interface PaneEventsOptions {
   /** The window that has it; null: none now. */
   window(): string | null;
   isPrivate(): boolean;
+  /** The state of its program was looked at. */
+  looked(state: SessionState): void;
 }
 
 export function recordPane(options: PaneEventsOptions): Disposable {
@@ -53,7 +55,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     const isKept = settings.history !== "off" && kept.has(id);
     return { command_id: id, command: isKept ? (command?.slice(0, MAX_COMMAND) ?? null) : null, cwd };
   };
-  const still = new Stillness(pane, record, () => settings.long_command_seconds * 1000);
+  const still = new Stillness(options, record, () => settings.long_command_seconds * 1000);
   const listening = log.on({
     started: (begun) => record({ event: "command_started", ...commandOf(begun) }),
     finished: (ended) => {
@@ -91,11 +93,15 @@ class Stillness implements Disposable {
   private isQuiet = false;
   private ports: ReadonlyMap<number, string> = new Map();
 
+  private readonly pane: Pane;
+
   constructor(
-    private readonly pane: Pane,
+    private readonly options: Pick<PaneEventsOptions, "pane" | "looked">,
     private readonly record: (details: EventDetails) => void,
     private readonly quietMs: () => number,
   ) {
+    const { pane } = options;
+    this.pane = pane;
     this.known = new KnownProcesses({
       since: null,
       foreground: () => pane.pid,
@@ -141,6 +147,7 @@ class Stillness implements Disposable {
     this.state = pane.state();
     const driven = pane.inputFrom === "api" ? { driven: true } : {};
     if (this.state !== was) this.record({ event: "state_changed", state: this.state, was, ...driven });
+    this.options.looked(this.state);
     this.lookAtPorts();
     const quiet = now - this.changedAt;
     if (this.state !== "running" || this.isQuiet || quiet < this.quietMs()) return;

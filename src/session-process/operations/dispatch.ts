@@ -27,6 +27,7 @@ import { panesIn, windowWith } from "../../session/windows/state.ts";
 import { findOwn } from "../../viewer/calls/own-targets.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
+import { type PasswordAsk, passwordAsks } from "../events/password-ask.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
 import type { Subject } from "../permission.ts";
@@ -43,6 +44,7 @@ const BufferSchema = v.looseObject({
   new_name: v.optional(v.string()),
   delete: v.optional(v.boolean()),
 });
+const WaitingSchema = v.looseObject({ waits_for: v.literal("password"), warnings: v.optional(v.array(v.string())) });
 const AboutSchema = v.looseObject({ pane: v.string() });
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
@@ -188,11 +190,22 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const input = parseInput(operation, request.input);
   const context = { ...contextOf(parts, request, () => pane.id), session: local.own.name };
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
+  const passwords = passwordAsks.get(pane);
+  if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // Who uses the command line may be the person.
   if (operation.types === true && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
-  const result = await handlerOf(ofPane, op)(pane, input, context);
+  const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
+}
+
+/** A command that waits for a password: whether the person is asked for it. */
+function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): unknown {
+  const found = v.safeParse(WaitingSchema, result);
+  const words = found.success ? (passwords?.words ?? null) : null;
+  return found.success && words !== null
+    ? { ...found.output, warnings: [...(found.output.warnings ?? []), words] }
+    : result;
 }
 
 /** A target that leaves open which pane of several is meant gets an answer that names it. */

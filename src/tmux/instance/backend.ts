@@ -81,7 +81,9 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
 
     runAtEvents(events) {
-      const run = ["sh", "-c", `exec ${self(...at, "tmux")} set-hook -R wsh-event`];
+      const { agent } = sessions.context.caller;
+      const marked = agent === undefined ? "" : `env ${quote(`WSH_AGENT=${agent}`)} `;
+      const run = ["sh", "-c", `exec ${marked}${self(...at, "tmux")} set-hook -R wsh-event`];
       // In the order in which they happen.
       const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
       new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
