@@ -281,6 +281,6 @@ export function keptDirs({ stateDir, runtimeDir }: Instance, name: KeptDir): rea
 
 /**
  * Locks of living processes; what servers publish; scripts of shells; what programs will read as their standard input,
- * and shells as their secret; paste buffers.
+ * and shells as their secret; paste buffers and pasted images.
  */
-type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys" | "buffers";
+type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys" | "buffers" | "images";

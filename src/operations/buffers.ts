@@ -1,6 +1,12 @@
 /** Operations on the paste buffers that a session sees: the instance's (docs/protocol.md, Paste buffers). */
 import * as v from "valibot";
-import { BufferNameSchema, MAX_PASTE_BYTES, PasteBufferSchema } from "../protocol/paste.ts";
+import {
+  BufferNameSchema,
+  imageFormats,
+  MAX_IMAGE_DATA,
+  MAX_PASTE_BYTES,
+  PasteBufferSchema,
+} from "../protocol/paste.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -93,5 +99,24 @@ export const bufferOperations = [
     errors: ["buffer_not_found", "session_ended", "input_send_failed", "payload_too_large"],
     http: [{ method: "POST", path: "/sessions/:name/paste" }],
     ws: ["paste_buffer"],
+  }),
+  operation({
+    name: "image.paste",
+    scope: "pane",
+    access: "operate",
+    types: true,
+    shared: true,
+    summary: "Store an image as a file on the session's machine and type its path",
+    input: v.object({
+      data: v.pipe(v.string(), v.base64(), v.maxLength(MAX_IMAGE_DATA), v.description("base64")),
+      format: v.pipe(v.picklist(imageFormats), v.description("what the data is")),
+    }),
+    output: v.object({
+      path: v.pipe(v.string(), v.description("of the file; typed with quotes where a shell needs them")),
+      bytes: v.pipe(v.number(), v.description("its size")),
+    }),
+    errors: ["invalid_request", "session_ended", "input_send_failed", "payload_too_large"],
+    http: [{ method: "POST", path: "/sessions/:name/image" }],
+    ws: ["paste_image"],
   }),
 ] as const;

@@ -20,3 +20,9 @@ export const PasteBufferSchema = v.object({
   begins: v.pipe(v.string(), v.description("its first characters")),
 });
 export type PasteBuffer = v.InferOutput<typeof PasteBufferSchema>;
+
+/** Formats of a pasted image, by the ends of their files' names. */
+export const imageFormats = ["png", "jpeg", "gif", "webp"] as const;
+export type ImageFormat = (typeof imageFormats)[number];
+/** Characters of a pasted image in base64: what one message carries. */
+export const MAX_IMAGE_DATA = 960_000;

@@ -1,5 +1,7 @@
 /** A session's terminal over HTTP: typed into as bytes and as keys, read as a screen and as a history of lines. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
 import type { Screen, Scrollback } from "../../src/protocol/screen.ts";
 import { type Answer, failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
@@ -54,6 +56,31 @@ describe("input", () => {
     await post("zażółć 🙂\n");
     await http.shows("cat", "zażółć 🙂");
     await http.kill("cat");
+  });
+
+  test("of an image is a file for the account alone, typed as its path, and gone with the session", async () => {
+    const command = "printf '\\e[?2004h'; stty -echo; echo ready; cat -v";
+    await http.create({ name: "images", command });
+    await http.shows("images", "ready");
+    const image = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(600_000)]);
+    const send = (name: string, data: Buffer) =>
+      http.post(`/sessions/${name}/image`, { data: data.toString("base64"), format: "png" });
+    const paste = (data: Buffer) => http.expect<{ path: string }>(200, send("images", data));
+    const { path } = await paste(image);
+    const { mode, size } = statSync(path);
+    expect([mode & 0o777, size]).toEqual([0o600, image.length]);
+    await http.send("POST", "/sessions/images/input", { body: "\n" });
+    await http.shows("images", ({ lines }) => lines.join("").includes(`^[[200~${path}^[[201~`));
+    expect((await send("images", Buffer.from("#!/bin/sh"))).body).toMatchObject(failure("invalid_request"));
+    const small = image.subarray(0, 9);
+    const paths = [path];
+    for (let n = 0; n < 33; n++) paths.push((await paste(small)).path);
+    expect(paths.filter((each) => existsSync(each))).toEqual(paths.slice(-32));
+    await http.kill("images");
+    await until("the files to be removed", () => !paths.some((each) => existsSync(each)));
+    await http.create({ name: "secret", command: "cat", private: true });
+    expect((await send("secret", small)).body).toMatchObject(failure("invalid_request"));
+    await http.kill("secret");
   });
 
   test("of every byte arrives", async () => {

@@ -91,6 +91,7 @@ describe("methods of a session", () => {
     ["get_buffer", { buffer: "mine" }, { text: "copied more" }],
     ["rename_buffer", { buffer: "mine", new_name: "yours" }, { name: "yours" }],
     ["paste_buffer", { buffer: "yours", delete: true }, { bytes: 11 }],
+    ["paste_image", { data: Buffer.from("GIF89a").toString("base64"), format: "gif" }, { bytes: 6 }],
     ["set_buffer", { text: "#" }, { name: expect.stringMatching(/^buffer\d+$/) }],
     ["delete_buffer", {}, { bytes: 1 }],
     ["detach_session", {}, {}],

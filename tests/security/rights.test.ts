@@ -83,7 +83,7 @@ const operated: readonly OperationName[] = [
   ] as const),
   ...(["agent.report", "window.create", "window.close", "window.select", "window.update", "layout.set"] as const),
   ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
-  ...(["buffer.rename", "buffer.paste"] as const),
+  ...(["buffer.rename", "buffer.paste", "image.paste"] as const),
   ...([
     "pane.resize",
     "pane.zoom",

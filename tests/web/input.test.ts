@@ -210,6 +210,19 @@ browserTest(
     expect(await read()).toBe("\x1b[200~one\rtwothree\x1b[201~");
     await begin();
 
+    // An image becomes a file, whose path is pasted.
+    await begin();
+    await bracketed.page.evaluate(() => {
+      const data = new DataTransfer();
+      const gif = Uint8Array.from(atob("R0lGODlhAQABAAAAACwAAAAAAQABAAAC"), (c) => c.charCodeAt(0));
+      data.items.add(new File([gif], "image.gif", { type: "image/gif" }));
+      document.activeElement?.dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }),
+      );
+    });
+    await until("the image's path", async () => (await read()).endsWith("\x1b[201~"));
+    expect(await read()).toMatch(/\x1b\[200~\/[^\x1b]*\.gif\x1b\[201~$/);
+
     const bare = await recorder("bare");
     const { page, shows } = await open(browser, gateway, "bare");
     await shows("recording");

@@ -6,6 +6,7 @@
 import type { Scope } from "../../operations/define.ts";
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
+import type { ImageFormat } from "../../protocol/paste.ts";
 import type { PortHolder } from "../../protocol/ports.ts";
 import type { Notice } from "../../session/notice.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
@@ -25,6 +26,8 @@ export interface HandlerContext {
   readonly pane: () => string;
   /** The paste buffers that the session sees. */
   readonly buffers: PasteBuffers;
+  /** Stores a pasted image. @returns its path @throws WshError invalid_request */
+  keepImage(bytes: Buffer, format: ImageFormat): Promise<string>;
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
   /** The program that listens on a port, if the caller may know of it. */

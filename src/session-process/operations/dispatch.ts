@@ -226,6 +226,11 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     questions: session.questions,
     buffers: session.buffers,
     notice: session.notice,
+    async keepImage(bytes, format) {
+      if (session.isPrivate) throw new WshError("invalid_request", "a private session keeps nothing on disk");
+      const { keepImage } = await import("../pasted-images.ts");
+      return keepImage(parts.instance, bytes, format);
+    },
     ...defined({ target, deadline }),
     holderOf(port) {
       const { only } = caller;

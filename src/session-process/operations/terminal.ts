@@ -6,6 +6,7 @@ import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { cleanPaste } from "../../session/paste-buffers.ts";
+import { quote } from "../../shell/words.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
 import { disorderOf, shownScreen } from "./shown-screen.ts";
@@ -26,7 +27,7 @@ function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
 
 export const terminalHandlers: Pick<
   PaneHandlers,
-  "session.clear" | "session.reset" | "input.send" | "buffer.paste" | "screen.get" | "scrollback.get"
+  "session.clear" | "session.reset" | "input.send" | "buffer.paste" | "image.paste" | "screen.get" | "scrollback.get"
 > = {
   "session.clear": async (pane) => {
     await pane.clear();
@@ -62,6 +63,14 @@ export const terminalHandlers: Pick<
     await typeInto(pane, typed);
     if (deletes) buffers.remove(pasted.name);
     return pasted;
+  },
+  "image.paste": async (pane, { data, format }, { keepImage }) => {
+    pane.requireRunning();
+    const image = Buffer.from(data, "base64");
+    const path = await keepImage(image, format);
+    const typed = decodeFor(pane, { data: quote(path), encoding: "utf8", submit: false, paste: true });
+    await typeInto(pane, typed);
+    return { path, bytes: image.length };
   },
   "screen.get": (pane, { format, tail }) =>
     pane.terminal.atRest(() => {

@@ -34,7 +34,7 @@ export interface Placeholder {
   readonly highest: number;
 }
 
-/** What a cell says of itself; null: it is no placeholder. */
+/** What a cell says of itself; null: it has no part of a picture. */
 export function placeholderAt(row: StoredRow, x: number): Placeholder | null {
   const content = row._data[x * CELL_WORDS] ?? 0;
   if (simpleCode(content, CODE) >= 0) return null;

@@ -27,7 +27,7 @@ export class PictureCommand {
     return this.keys.get(key)?.[0] ?? absent;
   }
 
-  /** A 32-bit number; 0 for one that is none. */
+  /** A 32-bit number; 0 for anything else. */
   number(key: string): number {
     const value = this.keys.get(key) ?? "";
     return /^-?\d{1,10}$/.test(value) ? Number(value) : 0;

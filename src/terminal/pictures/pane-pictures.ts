@@ -110,7 +110,7 @@ export class PanePictures implements PictureSource {
     return this.port.terminal.buffer.active.type;
   }
 
-  /** Our id for a number that a program gives a picture; the same for as long as it is remembered. */
+  /** Our id for a number that a program gives a picture; the same until it is forgotten. */
   private numberOf(given: number): number {
     const known = this.numbers.get(given);
     if (known !== undefined) return known;

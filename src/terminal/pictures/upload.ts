@@ -19,7 +19,7 @@ export class Upload {
     this.isWhole = command.number("m") !== 1;
   }
 
-  /** Why it is no image, as the protocol has it; null so far. */
+  /** Its error in the form of the protocol; null: none so far. */
   get error(): string | null {
     // A file's name means something where the program runs, which may be another machine, user or root directory.
     if (this.first.letter("t", "d") !== "d") return "EINVAL:only direct transmission (t=d) is supported";

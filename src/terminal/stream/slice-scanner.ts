@@ -62,7 +62,7 @@ interface Slice {
   shift: 0 | 1 | null;
   /** It ended with a title in screen's form, of which nothing is left in it: the same in the common form. */
   title: Uint8Array | null;
-  /** It ended with a picture: a command, or placeholders. Neither the emulator nor clients get that part as it is. */
+  /** It ended with a picture: a command, or placeholders. Neither the emulator nor clients get that part. */
   picture?: { readonly start: number; readonly text: string };
 }
 

@@ -186,7 +186,7 @@ export class PictureFeed {
     this.port.write(Buffer.from(text));
   }
 
-  /** Whoever restores the terminal removes them. */
+  /** The client removes them when it restores the terminal. */
   private announce(): void {
     const ids = [...new Set([...this.screens.normal.keys(), ...this.screens.alternate.keys()])];
     if (ids.join() === this.announced) return;

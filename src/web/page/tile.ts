@@ -14,6 +14,7 @@ import type { CellMeasure } from "../terminal/cell-size.ts";
 import type { PaneView } from "../terminal/pane-view.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import type { CommandMark } from "../terminal/types.ts";
+import { pasteImage } from "./pasted-image.ts";
 import { settings } from "./settings.ts";
 import { tellError, toast } from "./toasts.ts";
 
@@ -76,6 +77,7 @@ export class Tile {
       },
       mayPaste: (text) => port.mayPaste(text),
       clipboard: (text) => this.clipboard(text),
+      image: (file) => void pasteImage(file, port.control, this.terminal.activePane?.place.id ?? this.session),
       bell: () => this.bell(),
       title: (title) => {
         this.title.value = title;

@@ -32,6 +32,7 @@ export interface TerminalEvents {
   /** Whether several lines may be typed into a program that cannot recognise a paste. */
   mayPaste(text: string): Promise<boolean>;
   clipboard(text: string): void;
+  image(file: File): void;
   bell(): void;
   title(title: string): void;
   borderMoved: BorderDrag["moved"];
@@ -91,6 +92,7 @@ export class Terminal {
       text: (text) => this.type(text),
       named: (name) => this.sendKey(name),
       paste: (text) => void this.paste(text),
+      image: (file) => events.image(file),
       focus: (on) => {
         this.element.classList.toggle("focused", on);
         events.focus(on);

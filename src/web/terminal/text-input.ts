@@ -12,6 +12,8 @@ export interface TextInputEvents {
   /** A phone's keyboard reports these without a key. */
   named(name: "Backspace" | "Delete" | "Enter"): void;
   paste(text: string): void;
+  /** An image was pasted. */
+  image(file: File): void;
   focus(on: boolean): void;
   composing(on: boolean): void;
 }
@@ -57,7 +59,10 @@ export class TextInput {
     });
     element.addEventListener("paste", (event) => {
       event.preventDefault();
-      events.paste(event.clipboardData?.getData("text/plain") ?? "");
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      const image = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
+      if (text === "" && image !== undefined) events.image(image);
+      else events.paste(text);
     });
     element.addEventListener("focus", () => events.focus(true));
     element.addEventListener("blur", () => {
