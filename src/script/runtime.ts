@@ -38,6 +38,7 @@ const trace =
 const shown = orders.beside === undefined ? null : besides(call, orders.beside);
 const wsh = language(call, {
   made: { cwd: process.cwd() },
+  doubt: (text) => console.error(`warning: ${text}`),
   ...(trace === null ? {} : { watch: trace.watch }),
   ...(shown === null ? {} : { opened: shown.opened }),
 });

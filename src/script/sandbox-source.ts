@@ -16,7 +16,7 @@ interface Mapped extends Source {
 export function sourceOf(code: string): Source {
   const javaScript = code
     .replace(/^([ \t]*)import\s+\{([^}]*)\}\s+from\s+["']wsh["'];?/gm, (_, indent: string, names: string) => {
-      return `${indent}const {${names.replace(/\bas\b/g, ":").replace(/\btype\s+\w+\s*,?/g, "")}} = wsh;`;
+      return `${indent}const {${names.replace(/\bas\b/g, ":").replace(/\btype\s+\w+\s*,?/g, "")}} = globalThis.wsh;`;
     })
     .replace(/^[ \t]*import\s+(?:\w+|\*\s+as\s+\w+|type\s+\{[^}]*\})\s+from\s+["']wsh["'];?/gm, "");
   const source: Mapped = {

@@ -71,7 +71,8 @@ const prelude = `
     step(text, stack);
     return async () => {};
   };
-  globalThis.wsh = language(call, { watch });
+  globalThis.wsh = language(call, { watch, doubt: (text) => print("warning: " + text) });
+  Object.assign(wsh, { wsh, TerminalFailure });
   globalThis.open = wsh.open;
   globalThis.console = { log, info: log, warn: log, error: log, debug: log };
   globalThis.print = log;

@@ -200,3 +200,12 @@ test("a code that has to be typed within a time limit is, each time", async () =
     }`;
   await wsh.ok("script", "-e", code);
 });
+
+test.if(process.platform === "linux")("typing at a program that does not read is said", async () => {
+  const code = `const t = await wsh.open(); await t.run("sleep 1000"); await t.type("y\\n"); await t.press("Ctrl+C");`;
+  const { code: exit, stderr } = await wsh.run("script", "-e", code);
+  expect({ exit, stderr }).toMatchObject({
+    exit: 0,
+    stderr: expect.stringMatching(/^warning: type\("y\\n"\): sleep does not read/),
+  });
+});

@@ -55,6 +55,13 @@ describe("input", () => {
     expect(await post(null)).toMatchObject({ status: 204 });
     await post("zażółć 🙂\n");
     await http.shows("cat", "zażółć 🙂");
+    await http.create({ name: "deaf", command: "echo ready; exec sleep 1000" });
+    await http.shows("deaf", "ready");
+    const typed = await http.send("POST", "/sessions/deaf/input", { body: "yes\n" });
+    expect({ ...typed, status: typed.status }).toMatchObject({ status: 204, text: "" });
+    if (process.platform === "linux")
+      expect(typed.headers.get("wsh-warning")).toMatch(/^sleep does not read its input/);
+    await http.kill("deaf");
     await http.kill("cat");
   });
 

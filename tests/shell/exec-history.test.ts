@@ -74,10 +74,11 @@ testWith("bash")(
       expect(value.output).toContain("echo $(history 1)"),
     );
     await mcp.ok("run", "p", "echo person");
-    fs.writeFileSync(config, 'exec_history = "none"\n');
+    const set = (whose: string) => fs.writeFileSync(config, `exec_history = "${whose}"\nagents_may = "everything"\n`);
+    set("none");
     await mcp.session("none");
     await mcp.ok("exec", "none", "--", "echo hidden");
-    fs.writeFileSync(config, 'exec_history = "all"\n');
+    set("all");
     await mcp.session("all");
     await call(agent, "wsh_exec", { session: "all", command: "echo shown" });
     const listed = async (name: string) => (await mcp.ok("run", name, "history")).trim().replace(/^ *\d+ +/gm, "");

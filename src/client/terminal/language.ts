@@ -1,13 +1,13 @@
 /** The language in which programs drive terminals, for `wsh script`, `wsh test` and `wsh_script`. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { framesOf, type StepWatcher } from "./steps.ts";
+import { framesOf, type StepDoubt, type StepWatcher } from "./steps.ts";
 import { type Call, Terminal } from "./terminal.ts";
 
 export type { Awaited, Matched } from "./awaited.ts";
 export { pictured, TerminalFailure } from "./failure.ts";
 export { type Found, Screen, type SpanStyle } from "./screen.ts";
-export type { Step, StepWatcher } from "./steps.ts";
+export type { Step, StepDoubt, StepWatcher } from "./steps.ts";
 export type { Call, ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./terminal.ts";
 export { Terminal } from "./terminal.ts";
 
@@ -40,13 +40,14 @@ export interface Language {
 
 export interface LanguageOptions {
   readonly watch?: StepWatcher<Terminal>;
+  readonly doubt?: StepDoubt;
   /** Called for every terminal before its first step. */
   readonly opened?: (terminal: Terminal) => Promise<void>;
   /** For new sessions. */
   readonly made?: Pick<OpenOptions, "cwd" | "env" | "cols" | "rows">;
 }
 
-export function language(call: Call, { watch, opened: hear, made = {} }: LanguageOptions = {}): Language {
+export function language(call: Call, { watch, doubt, opened: hear, made = {} }: LanguageOptions = {}): Language {
   const opened = new Set<Terminal>();
 
   async function open(given?: string | OpenOptions, options?: OpenOptions): Promise<Terminal> {
@@ -68,7 +69,7 @@ export function language(call: Call, { watch, opened: hear, made = {} }: Languag
     const there = name === undefined ? null : await existing(name, create);
     if (there !== null) {
       const { output_cursor } = await call("status.get", {}, there.target);
-      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch);
+      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch, doubt);
     }
     const { tags = [], env, ...place } = { ...made, ...rest };
     const session = await call("sessions.create", {
@@ -79,7 +80,7 @@ export function language(call: Call, { watch, opened: hear, made = {} }: Languag
     });
     const { pane_id, output_cursor } = session;
     const isOwned = name === undefined;
-    const terminal = new Terminal(call, session.name, pane_id, output_cursor, isOwned, timeout, watch);
+    const terminal = new Terminal(call, session.name, pane_id, output_cursor, isOwned, timeout, watch, doubt);
     if (isOwned) opened.add(terminal);
     return terminal;
   }

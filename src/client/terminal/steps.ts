@@ -25,6 +25,9 @@ export interface StepOrigin<T> {
   readonly explain: (code: string) => Promise<FailureFacts>;
 }
 
+/** Called with a doubt about a step that was done, such as that the program does not read what was typed. */
+export type StepDoubt = (text: string) => void;
+
 /** The awaited event did not happen. */
 export class NotMet extends Error {}
 

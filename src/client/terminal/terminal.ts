@@ -14,7 +14,7 @@ import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, 
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
 import { Screen } from "./screen.ts";
-import { NotMet, type StepWatcher, stepped, written } from "./steps.ts";
+import { NotMet, type StepDoubt, type StepWatcher, stepped, written } from "./steps.ts";
 
 /** Calls an operation; operations of a session name it last. */
 export type Call = <N extends OperationName>(
@@ -83,6 +83,7 @@ export class Terminal implements AsyncDisposable {
     /** Longest wait of a step that sets none, in ms. */
     public timeout: number = DEFAULT_TIMEOUT_MS,
     private readonly watch?: StepWatcher<Terminal>,
+    private readonly doubt?: StepDoubt,
   ) {
     this.since = since;
   }
@@ -120,7 +121,7 @@ export class Terminal implements AsyncDisposable {
         this.placed(start?.output_start, command_id);
       } catch (thrown) {
         if (!(thrown instanceof WshError) || thrown.code !== "no_shell_integration") throw thrown;
-        await this.send({ data: command, submit: true });
+        await this.send({ data: command, submit: true }, `run(${written(command)})`);
       }
     });
   }
@@ -129,7 +130,7 @@ export class Terminal implements AsyncDisposable {
   async type(text: string): Promise<void> {
     return this.step(this.type, `type(${written(text)})`, async () => {
       await this.ready();
-      await this.send({ data: text.replace(/\r?\n/g, "\r") });
+      await this.send({ data: text.replace(/\r?\n/g, "\r") }, `type(${written(text)})`);
     });
   }
 
@@ -137,7 +138,7 @@ export class Terminal implements AsyncDisposable {
   async press(...keys: readonly string[]): Promise<void> {
     return this.step(this.press, `press(${keys.map(written).join(", ")})`, async () => {
       await this.ready();
-      await this.send({ keys: [...keys] });
+      await this.send({ keys: [...keys] }, `press(${keys.map(written).join(", ")})`);
     });
   }
 
@@ -145,7 +146,7 @@ export class Terminal implements AsyncDisposable {
   async paste(text: string): Promise<void> {
     return this.step(this.paste, `paste(${written(text)})`, async () => {
       await this.ready();
-      await this.send({ data: text, paste: true });
+      await this.send({ data: text, paste: true }, `paste(${written(text)})`);
     });
   }
 
@@ -155,7 +156,7 @@ export class Terminal implements AsyncDisposable {
       const shown = await this.until((screen) => screen.find(what), timeout, `${written(what)} is not shown`);
       const { modes } = await this.ask("status.get", {});
       if (modes.mouse !== true) throw new NotMet("the program does not take the mouse: press keys instead");
-      await this.send(clickSequence(shown.row, shown.col, modes.mouse_sgr === true));
+      await this.send(clickSequence(shown.row, shown.col, modes.mouse_sgr === true), `click(${written(what)})`);
     });
   }
 
@@ -357,9 +358,10 @@ export class Terminal implements AsyncDisposable {
     if (decided_by === "prompt") this.command = undefined;
   }
 
-  private async send(input: OperationInput<"input.send">): Promise<void> {
-    const { since, output_cursor } = await this.ask("input.send", input);
+  private async send(input: OperationInput<"input.send">, step: string): Promise<void> {
+    const { since, output_cursor, warnings = [] } = await this.ask("input.send", input);
     this.since = since ?? output_cursor;
+    for (const warning of warnings) this.doubt?.(`${step}: ${warning}`);
   }
 
   private placed(cursor: number | undefined, command: number | null | undefined): void {

@@ -176,6 +176,7 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
         headers: {
           "Wsh-Output-Cursor": { description: "place in the output", schema: { type: "integer" } },
           "Wsh-Pane": { description: "as `pane`, where there is no body", schema: { type: "string" } },
+          "Wsh-Warning": { description: "as `warnings`, where there is no body", schema: { type: "string" } },
         },
       }
     : {};

@@ -36,7 +36,7 @@ export async function callFromHttp(
   const { machine, given, input: taken } = withoutServer(operation, await inputOf(operation, binding, c));
   const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
   const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
-  if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
+  warn(c, warnings);
   if (binding.method !== "GET") await notGone(c);
   const owner = `http:${c.get("verdict").tokenId}`;
   let json: string | null = null;
@@ -146,14 +146,21 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
 /** The resolved pane, if the target left it open and the session has several. */
 export const PANE_HEADER = "Wsh-Pane";
-/** Lists the request's fields that its operation does not have; the request is executed without them. */
+/** Fields of the request that its operation does not have, and the doubts of an answer without a body. */
 export const WARNING_HEADER = "Wsh-Warning";
 
+/** Characters that no header can hold are escaped. */
+function warn(c: AppContext, warnings: readonly string[]): void {
+  const text = warnings.join("; ").replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+  if (text !== "") c.header(WARNING_HEADER, text, { append: true });
+}
+
 export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
-  const { output_cursor: cursor, pane }: Readonly<Record<string, unknown>> = Object(result);
+  const { output_cursor: cursor, pane, warnings }: Readonly<Record<string, unknown>> = Object(result);
   if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
   if (binding.status === 204) {
     if (typeof pane === "string") c.header(PANE_HEADER, pane);
+    if (Array.isArray(warnings)) warn(c, warnings.map(String));
     return c.body(null, 204);
   }
   if (result instanceof ResultJson) {
