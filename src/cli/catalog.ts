@@ -112,13 +112,6 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/split.ts")).register,
       },
       {
-        name: "popup",
-        isRare: true,
-        usage: "[TARGET] [-- COMMAND…]",
-        summary: "run a program in a popup and return its result",
-        load: async () => (await import("./commands/popup.ts")).register,
-      },
-      {
         name: "window",
         isRare: true,
         usage: "[ACTION] [TARGET]",
@@ -265,6 +258,13 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "NAME COLSxROWS",
         summary: "set the size of a session's terminal",
         load: async () => (await import("./commands/resize.ts")).register,
+      },
+      {
+        name: "popup",
+        isRare: true,
+        usage: "[TARGET] [-- COMMAND…]",
+        summary: "run a program in a popup and return its result",
+        load: async () => (await import("./commands/popup.ts")).register,
       },
     ],
   },

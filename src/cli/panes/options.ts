@@ -61,9 +61,9 @@ export interface BoundsOptions {
 /** The rectangle of a floating pane. */
 export function addBoundsOptions(command: Command): Command {
   return command
-    .option("--width <n>", "columns with the border, or a share such as 80% (default: 70%)", extent)
-    .option("--height <n>", "rows with the border, or a share such as 80% (default: 70%)", extent)
-    .option("--at <place>", "center, or X,Y: cells or shares from the upper left (default: center)", place);
+    .option("--width <n>", "columns with its border, or a share (default: 70%)", extent)
+    .option("--height <n>", "rows with its border, or a share (default: 70%)", extent)
+    .option("--at <place>", "center (the default), or X,Y in cells or shares", place);
 }
 
 export function boundsGiven({ width, height, at }: BoundsOptions) {
