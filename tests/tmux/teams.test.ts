@@ -29,6 +29,12 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await until("the pane to stay with its failure", async () => (await at(...look)).includes(`${made} alpha 1 3 0`));
   expect(await at("capture-pane", "-p", "-t", made)).toStartWith("team");
 
+  // A window's own option holds for its panes, not for other windows.
+  await at("set-option", "-w", "-t", "dev", "remain-on-exit", "on");
+  const alone = await at("new-window", "-d", "-t", "dev", "-P", "-F", "#{pane_id}", "exit 0");
+  await until("its end", async () => !(await at("list-panes", "-a", "-F", "#{pane_id}")).includes(alone));
+  await at("set-option", "-wu", "-t", "dev", "remain-on-exit");
+
   // Again in the same pane, by the id that the team knows; a good end takes the pane away.
   await at("respawn-pane", "-k", "-t", made, "--", "cat");
   await at("send-keys", "-t", made, "-l", "Enter C-c");

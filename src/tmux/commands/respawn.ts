@@ -14,13 +14,15 @@ export async function respawn(run: Run, args: Arguments, place: Place): Promise<
   const program = await programOf(run, args, place);
   const isSame = program.command === null && !args.has("c") && !args.has("e");
   const { keep_after_exit: _, ...started } = program;
+  // Of the pane as it was: a change leaves out what belongs to none that lives.
+  const { own: options, marked } = (await run.load()).state;
   const { pane: now } = await run.backend.call("pane.respawn", isSame ? {} : started, pane.target);
   await run.refresh();
   if (now === pane.target) return;
   await run.change((state) => {
     state.panes[now] = pane.id.replace("%", "@");
-    const { [pane.target]: own } = state.own;
+    const own = options[pane.target];
     if (own !== undefined) state.own[now] = own;
-    if (state.marked === pane.target) state.marked = now;
+    if (marked === pane.target) state.marked = now;
   });
 }

@@ -14,16 +14,15 @@ export interface Program {
   keep_after_exit?: boolean | "failed";
 }
 
-export async function programOf(run: Run, args: Arguments, place: Place | null): Promise<Program> {
+/** @param isInWindow it comes into the place's window, whose own options hold for it */
+export async function programOf(run: Run, args: Arguments, place: Place | null, isInWindow = true): Promise<Program> {
   const { state } = await run.load();
   const env = { ...changedEnvironment(state, place?.session.target), ...givenVariables(args) };
   const directory = args.get("c");
   const named = directory === undefined ? "" : await run.format(directory, place ?? {});
   // As tmux, programs whose directory is not there begin at home.
   const cwd = named === "" ? run.backend.cwd : run.backend.isDirectory(named) ? named : (run.backend.env.HOME ?? "/");
-  const keep = keepOf(
-    optionAt(state, place === null ? {} : { session: place.session, window: place.window }, "remain-on-exit"),
-  );
+  const keep = keepOf(optionAt(state, place === null || !isInWindow ? {} : { window: place.window }, "remain-on-exit"));
   const fallback = optionAt(state, place ?? {}, "default-command") ?? "";
   const command = args.words.length > 0 ? run.backend.shellText(args.words) : fallback === "" ? null : fallback;
   return {

@@ -146,7 +146,7 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
     else if (!args.has("k")) throw new TmuxError(`create window failed: index ${index} in use`);
   }
   const at = { ...place, session, window: session.current, pane: session.current.active };
-  const program = await programOf(run, args, at);
+  const program = await programOf(run, args, at, false);
   const focus = takesFocus(run, args, at);
   const replaced = args.has("k") ? window : null;
   const made = await run.backend.call(
