@@ -15,7 +15,7 @@ const MOST_ANSWERS = 100;
 const promptTypes = ["command", "search", "target", "window-target"] as const;
 
 export const askingCommands: readonly Command[] = [
-  command("confirm-before confirm", "bp:t:", [1, 1], "[-b] [-p prompt] [-t target-client] command", confirm),
+  command("confirm-before confirm", "bc:p:t:y", [1, 1], "[-b] [-p prompt] [-t target-client] command", confirm),
   command(
     "command-prompt",
     "1bFkI:Np:t:T:",
@@ -25,7 +25,7 @@ export const askingCommands: readonly Command[] = [
   ),
   command(
     "display-menu menu",
-    "c:Ot:T:x:y:",
+    "b:c:C:H:MOs:S:t:T:x:y:",
     [1, null],
     "[-O] [-c target-client] [-t target-pane] [-T title] [-x position] [-y position] name key command ...",
     menu,

@@ -2,6 +2,7 @@
 import { WshError } from "../../protocol/errors.ts";
 import type { ControlClient } from "../backend.ts";
 import { TmuxError } from "../error.ts";
+import { isTrue } from "../formats/syntax.ts";
 import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -19,7 +20,7 @@ export type Client =
   | { readonly control: null; readonly session: Session };
 
 export const clientCommands: readonly Command[] = [
-  command("list-clients lsc", "F:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
+  command("list-clients lsc", "F:f:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
     const { model, state } = await run.load();
     const sessions = args.has("t") ? [(await run.place(args, "session")).session] : model.sessions;
     for (const session of sessions) {
@@ -28,8 +29,11 @@ export const clientCommands: readonly Command[] = [
         ...{ client_name: name, client_flags: flags, client_control_mode: "1", client_pid: String(pid) },
       }));
       const people = Array.from({ length: session.info.attached }, (_, i) => clientOf(session, i));
-      for (const extra of [...own, ...people])
+      for (const extra of [...own, ...people]) {
+        const filter = args.get("f");
+        if (filter !== undefined && !isTrue(await run.format(filter, placeOf(session), extra))) continue;
         await run.print(await run.format(args.get("F") ?? CLIENT, placeOf(session), extra));
+      }
     }
   }),
   command(

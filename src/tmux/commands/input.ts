@@ -15,7 +15,7 @@ export const inputCommands: readonly Command[] = [
   }),
   command(
     "capture-pane capturep",
-    "ab:CeE:JNpPqS:t:",
+    "ab:CeE:JNpPqS:Tt:",
     [0, 0],
     "[-aCeJNpPq] [-b buffer-name] [-E end-line] [-S start-line] [-t target-pane]",
     async (run, args) => {
@@ -29,7 +29,7 @@ export const inputCommands: readonly Command[] = [
     },
   ),
   command("copy-mode", "t:", [0, 0], "[-t target-pane]", copyMode),
-  command("clear-history clearhist", "t:", [0, 0], "[-t target-pane]", async (run, args) => {
+  command("clear-history clearhist", "Ht:", [0, 0], "[-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
     await run.backend.call("session.clear", {}, pane.target);
   }),

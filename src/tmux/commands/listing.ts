@@ -76,7 +76,7 @@ export const listingCommands: readonly Command[] = [
   },
   command(
     "display-message display",
-    "ac:d:INpt:F:v",
+    "ac:d:IlNpt:F:v",
     [0, 1],
     "[-aINpv] [-c target-client] [-d delay] [-F format] [-t target-pane] [message]",
     displayMessage,
@@ -117,7 +117,9 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     const all = variableNames.map((name) => `${name}=#{${name}}`).join("\n");
     return run.print(await run.format(all, place ?? {}));
   }
-  const text = await run.format(args.get("F") ?? args.word(0) ?? MESSAGE, place ?? {}, {}, true);
+  const given = args.get("F") ?? args.word(0) ?? MESSAGE;
+  // -l of later versions: as it is written.
+  const text = args.has("l") ? given : await run.format(given, place ?? {}, {}, true);
   if (args.has("p")) return run.print(text);
   // Without a client, as in tmux, nobody is shown it.
   const client = await clientFor(run, args.get("c")).catch((thrown) => {

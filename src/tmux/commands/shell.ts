@@ -9,9 +9,9 @@ import { environmentOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
 
 export const shellCommands: readonly Command[] = [
-  command("run-shell run", "bd:Ct:", [0, 1], "[-bC] [-d delay] [-t target-pane] [shell-command]", runShell),
+  command("run-shell run", "bc:d:Ct:", [0, 1], "[-bC] [-d delay] [-t target-pane] [shell-command]", runShell),
   command("if-shell if", "bFt:", [2, 3], "[-bF] [-t target-pane] shell-command command [command]", ifShell),
-  { ...command("source-file source", "Fnqv", [1, null], "[-Fnqv] path ...", sourceFiles), starts: true },
+  { ...command("source-file source", "Fnqt:v", [1, null], "[-Fnqv] path ...", sourceFiles), starts: true },
   command("wait-for wait", "LSU", [1, 1], "[-L|-S|-U] channel", waitFor),
   command("pipe-pane pipep", "IOot:", [0, 1], "[-IOo] [-t target-pane] [shell-command]", pipePane),
 ];
@@ -30,7 +30,9 @@ async function runShell(run: Run, args: Arguments): Promise<void> {
   }
   if (text === undefined) return;
   if (args.has("C")) return runText(run, text, place);
-  const shell = await run.format(text, place);
+  const directory = args.get("c");
+  const start = directory === undefined ? "" : `cd ${run.backend.shellText(["--", directory])} && `;
+  const shell = start + (await run.format(text, place));
   if (args.has("b")) return run.backend.spawn(delay === undefined ? shell : `sleep ${delay}; ${shell}`);
   const { code, output } = await run.backend.shell(shell);
   if (output !== "") await run.backend.print(output.endsWith("\n") ? output : `${output}\n`);
