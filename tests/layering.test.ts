@@ -64,6 +64,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "compositor",
     "instance",
     "wire",
+    "events",
     "registry",
     "session",
     "launch",

@@ -77,6 +77,17 @@ function view(operation: ViewOperation, ...keys: readonly string[]): [string, Bi
   );
 }
 
+/** A key that asks for a text first. */
+function asking(
+  says: string,
+  key: string,
+  line: string,
+  question: string,
+  more: Readonly<Record<string, string>> = {},
+): [string, Binding][] {
+  return bind(says, "view.ask", [[key, { do: line, says: question, ...more }]]);
+}
+
 const right = { direction: "right", focus: true };
 const down = { direction: "down", focus: true };
 const presets = ["even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled"];
@@ -148,6 +159,27 @@ export const defaultBindings: Bindings = new Map([
   ),
   ...bind("rename the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
+  ...asking("rename the session", "$", "session.update name=%%", "Name of the session", { prepared: "session" }),
+  ...asking("go to the window with a number", "'", "window.select index=%%", "Number of the window"),
+  ...asking("give the window another number", ".", "window.update index=%%", "New number of the window"),
+  ...asking("find a window", "f", "view.find text=%%", "Text in a window"),
+  ...bind("previous, next session", "view.session", [
+    ["(", { to: "previous" }],
+    [")", { to: "next" }],
+  ]),
+  ...bind("last session (toggle)", "view.session", [["L", { to: "last" }]]),
+  ...bind("next, previous window that needs you", "view.alert", [
+    ["alt+n", { to: "next" }],
+    ["alt+p", { to: "previous" }],
+  ]),
+  ...view("view.pane_numbers", "q"),
+  ...view("view.mark", "m"),
+  ...view("view.unmark", "M"),
+  ...view("view.clients", "D"),
+  ...view("view.info", "i"),
+  ...view("view.redraw", "r"),
+  ...bind("menu of the window", "view.menu", [["<", { of: "window" }]]),
+  ...bind("menu of the pane", "view.menu", [[">", { of: "pane" }]]),
   ...view("view.windows", "w"),
   ...view("view.sessions", "s"),
   ...view("view.agents", "a"),

@@ -98,12 +98,22 @@ function bindingOf(value: unknown, reader: OperationReader): Binding | null {
 }
 
 /** The binding in a line. @throws WshError */
-export function bindingOfLine(text: string, reader: Pick<OperationReader, "line">): Binding {
-  return ofCalls([callOfLine(text, reader)], {});
+export function bindingOfLine(
+  text: string,
+  reader: Pick<OperationReader, "line">,
+  answer: string | null = null,
+): Binding {
+  return ofCalls([callOfLine(text, reader, answer)], {});
 }
 
-function callOfLine(text: string, reader: Pick<OperationReader, "line">): Call {
-  const line = parseCommandLine(text);
+/** @param answer is a part of values alone, whatever characters it has */
+function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer: string | null = null): Call {
+  const written = parseCommandLine(text);
+  const filled = Object.entries(written.parameters).map(([name, value]) => [
+    name,
+    value.replaceAll("%%", () => answer ?? ""),
+  ]);
+  const line = answer === null ? written : { ...written, parameters: Object.fromEntries(filled) };
   if (isViewOperation(line.operation)) return viewCall(line.operation, line.parameters);
   if (lookActionOf(line.operation) === null) return reader.line(line);
   const [stray] = Object.keys(line.parameters);

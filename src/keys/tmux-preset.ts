@@ -11,5 +11,7 @@ const arrows = [...defaultBindings].filter(([key]) => key.startsWith("Arrow"));
 
 export const tmuxPreset: Readonly<Record<string, Binding | null>> = {
   "ctrl+b": bound("view.send_prefix"),
+  "-": bound("buffer.delete", {}, "delete the newest copy"),
+  "#": bound("view.buffers"),
   ...Object.fromEntries(arrows.map(([key, binding]) => [key, { ...binding, repeat: true }])),
 };

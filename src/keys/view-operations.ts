@@ -31,6 +31,40 @@ const table = {
     says: "go to a session, window or pane",
     parameters: { [TARGET_PARAMETER]: { kind: "text", says: "the session, window or pane to go to", required: true } },
   },
+  "view.ask": {
+    says: "ask for a text, and run a line with it",
+    parameters: {
+      do: { kind: "text", says: "the line, in which %% is the answer", required: true },
+      says: { kind: "text", says: "the question", required: true },
+      prepared: { kind: "text", says: "the answer to begin with; session: the session's name" },
+    },
+  },
+  "view.session": {
+    says: "go to another session",
+    parameters: {
+      to: { kind: ["next", "previous", "last"], says: "by name, or the one attached last", required: true },
+    },
+  },
+  "view.alert": {
+    says: "go to a window that needs you",
+    parameters: { to: { kind: ["next", "previous"], says: "in the order of windows", required: true } },
+  },
+  "view.pane_numbers": { says: "pane numbers" },
+  "view.clients": { says: "attached terminals" },
+  "view.find": {
+    says: "find a window",
+    parameters: { text: { kind: "text", says: "in names, titles and screens of the session", required: true } },
+  },
+  "view.mark": { says: "mark the pane (toggle)" },
+  "view.unmark": { says: "clear the mark" },
+  "view.swap_marked": { says: "swap the pane with the marked one" },
+  "view.join_marked": { says: "move the marked pane here" },
+  "view.info": { says: "say where this is" },
+  "view.redraw": { says: "draw the terminal anew" },
+  "view.menu": {
+    says: "menu",
+    parameters: { of: { kind: ["pane", "window", "session"], says: "of what", required: true } },
+  },
   "view.table": {
     says: "read the next key in another table",
     parameters: {

@@ -33,6 +33,8 @@ import { Window } from "./window.ts";
 export class Session<P extends PaneRef = PaneRef> {
   readonly events = new Emitter<SessionEvents>();
   readonly viewers: Viewers;
+  /** A person has marked this pane, to swap it or to move it. */
+  marked: string | null = null;
   readonly elements: ElementStore;
   readonly keyboard: Keyboard;
   /** Questions to the person. */

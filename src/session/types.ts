@@ -76,6 +76,8 @@ export interface StatusLine {
   readonly position: PanelPosition;
   /** @param seen the window and pane shown by a terminal with its own focus; null: the session's active ones */
   text(cols: number, seen: Seen | null): StatusText;
+  /** Something happened in a window that is not shown. */
+  isMarked(window: string): boolean;
 }
 
 export interface Seen {

@@ -17,9 +17,9 @@ import { findOwn } from "../calls/own-targets.ts";
 /** Operations that change something, and are called for their answer. */
 const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
 
-/** @throws WshError invalid_request, unknown_method */
-export function bindingOfPaletteLine(line: string): Binding {
-  return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) });
+/** @param answer takes the place of `%%` in parameters @throws WshError invalid_request, unknown_method */
+export function bindingOfPaletteLine(line: string, answer: string | null = null): Binding {
+  return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
 }
 
 /** The answer, if it is for the person to read; else null. */

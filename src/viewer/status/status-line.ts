@@ -165,7 +165,8 @@ export class StatusLine implements Disposable {
       now: new Date(),
     };
     const { status_position: position } = settings;
-    this.put({ position, text: textOf(facts, segments) }, `${position} ${gist(facts, segments)}`);
+    const isMarked = (window: string): boolean => Object.values(this.marks.get(window) ?? none).includes(true);
+    this.put({ position, text: textOf(facts, segments), isMarked }, `${position} ${gist(facts, segments)}`);
     if (segments.includes("time"))
       this.clock ??= setTimeout(
         () => {

@@ -213,7 +213,7 @@ export class TerminalStream implements Viewer {
     const self = this;
     return new OwnView({
       ...{ viewer: this.id, readOnly: this.readOnly, by: this.by, shown: this.shown },
-      ...{ person: this.person, isPlain },
+      ...{ person: this.person, isPlain, isPage: this.inPage !== null },
       get size() {
         return self.size;
       },
@@ -224,7 +224,7 @@ export class TerminalStream implements Viewer {
       rang: () => this.presentation.painter.rang(),
       typed: (bytes) => this.typing.typed(bytes),
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
-      isPage: this.inPage !== null,
+      redraw: () => this.presentation.showPictures(),
       session: this.session,
       statusAt: (row, col) => this.presentation.painter.statusAt(this.size, row, col),
       copy: (text) => this.copies.byPerson(text),

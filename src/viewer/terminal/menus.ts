@@ -41,6 +41,6 @@ export const paneMenu: Menu = {
 };
 
 /** The menu of a part of the status line. */
-export function statusMenu({ kind }: StatusTarget): Menu {
+export function statusMenu(kind: StatusTarget["kind"]): Menu {
   return kind === "window" ? window : session;
 }

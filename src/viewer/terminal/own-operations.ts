@@ -5,11 +5,15 @@
 import { bindingRows, type Call } from "../../keys/bindings.ts";
 import type { ViewOperation } from "../../keys/view-operations.ts";
 import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
 import type { BoundKey, LookInput } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { cleanPaste } from "../../session/paste-buffers.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
 import type { Above, OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
+import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import type { OwnViewPort } from "./own-port.ts";
 
 const switchers = {
@@ -22,7 +26,9 @@ const switchers = {
 export interface OwnActions {
   look(input: LookInput): Promise<void>;
   press(key: BoundKey): void;
-  runLine(line: string, signal: AbortSignal): Promise<unknown>;
+  runLine(line: string, signal: AbortSignal, answer?: string): Promise<unknown>;
+  offer(menu: Menu): void;
+  ask(question: Question, act: (answer: Answer) => Promise<void>): void;
   /** Later input is typed where it leads. */
   lead(work: () => Promise<void>): void;
 }
@@ -56,6 +62,32 @@ export class OwnOperations {
         return this.showKeys();
       case "view.detach":
         return port.detach();
+      case "view.ask":
+        return this.askFor(input);
+      case "view.session":
+        return this.nextSession(input.to);
+      case "view.alert":
+        return this.toAlert(input.to === "next" ? 1 : -1);
+      case "view.pane_numbers": {
+        const { paneNumbers } = await import("./pane-numbers.ts");
+        return this.own.show(paneNumbers(port, () => this.own.hide()));
+      }
+      case "view.clients":
+        return this.showClients();
+      case "view.find":
+        return this.find(String(input.text));
+      case "view.mark":
+      case "view.unmark":
+        return this.mark(operation === "view.mark");
+      case "view.swap_marked":
+      case "view.join_marked":
+        return this.withMarked(operation === "view.swap_marked");
+      case "view.info":
+        return this.own.say(this.place());
+      case "view.redraw":
+        return port.redraw();
+      case "view.menu":
+        return this.ui.offer(input.of === "pane" ? paneMenu : statusMenu(input.of === "window" ? "window" : "session"));
       case "view.table":
         // The reader of keys has entered it.
         return;
@@ -66,6 +98,94 @@ export class OwnOperations {
         return port.typed(encodeKeys([port.person.prefix], { ...port.shown.modes }));
       }
     }
+  }
+
+  private askFor({ do: line, says, prepared = "" }: Readonly<Record<string, unknown>>): void {
+    const begin = prepared === "session" ? this.port.session.name : String(prepared);
+    const question: Question = { kind: "text", question: String(says), detail: "", prepared: begin };
+    this.ui.ask(question, async (answer) => {
+      if (typeof answer === "string" && answer !== "")
+        await this.ui.runLine(String(line), new AbortController().signal, answer);
+    });
+  }
+
+  private async nextSession(to: unknown): Promise<void> {
+    const { instance, by } = this.port;
+    const { places } = await import("../switcher/places.ts");
+    const all = (await places(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const others = all.filter(({ number }) => number !== this.number);
+    let found = others.at(0);
+    if (to === "last") {
+      const [{ lastAttached }, { eventsDir }] = await Promise.all([
+        import("../../events/last-attached.ts"),
+        import("../../events/segments.ts"),
+      ]);
+      const last = lastAttached(eventsDir(instance), new Set(others.map(({ target }) => target)));
+      found = others.find(({ target }) => target === last);
+    } else if (others.length > 0) {
+      const at = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
+      found = all.at(at % all.length);
+    }
+    if (found === undefined) this.own.say("there is no other session");
+    else await this.show(found);
+  }
+
+  private async toAlert(step: 1 | -1): Promise<void> {
+    const { windows, status } = this.port.session;
+    const active = this.port.shown.pointed.active;
+    const here = windows.findIndex(({ panes }) => panes.some(({ id }) => id === active));
+    for (let count = 1; count < windows.length; count++) {
+      const window = windows.at((here + step * count) % windows.length);
+      if (window === undefined || status?.isMarked(window.id) !== true) continue;
+      await this.ui.runLine(`window.select index=${window.index}`, new AbortController().signal);
+      return;
+    }
+    this.own.say("no window needs you");
+  }
+
+  private async showClients(): Promise<void> {
+    const { viewer, session } = this.port;
+    const { clientsSource } = await import("../switcher/clients.ts");
+    const source = clientsSource(session, viewer);
+    await this.choose(source, async (row) => source.close(row));
+  }
+
+  private async find(text: string): Promise<void> {
+    const { instance, by } = this.port;
+    const { placesSource } = await import("../switcher/places.ts");
+    const { foundSource } = await import("../switcher/found.ts");
+    const source = await foundSource(placesSource(instance, "windows", by), this.number, text);
+    const rows = await source.list();
+    const [only] = rows;
+    if (only === undefined) this.own.say(`no window has '${text}'`);
+    else if (rows.length === 1) await this.show(only);
+    else await this.choose(source, (row) => this.show(row));
+  }
+
+  private mark(on: boolean): void {
+    const { active } = this.port.shown.pointed;
+    const { session } = this.port;
+    session.marked = on && session.marked !== active ? active : null;
+    this.own.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
+  }
+
+  private async withMarked(swaps: boolean): Promise<void> {
+    const { port } = this;
+    const { marked } = port.session;
+    const { active } = port.shown.pointed;
+    if (marked === null || marked === active) throw new WshError("pane_not_found", "no other pane is marked");
+    port.session.marked = null;
+    if (swaps) await this.ui.runLine(`pane.swap with=${marked}`, new AbortController().signal);
+    else await this.ui.runLine(`pane.move session=${marked} to=${active} focus=true`, new AbortController().signal);
+  }
+
+  /** As tmux's display-message. */
+  private place(): string {
+    const { session, shown } = this.port;
+    const { active } = shown.pointed;
+    const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === active));
+    const pane = window?.panes.find(({ id }) => id === active);
+    return `[${session.name}] ${window?.index}:${window?.name}, pane ${pane?.index} (${active}), ${pane?.cwd ?? ""}`;
   }
 
   private async showPalette(): Promise<void> {

@@ -21,7 +21,10 @@ export interface OwnViewPort {
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
-  readonly session: Pick<Session, "id" | "name" | "windows" | "buffers" | "isPrivate" | "layout" | "questions">;
+  readonly session: Pick<
+    Session,
+    "id" | "name" | "windows" | "buffers" | "isPrivate" | "status" | "viewers" | "marked" | "layout" | "questions"
+  >;
   /** The part of the status line at a cell of the terminal. */
   statusAt(row: number, col: number): StatusTarget | null;
   /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
@@ -44,4 +47,6 @@ export interface OwnViewPort {
   /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
   detach(): void;
+  /** Draws everything anew. */
+  redraw(): void;
 }

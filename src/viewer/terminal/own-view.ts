@@ -66,7 +66,9 @@ export class OwnView {
     this.operations = new OwnOperations(port, this.own, {
       look: (input) => this.look(input),
       press: (key) => this.press(key),
-      runLine: (line, signal) => this.runLine(line, signal),
+      runLine: (line, signal, answer) => this.runLine(line, signal, answer),
+      offer: (menu) => this.offer(menu),
+      ask: (question, act) => this.ask(question, port.session.name, act),
       lead: (work) => this.bound.lead(work),
     });
     this.bound = new BoundKeys({
@@ -190,8 +192,8 @@ export class OwnView {
       void this.performed(`window.select to=${what === "up" ? "previous" : "next"}`);
     else if (target.kind === "window") {
       const shown = target.active ? Promise.resolve() : this.performed(`window.select index=${target.index}`);
-      if (what === "right") void shown.then(() => this.offer(statusMenu(target)));
-    } else if (what === "right") this.offer(statusMenu(target));
+      if (what === "right") void shown.then(() => this.offer(statusMenu(target.kind)));
+    } else if (what === "right") this.offer(statusMenu(target.kind));
     else if (target.kind !== "line") void this.performed(target.kind === "agents" ? "view.agents" : "view.windows");
   }
 
@@ -241,9 +243,9 @@ export class OwnView {
   }
 
   /** @returns the answer, if it is for the person to read; else null @throws WshError */
-  private async runLine(line: string, signal: AbortSignal): Promise<unknown> {
+  private async runLine(line: string, signal: AbortSignal, answered: string | null = null): Promise<unknown> {
     const { bindingOfPaletteLine, forReading } = await loadCalls();
-    const binding = bindingOfPaletteLine(line);
+    const binding = bindingOfPaletteLine(line, answered);
     try {
       const answer = await this.carryOut(binding, signal);
       return forReading(binding, answer);

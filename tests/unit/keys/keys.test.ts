@@ -383,7 +383,7 @@ describe("the prefix key", () => {
     expect(actions("\x1cd")).toEqual(["wait", "detach"]);
     expect(actions("\x1c?z")).toEqual(["wait", "bound", 'send "z"']);
     expect(actions("\x1c\\")).toEqual(["wait", 'send "\\u001c"']);
-    expect(actions("\x1cqq")).toEqual(["wait", "unbound", 'send "q"']);
+    expect(actions("\x1cyy")).toEqual(["wait", "unbound", 'send "y"']);
     expect(actions("\x1b[92;5u\x1b[27;5;92~")).toEqual(["wait", "detach"]);
   });
 

@@ -1,0 +1,21 @@
+/** The terminals that are attached to a session, as a list of the switcher: Enter disconnects the chosen one. */
+import type { Session } from "../../session/session.ts";
+import type { SwitcherSource } from "./places.ts";
+
+/** @param here the terminal at which the list is shown */
+export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name">, here: number): SwitcherSource {
+  return {
+    title: `Terminals attached to ${name}; Enter disconnects`,
+    nothing: "no terminal is attached",
+    closes: ({ name: client }) => `disconnect ${client}?`,
+    list: async () =>
+      viewers.all.map(({ id, size, page, readOnly, since }) => ({
+        ...{ kind: "client", session: name, number: -1, socket: "", depth: 0, urgency: null },
+        ...{ target: String(id), pane: String(id) },
+        name: `${page ?? `terminal ${id}`}${id === here ? " (this one)" : ""}`,
+        says: `${size.cols}x${size.rows}${readOnly ? " read-only" : ""} since ${new Date(since).toTimeString().slice(0, 5)}`,
+      })),
+    preview: async () => null,
+    close: async ({ target }) => viewers.all.find(({ id }) => String(id) === target)?.end({ reason: "detached" }),
+  };
+}

@@ -1,0 +1,18 @@
+/** The panes of a session that have a text, as a list of the switcher. */
+import type { SwitcherSource } from "./places.ts";
+
+/** In names, titles and screens, small and capital letters alike. */
+export async function foundSource(source: SwitcherSource, session: number, text: string): Promise<SwitcherSource> {
+  const wanted = text.toLowerCase();
+  const own = (await source.list()).filter(({ number, kind }) => number === session && kind !== "session");
+  const found = await Promise.all(
+    own.map(async (row) => {
+      if (row.name.toLowerCase().includes(wanted)) return row;
+      if (row.kind === "window") return null;
+      const lines = (await source.preview(row)) ?? [];
+      return lines.some((line) => line.toLowerCase().includes(wanted)) ? row : null;
+    }),
+  );
+  const rows = found.filter((row) => row !== null).map((row) => ({ ...row, depth: 0 }));
+  return { ...source, title: `Windows with '${text}'`, list: async () => rows };
+}

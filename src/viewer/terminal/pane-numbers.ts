@@ -1,0 +1,46 @@
+/** The numbers of the panes over each of them, for a moment: a digit goes to its pane, any other key is the program's. */
+import { Canvas } from "../../compositor/canvas.ts";
+import { clusters } from "../../compositor/graphemes.ts";
+import { theme } from "../../compositor/theme.ts";
+import type { Session } from "../../session/session.ts";
+import type { OwnDialog } from "./above.ts";
+import type { Shown } from "./shown.ts";
+
+/** How long they are shown, in ms: as in tmux. */
+const SHOWN_MS = 1_000;
+
+/** @param over called when their time is over */
+export function paneNumbers(
+  { session, shown }: { readonly session: Pick<Session, "windows">; readonly shown: Pick<Shown, "pointed"> },
+  over: () => void,
+): OwnDialog {
+  const { pointed } = shown;
+  const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === pointed.active));
+  const panes = (window?.panes ?? []).filter(({ popup }) => popup !== true);
+  const timer = setTimeout(over, SHOWN_MS);
+  return {
+    draw(frame) {
+      const canvas = new Canvas(frame.rows, frame.cols);
+      for (const [row, line] of frame.lines.entries()) canvas.putRow(row, line);
+      for (const { id, index } of panes) {
+        const box = pointed.boxOf(id);
+        if (box === null) continue;
+        const text = ` ${index} `;
+        const row = box.row + Math.floor(box.rows / 2);
+        const col = box.col + Math.max(0, Math.floor((box.cols - text.length) / 2));
+        const style = id === pointed.active ? theme.dialog_choice : theme.dialog_bar;
+        canvas.text(row, col, clusters(text), style, { row, col, height: 1, width: text.length });
+      }
+      return { ...frame, lines: canvas.finish() };
+    },
+    pressed({ kind, parsed }) {
+      if (kind !== "key" || parsed === null) return kind === "paste" ? "passed" : "open";
+      if (parsed.modifiers.length > 0 || !/^[0-9]$/.test(parsed.key))
+        return parsed.key === "Escape" ? "closed" : "passed";
+      const chosen = panes.find(({ index }) => String(index) === parsed.key);
+      if (chosen !== undefined) pointed.select(chosen.id);
+      return "closed";
+    },
+    closed: () => clearTimeout(timer),
+  };
+}
