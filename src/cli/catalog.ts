@@ -146,6 +146,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/forget.ts")).register,
       },
       {
+        name: "prune",
+        usage: "[--dry-run]",
+        summary: "end the sessions that agents have left",
+        isRare: true,
+        load: async () => (await import("./commands/prune.ts")).register,
+      },
+      {
         name: "checkpoint",
         isRare: true,
         usage: "ACTION [NAME] [LABEL]",

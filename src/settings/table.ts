@@ -283,6 +283,7 @@ export const settingsSchema = v.object({
     most,
     "Running sessions of an instance; as many ended ones stay readable, then the oldest is removed.",
   ),
+  max_agent_sessions: integer(128, 1, most, "Running sessions that one AI agent has made."),
   max_panes: integer(64, 1, most, "Panes of a session that has several."),
   max_all_panes: integer(512, 1, most, "Panes of all such sessions of an instance together."),
   max_clients: integer(64, 1, most, "Streaming clients of a session."),

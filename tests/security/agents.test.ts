@@ -185,6 +185,20 @@ test("a password that a program reads for an agent is asked of the person, and r
   expect(await terminal.text()).not.toContain("wsh asks");
 });
 
+test("what an agent has left is listed and ended; not what runs something, and nothing of a person", async () => {
+  for (const name of ["left", "works"]) await byAgent("new", name);
+  await byAgent("exec", "works", "--", "sleep 300 & disown");
+  const named = async (...args: readonly string[]): Promise<string[]> =>
+    JSON.parse(await wsh.ok("prune", "--json", ...args)).sessions.map(({ name }: { name: string }) => name);
+  expect(await named("--dry-run")).toEqual([]);
+  expect(await wsh.ok("list", "--orphans")).toBe("No active sessions.\n");
+  await until("they are idle", async () => (await named("--dry-run", "--idle", "1s")).includes("left"));
+  expect(await named("--idle", "1s")).toContain("left");
+  const remaining = (await wsh.list()).map(({ name }) => name);
+  expect(remaining).toEqual(expect.arrayContaining(["theirs", "hidden", "works"]));
+  expect(remaining).not.toContain("left");
+});
+
 test("the person decides: once, for the session, or not; an answer by a call is none", async () => {
   await using terminal = await EmulatorTerminal.attach(wsh, "theirs", { seen: "$", rows: 24, cols: 100 });
   const asked = async (): Promise<void> => {
@@ -207,6 +221,8 @@ test("the person decides: once, for the session, or not; an answer by a call is 
   const [{ ask_id }] = JSON.parse(await wsh.ok("ask", "--list", "--session", "theirs", "--json"));
   await wsh.ok("ask", "--answer", ask_id, "--choice", "Once", "--session", "theirs");
   expect((await call).code).toBe(1);
+  // Its dialog is gone: keys for the next one would be dropped as late.
+  await terminal.sees((text) => !text.includes("act on 'theirs'"));
 
   const once = byAgent("send", "theirs", "echo n-$((1 + 2))", "--keys", "Enter");
   await choose(3);

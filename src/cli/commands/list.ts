@@ -12,6 +12,7 @@ import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
+import { isOrphan } from "../session/orphans.ts";
 
 const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "TAGS"];
 /** Shown only where a session has one. */
@@ -27,6 +28,7 @@ interface ListOptions {
   readonly allMachines?: boolean;
   readonly server?: string;
   readonly names?: boolean;
+  readonly orphans?: boolean;
   readonly tag?: readonly string[];
 }
 
@@ -38,17 +40,19 @@ export function register(program: Command): void {
     .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
     .option("--all-machines", "include sessions of other machines (wsh servers)")
     .option("--server <name>", "only sessions of this machine")
+    .option("--orphans", "only sessions that agents and programs have left: what 'wsh prune' would end")
     .option("--json", "print all details as JSON")
     .option("--names", "print only the names")
-    .action(async ({ all, json, names, tag = [], allMachines, server }: ListOptions, command: Command) => {
+    .action(async ({ all, json, names, orphans, tag = [], allMachines, server }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
       const isFar = allMachines === true || server !== undefined;
-      if (names === true && !isFar && tag.length === 0) return say(namesOf(instance, all === true));
+      if (names === true && !isFar && orphans !== true && tag.length === 0) return say(namesOf(instance, all === true));
       const listed: ListedAnywhere[] = server === undefined ? await findAll(instance) : [];
       if (isFar) listed.push(...(await findThere(instance, server ?? null)));
       const shown = listed.filter(
         (one) =>
           (all === true || !isEnded(one)) &&
+          (orphans !== true || ("entry" in one && "info" in one && isOrphan(one.info))) &&
           (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
       );
       if (names === true) return say(shown.map((one) => `${nameOf(one)}\n`).join(""));

@@ -10,7 +10,7 @@ import type { RunningProgram } from "../../protocol/session.ts";
 import { listenerPid, processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { warn } from "../instance.ts";
-import { SessionClient } from "./client.ts";
+import { cliCaller, SessionClient } from "./client.ts";
 
 /** Longest time from SIGKILL until the process is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 2_000;
@@ -44,7 +44,7 @@ export async function endSession(
     return { name: called, ended };
   } catch (thrown) {
     const pid = WshError.from(thrown).code === "session_unavailable" ? listenerPid(socket) : null;
-    if (pid === null) throw thrown;
+    if (pid === null || cliCaller.agent !== undefined) throw thrown;
     process.kill(pid, "SIGKILL");
     warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);

@@ -10,10 +10,10 @@ import type { ParsedInput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { isSameOwner, type Owner, ownerOf } from "../../protocol/owner.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
-import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
+import { type CreatedSession, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { madeFor } from "../../registry/made-requests.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { CONTEXT } from "../sessions/session-proxy.ts";
@@ -36,6 +36,7 @@ export async function createSession(
   const { once, deadline } = context;
   const before = once === undefined ? null : await madeBefore(state, once);
   if (before !== null) return before;
+  await requireRoom(proxies, state, ownerOf(context.caller));
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
     owner: ownerOf(context.caller),
@@ -70,6 +71,19 @@ export async function createSession(
       ? {}
       : { warnings: [`the caller's directory '${lost}' does not exist; the session starts in the home directory`] };
   return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
+}
+
+/** @throws WshError max_sessions_reached: an agent has as many running sessions as one may */
+async function requireRoom(proxies: SessionProxies, state: ServerState, owner: Owner): Promise<void> {
+  if (owner.kind !== "agent") return;
+  const most = state.limits.max_agent_sessions ?? Number.POSITIVE_INFINITY;
+  const isOwn = (info: SessionInfo): boolean =>
+    info.running && info.owner !== undefined && isSameOwner(info.owner, owner);
+  const own = (await proxies.list()).filter(isOwn);
+  if (own.length < most) return;
+  throw new WshError("max_sessions_reached", `${owner.name} has ${own.length} running sessions, as many as it may`, {
+    hint: "Kill those that are done, as 'wsh prune' does, or raise max_agent_sessions.",
+  });
 }
 
 function isDirectory(path: string): boolean {

@@ -1,0 +1,61 @@
+/** `wsh prune`: ends the sessions that agents and programs have left, and nobody uses. */
+import type { Command } from "commander";
+import { WshError } from "../../protocol/errors.ts";
+import { durationOf } from "../../protocol/moment.ts";
+import { UsageError } from "../arguments.ts";
+import { ago } from "../history/words.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, printJson, say } from "../print.ts";
+import { endSession } from "../session/end.ts";
+import { findAll } from "../session/listed.ts";
+import { isOrphan, ORPHAN_IDLE_MS } from "../session/orphans.ts";
+
+interface PruneOptions {
+  readonly idle?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("prune")
+    .description(
+      "End the sessions that agents and programs have made and nobody uses: no terminal or page shows them, nothing " +
+        "runs in them, also not in the background, and nothing has happened there for an hour. Sessions that a person " +
+        "has made stay. 'wsh list --orphans' shows which would end.",
+    )
+    .option("--idle <duration>", "end those that have been idle for so long: 30m, 12h, 7d (default: 1h)")
+    .option("-n, --dry-run", "only print what would end")
+    .option("--json", "print the sessions as JSON")
+    .action(async ({ idle, dryRun = false, json }: PruneOptions, command: Command) => {
+      const instance = instanceOf(command);
+      const idleMs = idle === undefined ? ORPHAN_IDLE_MS : idleTime(idle);
+      const listed = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
+      const pruned: { readonly id: string; readonly name: string }[] = [];
+      for (const info of listed) {
+        if (!isOrphan(info, idleMs)) continue;
+        const { id, name, idle_ms, owner } = info;
+        try {
+          if (!dryRun) await endSession(instance, id);
+        } catch (thrown) {
+          complain(WshError.from(thrown).message);
+          process.exitCode = 1;
+          continue;
+        }
+        pruned.push({ id, name });
+        const verb = dryRun ? "would be ended" : "ended";
+        const whose = owner === undefined ? "" : `, made by ${owner.name}`;
+        const now = Date.now();
+        if (json !== true) await say(`Session '${name}' ${verb}: idle since ${ago(now - idle_ms, now)}${whose}.\n`);
+      }
+      if (json === true) return printJson({ dry_run: dryRun, sessions: pruned });
+      if (pruned.length === 0) return say("No sessions to end.\n");
+    });
+}
+
+/** @throws UsageError */
+function idleTime(text: string): number {
+  const ms = durationOf(text);
+  if (ms !== null) return ms;
+  throw new UsageError(`'${text}' is not a duration`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
+}

@@ -1,0 +1,16 @@
+/**
+ * Sessions that nobody uses: an agent or a program has made them, no terminal or page shows them, nothing runs in them,
+ * also not in the background, and nothing has happened there for a while.
+ */
+import { programsIn } from "../../endpoint/operations/running.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+
+/** Time without output or input after which a session may be an orphan, in ms. */
+export const ORPHAN_IDLE_MS = 3_600_000;
+
+export function isOrphan(info: SessionInfo, idleMs = ORPHAN_IDLE_MS): boolean {
+  const { owner, running, attached, viewers = [], idle_ms, windows, state } = info;
+  if (!running || state === "crashed" || owner === undefined || owner.kind === "person") return false;
+  if (attached > 0 || viewers.length > 0 || idle_ms < idleMs) return false;
+  return programsIn(windows.flatMap(({ panes }) => panes)).length === 0;
+}
