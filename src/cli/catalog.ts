@@ -85,13 +85,6 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/keys.ts")).register,
       },
       {
-        name: "buffer",
-        isRare: true,
-        usage: "list | show | set | load | save | paste … [NAME]",
-        summary: "texts that were copied, of all sessions",
-        load: async () => (await import("./commands/buffer.ts")).register,
-      },
-      {
         name: "rename",
         isRare: true,
         usage: "NAME NEW",
@@ -144,13 +137,6 @@ export const catalog: readonly CatalogGroup[] = [
         summary: "delete the checkpoints of a crashed session",
         isRare: true,
         load: async () => (await import("./commands/forget.ts")).register,
-      },
-      {
-        name: "prune",
-        usage: "[--dry-run]",
-        summary: "end the sessions that agents have left",
-        isRare: true,
-        load: async () => (await import("./commands/prune.ts")).register,
       },
       {
         name: "checkpoint",
@@ -218,6 +204,13 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "NAME",
         summary: "list the commands that ran, with exit codes",
         load: async () => (await import("./commands/commands.ts")).register,
+      },
+      {
+        name: "buffer",
+        isRare: true,
+        usage: "list | show | set | load | save | paste … [NAME]",
+        summary: "texts that were copied, of all sessions",
+        load: async () => (await import("./commands/buffer.ts")).register,
       },
       {
         name: "private",
@@ -337,6 +330,13 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "NAME",
         summary: "create a link to one session",
         load: async () => (await import("./commands/share.ts")).register,
+      },
+      {
+        name: "prune",
+        usage: "[--dry-run]",
+        summary: "end the sessions that agents have left",
+        isRare: true,
+        load: async () => (await import("./commands/prune.ts")).register,
       },
       {
         name: "persist",

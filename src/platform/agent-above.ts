@@ -30,7 +30,7 @@ export function agentAbove(pid: number): string | null {
   return null;
 }
 
-/** A session's process or a server: whoever started it is not the one who works in its panes and hooks. */
+/** A session's process or a server: the agent that started it does not own its panes and hooks. */
 function isOurs(args: readonly string[]): boolean {
   const at = args.findIndex((arg) => program.test(arg));
   const role = args[at + 1];

@@ -102,7 +102,7 @@ export class Permission {
     pane: string,
   ): Promise<void> {
     const pending = this.decide(request, agent, operation, other, pane);
-    // Whoever asked may be gone when it is decided.
+    // The caller may be gone when it is decided.
     pending.catch(() => {});
     const gone = Promise.withResolvers<never>();
     const abort = (): void => gone.reject(request.signal.reason);

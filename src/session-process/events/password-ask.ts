@@ -60,7 +60,7 @@ export class PasswordAsk {
       const isAttached = this.port.questions.person().people > 0;
       return isAttached
         ? "the person is asked for the password: wait for the command's end"
-        : `nobody is attached: whoever attaches within ${LIFE_MS / 60_000} minutes is asked for the password`;
+        : `nobody is attached: a person who attaches within ${LIFE_MS / 60_000} minutes is asked for the password`;
     }
     if (end === null || end === "answered") return null;
     const how = end === "timeout" ? `nobody has typed it within ${LIFE_MS / 60_000} minutes` : "the person has not";
