@@ -209,3 +209,12 @@ test.if(process.platform === "linux")("typing at a program that does not read is
     stderr: expect.stringMatching(/^warning: type\("y\\n"\): sleep does not read/),
   });
 });
+
+test("expect finds what has left the history", async () => {
+  const code = `
+    const t = await wsh.open();
+    await t.run("echo code 4711; seq 40000");
+    await t.ended();
+    console.log((await t.expect(/^code \\d+/)).text, (await t.expect("12345")).text, (await t.expect(/^39999$/m)).text);`;
+  expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
+});

@@ -31,6 +31,7 @@ import { requireOwnPlace } from "./own-place.ts";
 import { run } from "./run.ts";
 import { disorderOf } from "./shown-screen.ts";
 import { stepOutput, withPortHolder } from "./step-output.ts";
+import { searchStored } from "./wait-stored.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
@@ -104,16 +105,18 @@ async function waitForProgram(
   const since =
     typeof given === "object" ? (given[context.session] ?? given[pane.id] ?? given[context.sessionId]) : given;
   const unsaved = unsavedSince(pane.text, since);
-  const outcome = await pane.commands.wait({
-    anyOf: program.map(condition),
-    commandId: input.command_id,
-    since,
-    maxWaitMs: input.max_wait_ms,
-    signal: context.signal,
-  });
+  const anyOf = program.map(condition);
+  const { signal } = context;
+  const isGone = since !== undefined && droppedSince(pane, since, 0) > 0;
+  const stored = isGone ? await searchStored(pane, anyOf, since, signal) : { outcome: null, looked: 0 };
+  const maxWaitMs = input.max_wait_ms;
+  const outcome =
+    stored.outcome ?? (await pane.commands.wait({ anyOf, commandId: input.command_id, since, maxWaitMs, signal }));
   const { command } = outcome;
-  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since) : [];
-  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...unseen];
+  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.looked) : 0;
+  const count = unseen === Number.POSITIVE_INFINITY ? "some" : unseen;
+  const left = `${count} lines since the cursor have left the history and were not looked at: grep a command's output by its id`;
+  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [left] : [])];
   // A cursor that is the end of the output is given with the screen that belongs to it.
   if (outcome.outputCursor === pane.outputCursor) await pane.terminal.atRest(() => pane.giveCursor());
   return {
@@ -126,14 +129,10 @@ async function waitForProgram(
   };
 }
 
-/** What a wait for a text could not look at. */
-function droppedSince({ text, terminal }: Pane, since: number | undefined): string[] {
+/** Lines that have left the history, besides those looked at; Infinity when they cannot be counted. */
+function droppedSince({ text, terminal }: Pane, since: number | undefined, looked: number): number {
   const line = since === undefined ? terminal.firstLine : text.lineAt(since);
-  if (line !== null && line >= terminal.firstLine) return [];
-  const count = line === null ? "some" : terminal.firstLine - line;
-  return [
-    `${count} lines since the cursor have left the history and were not looked at: grep a command's output by its id`,
-  ];
+  return line === null ? Number.POSITIVE_INFINITY : Math.max(0, terminal.firstLine - line - looked);
 }
 
 /** Little of what a command printed: its id reads the rest. */

@@ -1,0 +1,77 @@
+/**
+ * A wait with `since` looks at lines that have left the history, too: at what is kept of commands' outputs, in memory and
+ * in the spool. Only lines that are certainly since the cursor count.
+ */
+import type { Pane } from "../../pane/pane.ts";
+import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
+import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
+import type { Condition } from "../../protocol/conditions.ts";
+
+/** Time that a search takes at once, in ms, and in all. */
+const SLICE_MS = 8;
+const MAX_WORK_MS = 10_000;
+
+interface Wanted {
+  readonly type: "text" | "regex";
+  readonly find: Finder;
+}
+
+export interface StoredSearch {
+  readonly outcome: WaitOutcome | null;
+  /** Lines that were looked at. */
+  readonly looked: number;
+}
+
+export async function searchStored(
+  pane: Pane,
+  conditions: readonly Condition[],
+  since: number | undefined,
+  signal: AbortSignal,
+): Promise<StoredSearch> {
+  const wanted = await wantedOf(conditions);
+  const began = performance.now();
+  let looked = 0;
+  if (since === undefined || wanted.length === 0) return { outcome: null, looked };
+  const { log } = pane.commands;
+  const start = pane.text.positionAt(since);
+  for (const { id, output_start, output_end, first_line_id } of log.list()) {
+    const gone = pane.terminal.firstLine - first_line_id;
+    if (gone <= 0 || (output_end !== null && output_end <= since)) continue;
+    const isCut = output_start < since;
+    // Which of its lines came later is not known any more.
+    if (isCut && start === null) continue;
+    const from = isCut && start !== null ? start.line - first_line_id + 1 : 1;
+    const skip = isCut && start !== null ? start.index : 0;
+    using stored = log.stored(id);
+    let due = performance.now() + SLICE_MS;
+    for (const { first, lines } of stored?.parts({ from, to: Math.min(gone, stored.total) }) ?? []) {
+      looked += lines.length;
+      for (const [at, line] of lines.entries()) {
+        for (const { type, find } of wanted) {
+          const match = find(line, first + at === from ? skip : 0, line.length);
+          if (match === null) continue;
+          const { text, groups } = match;
+          const place = { lineId: first_line_id + first + at - 1, outputCursor: pane.outputCursor };
+          return {
+            outcome: { decidedBy: type, state: null, match: text, ...(groups && { groups }), ...place },
+            looked,
+          };
+        }
+      }
+      if (performance.now() < due) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (signal.aborted || performance.now() - began > MAX_WORK_MS) return { outcome: null, looked };
+      due = performance.now() + SLICE_MS;
+    }
+  }
+  return { outcome: null, looked };
+}
+
+async function wantedOf(conditions: readonly Condition[]): Promise<Wanted[]> {
+  const wanted: Wanted[] = [];
+  for (const each of conditions) {
+    if (each.type === "text") wanted.push({ type: each.type, find: textFinder(each.text) });
+    if (each.type === "regex") wanted.push({ type: each.type, find: await regexFinder(each.pattern, each.flags) });
+  }
+  return wanted;
+}
