@@ -291,6 +291,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/tmux.ts")).register,
       },
       {
+        name: "agent",
+        isRare: true,
+        usage: "start | prompt",
+        summary: "start an AI agent, and give it prompts",
+        load: async () => (await import("./commands/agent.ts")).register,
+      },
+      {
         name: "hook",
         isRare: true,
         usage: "AGENT EVENT",

@@ -52,7 +52,7 @@ const builtIn: readonly AgentRule[] = [
 ];
 
 const interpreters =
-  /^(?:node|nodejs|bun|deno|tsx|ruby|python[\d.]*|pypy[\d.]*|sh|bash|dash|zsh|ksh|node-MainThread|MainThread)$/;
+  /^(?:node|nodejs|bun(?:\.exe)?|deno|tsx|ruby|python[\d.]*|pypy[\d.]*|sh|bash|dash|zsh|ksh|node-MainThread|MainThread)$/;
 /** Options of interpreters that take the next argument. */
 const valued: ReadonlySet<string> = new Set(["-r", "--require", "--import", "--loader", "-X", "-W", "--env-file"]);
 const suffix = /\.(?:[cm]?js|[cm]?ts|py|sh|rb)$/;

@@ -91,6 +91,22 @@ const kinds = {
     status: 409,
     hint: "A secret is typed only into a program that is reading one: wait for the condition password with {wait}, then ask.",
   },
+  no_agent: {
+    status: 409,
+    hint: "Nothing was typed. A prompt goes to an AI agent that holds the terminal itself, not behind ssh, sudo or a container; {screen} shows what does.",
+  },
+  agent_asks: {
+    status: 409,
+    hint: "Nothing was typed. Answer its question first, or have a person answer it; {screen} shows it.",
+  },
+  composer_not_empty: {
+    status: 409,
+    hint: "Nothing was typed. Wait until who typed it has sent it; {screen} shows it.",
+  },
+  composer_not_found: {
+    status: 409,
+    hint: "Nothing was typed. It may show a menu or a dialog, or still start; {screen} shows it.",
+  },
   input_captured: { status: 409, hint: "Another caller has captured the keyboard; wait until it is released." },
   no_viewer: {
     status: 409,

@@ -81,7 +81,15 @@ const operated: readonly OperationName[] = [
     "process.wait",
     "commands.stop",
   ] as const),
-  ...(["agent.report", "window.create", "window.close", "window.select", "window.update", "layout.set"] as const),
+  ...([
+    "agent.prompt",
+    "agent.report",
+    "window.create",
+    "window.close",
+    "window.select",
+    "window.update",
+    "layout.set",
+  ] as const),
   ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
   ...(["buffer.rename", "buffer.paste", "image.paste"] as const),
   ...([

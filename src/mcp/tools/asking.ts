@@ -24,9 +24,8 @@ export const askUser = tool({
     choices: { type: "array", items: { type: "string" } },
     multiple: { type: "boolean", description: "several choices" },
     kind: { enum: [...questionKinds], description: "default: text" },
-    wait_for_person: { type: "boolean", description: "if none attached" },
-    timeout_ms: { type: "integer", default: 600_000, description: "its lifetime" },
   },
+  unlisted: ["timeout_ms", "wait_for_person"],
   output: v.looseObject({ state: v.string() }),
   waits: true,
   run: async ({ session, ...question }, ask) => {

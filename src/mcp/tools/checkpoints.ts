@@ -23,6 +23,7 @@ export const checkpoint = tool({
     replace: v.optional(v.pipe(v.boolean(), v.description("save over it")), false),
   }),
   output: v.object({ status: v.optional(v.string()) }),
+  unlisted: ["replace"],
   run: async ({ action, session, label, to, as, replace }, ask) => {
     if (action === "list") return ask("checkpoint.list", { session });
     const name = needed(session, action, "session");

@@ -91,6 +91,7 @@ export const overlay = tool({
     ...common,
   }),
   described: drawn,
+  unlisted: ["persist", "screen_mode"],
   output: v.object({
     status: v.optional(v.string()),
     id: v.optional(v.string()),

@@ -14,7 +14,7 @@ export const history = tool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
   // The instructions mention it if there are other machines.
-  unlisted: ["all_machines"],
+  unlisted: ["all_machines", "before"],
   described: {
     query: { type: "string", description: "word prefixes, all of them" },
     session: { type: "string" },

@@ -58,6 +58,7 @@ export const createPane = tool({
     focus: v.optional(v.pipe(v.boolean(), v.description("move the person's")), false),
   }),
   described: { size: { ...amountJson, description: 'cells or "40%"' } },
+  unlisted: ["keep_after_exit"],
   output: v.object({
     pane: v.string(),
     window: v.string(),
@@ -214,13 +215,13 @@ export const layout = tool({
   name: "wsh_layout",
   title: "Arrange panes",
   description:
-    "get; set (tree or tmux: moves panes, starts new); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
-    "title; swap, focus (to: a side, next, last or a pane; focus moves the person's); move (to; else a new window); " +
-    "synchronize (keys to all); float (or tile).",
+    "set: tree (moves panes, starts new ones); resize: rows, cols, or direction, by; swap, focus: to a side, next, last or a " +
+    "pane (focus moves the person's); move: to, else to an own window; synchronize: keys go to all; float or tile.",
   core: false,
   access: "operate",
   annotations: ends,
   parameters: layoutParameters,
+  unlisted: ["tmux"],
   described: {
     preset: { type: "string", description: "tiled, next, even-horizontal, main-vertical …" },
     tree: {

@@ -2,6 +2,7 @@
 
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
+import { agent } from "./agents.ts";
 import { askUser } from "./asking.ts";
 import { checkpoint } from "./checkpoints.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
@@ -32,6 +33,7 @@ export const tools: readonly Tool[] = [
   layout,
   manageWindow,
   askUser,
+  agent,
   getScrollback,
   awaitQuiesce,
   history,

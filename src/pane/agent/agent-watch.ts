@@ -12,6 +12,7 @@
  */
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
+import { Emitter } from "../../base/emitter.ts";
 import type { ForegroundFacts } from "../../platform/foreground.ts";
 import type { AgentMatch, AgentTable, ProcessNames } from "../../platform/known-agents.ts";
 import { type AgentInfo, type AgentState, agentMessage, type ReportedConversation } from "../../protocol/agent.ts";
@@ -80,6 +81,12 @@ export class AgentWatch {
   /** The newest announcement of each kind by a program that was not checked yet. */
   private pending: Partial<Record<Attention["kind"], Attention>> = {};
   private current: Kept | null = null;
+  /** Each accepted report of an agent's hook. */
+  readonly reports = new Emitter<{ report: AgentReport & { readonly agentPid: number } }>();
+  /** Counts inputs by anyone, without the terminal's own reports. */
+  inputs = 0;
+  /** Keys came since the last Enter: text may stand unsent, though it may have been erased. */
+  isTypedInto = false;
   private lastTold = "";
   private readonly alarm: Alarm;
   private lookedGroup: number | null = null;
@@ -103,6 +110,11 @@ export class AgentWatch {
     return { name, pid, state, source, why, since: current.since, ...words, ...talk };
   }
 
+  /** Whether hooks of the agent in the foreground have reported. */
+  get hasHooks(): boolean {
+    return this.current !== null && this.current.known.hook !== null;
+  }
+
   /** Output was parsed. Runs per chunk. */
   output(): void {
     const now = this.port.clock.now();
@@ -113,7 +125,10 @@ export class AgentWatch {
   /** Input is given to the program. Runs per key. */
   input(bytes: Uint8Array): void {
     const { current } = this;
-    if (current === null || isTerminalReport(bytes)) return;
+    if (isTerminalReport(bytes)) return;
+    this.inputs++;
+    this.isTypedInto = !endsInEnter(bytes);
+    if (current === null) return;
     const now = this.port.clock.now();
     current.known = { ...current.known, inputAt: now };
     this.alarm.set(now + LOOK_MS);
@@ -151,8 +166,10 @@ export class AgentWatch {
       const message = report.message === undefined ? undefined : agentMessage(report.message);
       kept.known = { ...kept.known, hook: { state, source: "hook", why, message, at: port.clock.now() } };
     }
+    if (report.moment === "prompted" && kept === this.current) this.isTypedInto = false;
     port.look();
     this.tell();
+    this.reports.emit("report", { ...report, agentPid: process.pid });
     return { accepted: true };
   }
 
@@ -315,6 +332,12 @@ function withAttention(known: AgentKnowledge, attention: Attention, at: number):
   // A repetition, or a clear without an earlier progress (as at a start), is ignored.
   if (known.progress === null ? state === "cleared" : known.progress.state === state) return known;
   return { ...known, progress: { state, at } };
+}
+
+/** As CR, or as kitty's keyboard protocol has it. */
+function endsInEnter(bytes: Uint8Array): boolean {
+  const last = bytes.at(-1);
+  return last === 0x0d || (last === 0x75 && /\x1b\[13(?:;1)?u$/.test(String.fromCharCode(...bytes.slice(-8))));
 }
 
 function isTerminalReport(bytes: Uint8Array): boolean {

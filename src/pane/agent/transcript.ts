@@ -92,11 +92,23 @@ interface Entry {
   readonly title: string | null;
 }
 
-/** Lines of JSON; or one document with a list of messages. Lines that were cut are left out. */
+/** Lines of JSON, some with a list of messages; or one such document. Lines that were cut are left out. */
 function entriesOf(text: string): Entry[] {
-  const whole = v.safeParse(DocumentSchema, parsed(text));
-  if (whole.success) return whole.output.messages.flatMap((each) => entryOf(each) ?? []);
-  return text.split("\n").flatMap((line) => entryOf(parsed(line)) ?? []);
+  const whole = parsed(text);
+  const values = whole === null ? text.split("\n").map(parsed) : [whole];
+  const seen = new Set<string>();
+  return values.flatMap(messagesIn).flatMap((value) => {
+    const { id } = v.is(NamedSchema, value) ? value : {};
+    // Gemini CLI writes its list again.
+    if (id !== undefined && seen.has(id)) return [];
+    if (id !== undefined) seen.add(id);
+    return entryOf(value) ?? [];
+  });
+}
+
+function messagesIn(value: unknown): readonly unknown[] {
+  if (v.is(DocumentSchema, value)) return value.messages;
+  return v.is(PatchSchema, value) ? value.$set.messages : [value];
 }
 
 function parsed(line: string): unknown {
@@ -108,6 +120,8 @@ function parsed(line: string): unknown {
 }
 
 const DocumentSchema = v.object({ messages: v.array(v.unknown()) });
+const PatchSchema = v.object({ $set: DocumentSchema });
+const NamedSchema = v.object({ id: v.string() });
 const optionalText = v.optional(v.fallback(v.optional(v.string()), undefined));
 const ContentSchema = v.optional(
   v.fallback(
@@ -116,7 +130,7 @@ const ContentSchema = v.optional(
   ),
 );
 const BodySchema = v.fallback(
-  v.optional(v.looseObject({ type: optionalText, role: optionalText, content: ContentSchema, message: optionalText })),
+  v.optional(v.looseObject({ type: optionalText, role: optionalText, content: ContentSchema })),
   undefined,
 );
 const EntrySchema = v.looseObject({
@@ -129,9 +143,12 @@ const EntrySchema = v.looseObject({
   data: v.optional(BodySchema),
 });
 
-/** Names of the two sides in the hosts' forms. Codex notes a prompt as an event, an answer as an item of the model. */
+/** Begins what a host adds to the conversation by itself, as its environment. */
+const ADDED = /^<[a-z_-]+>/;
+
+/** Names of the two sides in the hosts' forms. */
 const roles: Readonly<Record<string, Message["role"]>> = {
-  ...{ user: "user", "user.message": "user", user_message: "user" },
+  ...{ user: "user", "user.message": "user" },
   ...{ assistant: "assistant", gemini: "assistant", model: "assistant", "assistant.message": "assistant" },
 };
 
@@ -144,13 +161,14 @@ function entryOf(value: unknown): Entry | null {
   const title = read.output.customTitle ?? read.output.aiTitle ?? read.output.summary ?? null;
   const none = { role: null, text: "", at, title };
   if (isMeta === true || isSidechain === true) return none;
-  const isItem = type === "response_item" && payload?.type === "message" && payload.role === "assistant";
-  const isEvent = type === "event_msg" && payload?.type === "user_message";
-  if (payload !== undefined && !isItem && !isEvent) return none;
-  const name = isItem ? "assistant" : isEvent ? "user" : (type ?? role ?? "");
+  const item = type === "response_item" && payload?.type === "message" ? payload : null;
+  if (payload !== undefined && item === null) return none;
+  const name = item?.role ?? type ?? role ?? "";
   const side = Object.hasOwn(roles, name) ? roles[name] : undefined;
-  const text = textOf(content ?? message?.content ?? payload?.content ?? payload?.message ?? data?.content);
-  return side === undefined || text === "" ? none : { role: side, text, at, title };
+  const text = textOf(content ?? message?.content ?? payload?.content ?? data?.content);
+  return side === undefined || text === "" || (side === "user" && ADDED.test(text))
+    ? none
+    : { role: side, text, at, title };
 }
 
 /** Tool calls and their results have no text of their own. */

@@ -149,6 +149,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   ),
   accepted: "whether the report was accepted",
   agent: "the AI agent whose state decided, with the evidence",
+  turn: "how the agent's turn ended, with wait",
+  message_from: "where the message was read",
   conversation: "the conversation that an agent has: its id, and where known transcript, title and start",
   parsed: "name of the key; null if unknown",
   persistent: "whether the server stays when its last session ends",

@@ -1,5 +1,6 @@
 /** The session process's handler for every operation on its pane; a missing one does not compile. */
 
+import { promptAgent } from "./agent-prompt.ts";
 import { commandHandlers } from "./commands.ts";
 import type { PaneHandlers } from "./context.ts";
 import { awaitIdle } from "./idle.ts";
@@ -17,6 +18,7 @@ export const paneHandlers: PaneHandlers = {
     pane.requireRunning();
     return pane.agent.report(report);
   },
+  "agent.prompt": promptAgent,
   "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
   ...terminalHandlers,
   ...lineHandlers,

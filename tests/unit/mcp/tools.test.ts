@@ -45,8 +45,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_await_quiesce: "fresh? last_generation? max_wait_ms=30000 session timeout_ms=2000",
     wsh_run_command:
       'create? cwd? env? format="plain" include? input="" keys? max_wait_ms=30000 output_limit=2048 rows? session since? steps? submit? timeout_ms=2000 until?',
-    wsh_overlay:
-      "background? focusable? height? id? list? persist? screen_mode? session spans? ttl_ms? width? x? y? z?",
+    wsh_overlay: "background? focusable? height? id? list? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",
     wsh_panel: "background? height? id? list? position? session spans?",
     wsh_remove_panel: "id? session",
@@ -58,12 +57,12 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_output:
       'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? raw? session since? tail?',
     wsh_get_status: "session?",
-    wsh_create_pane: "command? cwd? direction? env? focus? keep_after_exit? session size? title? view? window?",
+    wsh_create_pane: "command? cwd? direction? env? focus? session size? title? view? window?",
     wsh_close_pane: "pane",
     wsh_manage_window: "action index? name? session window?",
-    wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? tmux? to? tree?",
-    wsh_checkpoint: "action as? label? replace? session? to?",
-    wsh_history: "before? cwd? failed? limit=20 output? query? session? since?",
+    wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? to? tree?",
+    wsh_checkpoint: "action as? label? session? to?",
+    wsh_history: "cwd? failed? limit=20 output? query? session? since?",
   });
 });
 

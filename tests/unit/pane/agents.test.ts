@@ -437,10 +437,21 @@ test("transcripts: messages of each form, and nothing of a link, a pipe or anoth
     write(
       "codex.jsonl",
       { timestamp: at, type: "session_meta", payload: { id: "x" } },
-      { type: "response_item", payload: { type: "message", role: "user", content: [{ text: "<environment>" }] } },
-      { type: "event_msg", payload: { type: "user_message", message: "fix it" } },
-      { type: "event_msg", payload: { type: "agent_message", message: "fixed" } },
+      {
+        type: "response_item",
+        payload: { type: "message", role: "user", content: [{ text: "<environment_context>" }] },
+      },
+      { type: "response_item", payload: { type: "message", role: "user", content: [{ text: "fix it" }] } },
+      { type: "event_msg", payload: { type: "item_completed", item: { type: "UserMessage" } } },
       { type: "response_item", payload: { type: "message", role: "assistant", content: [{ text: "fixed" }] } },
+    ),
+    write(
+      "gemini.jsonl",
+      { sessionId: "x", startTime: at },
+      { $set: { messages: [{ id: "1", timestamp: at, type: "user", content: [{ text: "<session_context>…" }] }] } },
+      { id: "2", timestamp: at, type: "user", content: "fix it" },
+      { $set: { messages: [{ id: "2", type: "user", content: "fix it" }] } },
+      { id: "3", type: "gemini", content: "fixed" },
     ),
     write("gemini.json", {
       messages: [

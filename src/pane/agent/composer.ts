@@ -1,0 +1,135 @@
+/**
+ * Reads the box of an agent's screen into which a prompt is typed: by the cursor, which agents keep there for input
+ * methods even where they hide it, and by the mark before it. Pure. What cannot be read is `absent`, never `empty`: text
+ * of somebody else may stand there, and Enter may answer a question.
+ */
+import type { Color, Span } from "../../protocol/screen.ts";
+
+export interface ComposerScreen {
+  readonly lines: readonly (readonly Span[])[];
+  readonly cursor: { readonly row: number; readonly col: number; readonly visible: boolean };
+}
+
+export type Composer =
+  | { readonly kind: "empty" }
+  | { readonly kind: "holds"; readonly text: string }
+  | { readonly kind: "absent" };
+
+/** The mark before a prompt, with the box around it. */
+const MARK = /^[\s│┃▌▐▏]*[>❯›»▸❱](?=\s|$)/u;
+/** A box without a mark. */
+const BOX = /^\s*[┃│▌▐▏](?=\s|$)/u;
+/** Only lines of a box, or nothing. */
+const BORDER = /^[\s\u2500-\u259f]*$/u;
+const RIGHT_BORDER = /[\s│┃▌▐▏]+$/u;
+/** What agents show for a long paste. */
+const PASTED = /^\[past[^\]\n]{0,60}\]$/iu;
+/** Rows above a hidden cursor's that may be the box. */
+const NEAR_ROWS = 12;
+/** Letters of a text's end that prove it, where its beginning is scrolled away. */
+const TAIL = 64;
+
+export function readComposer(screen: ComposerScreen): Composer {
+  const { row, visible } = screen.cursor;
+  const here = boxAt(screen, row);
+  if (here !== null) return shown(textBetween(screen, here, row));
+  if (visible) return { kind: "absent" };
+  // A hidden cursor may be anywhere.
+  const last = screen.lines.findLastIndex((line) => plain(line).trim() !== "");
+  for (let at = last; at >= 0 && at > last - NEAR_ROWS; at--) {
+    if (!MARK.test(plain(screen.lines[at]))) continue;
+    let end = at;
+    while (end < last && !BORDER.test(plain(screen.lines[end + 1]))) end++;
+    return shown(textBetween(screen, { top: at, mark: MARK }, end));
+  }
+  return { kind: "absent" };
+}
+
+/** Whether the box holds this text and nothing else: whole, as a paste that is not shown, or its end above the cursor. */
+export function composerHolds(screen: ComposerScreen, text: string): boolean {
+  const wanted = lettersOf(text);
+  const read = readComposer(screen);
+  if (read.kind === "empty") return false;
+  if (read.kind === "holds" && (lettersOf(read.text) === wanted || PASTED.test(read.text.trim()))) return true;
+  let seen = "";
+  for (let at = screen.cursor.row; at >= 0; at--) {
+    const line = plain(screen.lines[at]);
+    const isTop = MARK.test(line);
+    seen = lettersOf(line.replace(MARK, "")) + seen;
+    if (seen === wanted && seen !== "") return true;
+    if (isTop || !wanted.endsWith(seen)) return false;
+    if (seen.length >= TAIL) return true;
+  }
+  return false;
+}
+
+interface Box {
+  readonly top: number;
+  readonly mark: RegExp;
+}
+
+/** The first row of the box in which a row is. */
+function boxAt({ lines }: ComposerScreen, row: number): Box | null {
+  for (let at = row; at >= 0; at--) {
+    const line = plain(lines[at]);
+    if (MARK.test(line)) return { top: at, mark: MARK };
+    if (at < row && BORDER.test(line)) break;
+  }
+  if (!BOX.test(plain(lines[row]))) return null;
+  let top = row;
+  while (top > 0 && BOX.test(plain(lines[top - 1]))) top--;
+  return { top, mark: BOX };
+}
+
+function textBetween({ lines, cursor }: ComposerScreen, { top, mark }: Box, end: number): string {
+  const texts: string[] = [];
+  for (let at = top; at <= end; at++) {
+    const line = lines[at] ?? [];
+    const marked = (mark === BOX || at === top ? mark.exec(plain(line))?.[0] : undefined) ?? "";
+    texts.push(withoutHint(line, marked.length, at === cursor.row ? cursor.col : null).replace(RIGHT_BORDER, ""));
+  }
+  return texts.join("\n");
+}
+
+/** The text of a row behind its mark, without what an agent shows where nothing is typed. */
+function withoutHint(line: readonly Span[], from: number, cursor: number | null): string {
+  let text = "";
+  let at = 0;
+  const rest = line.flatMap((span) => {
+    const skipped = Math.min(span.text.length, Math.max(0, from - at));
+    at += span.text.length;
+    return skipped < span.text.length ? [{ ...span, text: span.text.slice(skipped) }] : [];
+  });
+  for (const [index, span] of rest.entries()) {
+    const next = rest[index + 1];
+    // An agent that draws its own cursor draws it over the hint's first letter.
+    const isCursor = cursor !== null && span.inverse === true && Bun.stringWidth(span.text) === 1;
+    if (!isHint(span) && !(isCursor && next !== undefined && isHint(next))) text += span.text;
+  }
+  return text;
+}
+
+function isHint({ faint, fg, text }: Span): boolean {
+  return text.trim() !== "" && (faint === true || (fg !== undefined && isGrey(fg)));
+}
+
+/** Darker than text: what hints are written in. */
+function isGrey(color: Color): boolean {
+  if ("indexed" in color) return color.indexed === 8 || (color.indexed >= 240 && color.indexed <= 250);
+  const { r, g, b } = color.rgb;
+  return Math.max(r, g, b) <= 200 && Math.max(r, g, b) - Math.min(r, g, b) <= 16;
+}
+
+function shown(text: string): Composer {
+  return text.trim() === "" ? { kind: "empty" } : { kind: "holds", text };
+}
+
+function plain(line: readonly Span[] | undefined): string {
+  return (line ?? []).map(({ text }) => text).join("");
+}
+
+/** Letters and digits alone: where a line wraps, and what stands around it, does not count. */
+function lettersOf(text: string): string {
+  const letters = text.normalize("NFC").replace(/[^\p{L}\p{N}]+/gu, "");
+  return letters === "" ? text.replace(/\s+/g, "") : letters;
+}

@@ -1,0 +1,102 @@
+/** Prompts for AI agents: what was delivered is proved, and what is not theirs to send is not sent. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
+
+setDefaultTimeout(60_000);
+
+let wsh: Wsh;
+beforeAll(() => {
+  wsh = new Wsh();
+  copyFileSync(join(import.meta.dir, "../support/fake-agent.ts"), join(wsh.dir, "claude.ts"));
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+interface Result {
+  readonly code: number;
+  readonly stderr: string;
+  readonly delivered?: string;
+  readonly why?: string;
+  readonly turn?: object;
+}
+
+const log = (name: string): string => join(wsh.dir, `${name}.log`);
+const got = (name: string): unknown[] =>
+  existsSync(log(name))
+    ? readFileSync(log(name), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+    : [];
+
+async function start(behaviour: string, name = behaviour): Promise<string> {
+  const hook = `FAKE_HOOK=${program.join(" ")} hook claude`;
+  const line = ["--", process.execPath, join(wsh.dir, "claude.ts"), behaviour];
+  await wsh.ok("new", name, "--env", `FAKE_LOG=${log(name)}`, "--env", hook, ...line);
+  await wsh.shows(name, /^> /m);
+  await wsh.ok("wait", name, "--agent", behaviour === "silent" ? "needs_input" : "idle");
+  return name;
+}
+
+async function prompt(name: string, ...args: readonly string[]): Promise<Result> {
+  const { code, stdout, stderr } = await wsh.run("agent", "prompt", name, "--json", ...args);
+  return { code, stderr, ...(stdout === "" ? {} : JSON.parse(stdout)) };
+}
+
+test("a prompt is proved by the agent's hook, and its answer is there with --wait", async () => {
+  const name = await start("plain");
+  const first = await prompt(name, "--wait", "fix the 日本語 test");
+  expect(first).toMatchObject({
+    code: 0,
+    delivered: "hook",
+    turn: { ended: "done", message: "did: fix the 日本語 test" },
+  });
+  // Lines and tabs are one prompt; a huge one, too.
+  const lines = "first\n\tsecond\n\nthird\\";
+  expect(await prompt(name, lines)).toMatchObject({ code: 0, delivered: "hook" });
+  expect(got(name)).toEqual(["fix the 日本語 test", `${lines} `]);
+  // What the agent would carry out is not typed by mistake.
+  for (const text of ["!rm -rf x", "  /clear", "\u0003", " "]) expect((await prompt(name, text)).code).not.toBe(0);
+  expect(got(name)).toHaveLength(2);
+  expect(await prompt(name, "--command", "/compact")).toMatchObject({ code: 0, delivered: "hook" });
+  // Two at once are two prompts.
+  const both = await Promise.all([prompt(name, "alpha one"), prompt(name, "beta two")]);
+  expect(both.map(({ delivered }) => delivered)).toEqual(["hook", "hook"]);
+  expect(got(name).slice(-2).toSorted()).toEqual(["alpha one", "beta two"]);
+});
+
+test("without a hook the screen is the proof, of a slow agent, too", async () => {
+  await Promise.all([start("silent"), start("slow")]);
+  expect(await prompt("silent", "go on")).toMatchObject({ code: 0, delivered: "screen" });
+  expect(await prompt("slow", "go on")).toMatchObject({ code: 0, delivered: "hook" });
+  expect([...got("silent"), ...got("slow")]).toEqual(["go on", "go on"]);
+});
+
+test("what is not delivered is not claimed: Enter without effect, a line end, an agent that ends", async () => {
+  await Promise.all(["swallow", "newline", "dies"].map((name) => start(name)));
+  const results = await Promise.all(["swallow", "newline", "dies"].map((name) => prompt(name, "go on")));
+  for (const result of results) expect(result).toMatchObject({ delivered: "not_delivered" });
+  expect(results[0]?.why).toContain("Enter had no effect");
+  expect(results[0]?.code).toBe(3);
+});
+
+test("a question is not answered, and nobody's half-typed text is sent", async () => {
+  await Promise.all([start("modal"), start("draft"), start("asks"), start("plain", "typed")]);
+  expect(await prompt("modal", "go on")).toMatchObject({ code: 1 });
+  const draft = await prompt("draft", "go on");
+  expect(draft.stderr).toContain("half typed");
+  await wsh.ok("send", "typed", "my own");
+  await wsh.shows("typed", "> my own");
+  expect((await prompt("typed", "go on")).stderr).toContain("my own");
+  await wsh.ok("send", "typed", "--keys", "Ctrl+U");
+  await wsh.shows("typed", "> Type here");
+  expect(await prompt("typed", "go on")).toMatchObject({ delivered: "hook" });
+  await prompt("asks", "go on");
+  await wsh.ok("wait", "asks", "--agent", "needs_input");
+  expect((await prompt("asks", "yes")).stderr).toContain("claude asks: may I?");
+  expect([got("modal"), got("draft"), got("asks")]).toEqual([[], [], ["go on"]]);
+  await wsh.ok("new", "shell");
+  expect((await prompt("shell", "rm -rf x")).stderr).toContain("no AI agent is known");
+});
