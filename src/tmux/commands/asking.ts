@@ -169,7 +169,7 @@ export async function offer(
   if (chosen !== null) await runText(run, filled(template, chosen, 1), placeIn(session));
 }
 
-/** A text that formats leave as it is. */
+/** A text that formats leave unchanged. */
 function escaped(text: string): string {
   return text.replaceAll("#", "##");
 }

@@ -54,7 +54,7 @@ export const choosingCommands: readonly Command[] = [
   }),
 ];
 
-/** What is shown is behind what is chosen. */
+/** The value that is chosen, and its line in the menu. */
 type Item = readonly string[];
 
 async function chooseIn(

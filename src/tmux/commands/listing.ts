@@ -118,7 +118,7 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     return run.print(await run.format(all, place ?? {}));
   }
   const given = args.get("F") ?? args.word(0) ?? MESSAGE;
-  // -l of later versions: as it is written.
+  // -l of later versions: the text itself.
   const text = args.has("l") ? given : await run.format(given, place ?? {}, {}, true);
   if (args.has("p")) return run.print(text);
   // Without a client, as in tmux, nobody is shown it.

@@ -14,7 +14,7 @@ export async function respawn(run: Run, args: Arguments, place: Place): Promise<
   const program = await programOf(run, args, place);
   const isSame = program.command === null && !args.has("c") && !args.has("e");
   const { keep_after_exit: _, ...started } = program;
-  // Of the pane as it was: a change leaves out what belongs to none that lives.
+  // Read before the change, which leaves out what belongs to dead panes.
   const { own: options, marked } = (await run.load()).state;
   const { pane: now } = await run.backend.call("pane.respawn", isSame ? {} : started, pane.target);
   await run.refresh();

@@ -14,7 +14,7 @@ const behind = [
   ...["show-options", "split-window"],
 ];
 
-/** What is to be known of an event besides its name. */
+/** An event, with the details that decide which hooks are about it. */
 export interface Occurrence {
   readonly event: string;
   /** pane_exited: it stays. */
