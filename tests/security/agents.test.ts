@@ -106,6 +106,8 @@ test("what runs in an agent's pane is the agent's, whatever it removes; nothing 
     ["tmux", "join-pane", "-s", "lair", "-t", "theirs"],
   ])
     expect([args, (await byAgent(...args)).error.includes("claude may not")]).toEqual([args, true]);
+  await byAgent("tmux", "run-shell", `${self} send theirs left-by-tmux`);
+  expect(await wsh.ok("screen", "theirs")).not.toContain("left-by-tmux");
   expect((await byAgent("tmux", "new-session", "-d", "-s", "its")).code).toBe(0);
   expect((await byAgent("tmux", "kill-session", "-t", "its")).code).toBe(0);
   // What it saves of another's session stays that one's.

@@ -45,7 +45,9 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
       .join(" ");
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, socketPath, print, complain } = client;
-  const place = { env: definedIn(env), cwd };
+  const { agent } = sessions.context.caller;
+  // A program that a session's process starts for an agent acts for it.
+  const place = { env: { ...definedIn(env), ...(agent === undefined ? {} : { WSH_AGENT: agent }) }, cwd };
   return {
     ...{ env, cwd, caller, pane, hasTerminal, socketPath, print, complain },
     version: TMUX_VERSION,
@@ -81,7 +83,6 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
 
     runAtEvents(events) {
-      const { agent } = sessions.context.caller;
       const marked = agent === undefined ? "" : `env ${quote(`WSH_AGENT=${agent}`)} `;
       const run = ["sh", "-c", `exec ${marked}${self(...at, "tmux")} set-hook -R wsh-event`];
       // In the order in which they happen.
