@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { Wsh } from "../support/wsh.ts";
+import { McpInstance } from "../support/mcp-instance.ts";
 
-let wsh: Wsh;
+let wsh: McpInstance;
 beforeAll(async () => {
-  wsh = new Wsh();
+  wsh = new McpInstance();
   await wsh.server();
 });
 afterAll(() => wsh[Symbol.asyncDispose]());
@@ -169,6 +169,39 @@ test("shows", { command: "true" }, async (term) => expect(term).toShow(/x/));
 export { text };
 `,
   );
+  // Every member of the declaration is one of the language, and the other way round.
+  const source = join(import.meta.dir, "../../src/client/terminal");
+  written(
+    "equal.ts",
+    `import type * as D from "wsh";
+import type * as L from "${source}/language.ts";
+type Own<T, E = never> = Exclude<keyof T, E | "toString" | "toJSON">;
+declare function same<A, B>(..._: [Exclude<A, B>, Exclude<B, A>] extends [never, never] ? [] : [Exclude<A, B>, Exclude<B, A>]): void;
+declare function accepts<T, U extends T>(): void;
+// The rest is for matchers.
+same<Own<D.Terminal>, Own<L.Terminal, "target" | "timeout" | "holding" | "until">>();
+same<Own<D.Screen>, Own<L.Screen>>();
+same<Own<D.Found>, Own<L.Found>>();
+same<Own<D.SpanStyle>, Own<L.SpanStyle>>();
+same<Own<typeof D.wsh>, Own<L.Language>>();
+accepts<D.Terminal, L.Terminal>();
+accepts<D.Screen, L.Screen>();
+accepts<D.ExecOutcome, L.ExecOutcome>();
+accepts<D.OpenOptions, L.OpenOptions>();
+accepts<L.OpenOptions, D.OpenOptions>();
+accepts<D.StepOptions, L.StepOptions>();
+accepts<L.StepOptions, D.StepOptions>();
+accepts<D.ExecOptions, L.ExecOptions>();
+accepts<L.ExecOptions, D.ExecOptions>();
+accepts<D.OutputOptions, L.OutputOptions>();
+accepts<L.OutputOptions, D.OutputOptions>();
+accepts<D.Matched, L.Matched>();
+accepts<L.Matched, D.Matched>();
+same<keyof D.Awaited, keyof L.Awaited>();
+accepts<L.Awaited, D.Awaited>();
+same<keyof D.ExpectOptions, keyof NonNullable<Parameters<L.Terminal["expect"]>[1]>>();
+`,
+  );
   const options = [
     "--ignoreConfig",
     "--noEmit",
@@ -179,9 +212,26 @@ export { text };
     "--module",
     "esnext",
   ];
-  const more = ["--moduleResolution", "bundler", "--lib", "esnext"];
+  const more = [
+    "--moduleResolution",
+    "bundler",
+    "--lib",
+    "esnext,dom",
+    "--allowImportingTsExtensions",
+    "--types",
+    "bun",
+  ];
   const tsc = Bun.spawnSync(
-    ["bun", "x", "tsc", ...options, ...more, join(wsh.dir, "wsh.d.ts"), join(wsh.dir, "typed.ts")],
+    [
+      "bun",
+      "x",
+      "tsc",
+      ...options,
+      ...more,
+      join(wsh.dir, "wsh.d.ts"),
+      join(wsh.dir, "typed.ts"),
+      join(wsh.dir, "equal.ts"),
+    ],
     {
       cwd: join(import.meta.dir, "../.."),
     },
@@ -217,4 +267,27 @@ test("expect finds what has left the history", async () => {
     await t.ended();
     console.log((await t.expect(/^code \\d+/)).text, (await t.expect("12345")).text, (await t.expect(/^39999$/m)).text);`;
   expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
+});
+
+test("what the declaration names is there, in scripts and in wsh_script", async () => {
+  const types = await wsh.ok("script", "--types");
+  const members = (name: string) => {
+    const [, body = ""] = new RegExp(`export interface ${name} [^{]*\\{([\\s\\S]*?)\\n  \\}`).exec(types) ?? [];
+    return [...new Set([...body.matchAll(/^ {4}(?:readonly )?(\w+)[(:?]/gm)].map(([, member]) => member))];
+  };
+  const named = { terminal: members("Terminal"), screen: members("Screen") };
+  expect(named.terminal.length).toBeGreaterThan(15);
+  const code = `
+    import { open, sessions, TerminalFailure, wsh } from "wsh";
+    const named = ${JSON.stringify(named)};
+    const t = await open();
+    const screen = await t.screen();
+    const missing = [...named.terminal.filter((name) => !(name in t)), ...named.screen.filter((name) => !(name in screen))];
+    const kinds = [open, sessions, TerminalFailure, wsh.open].map((each) => typeof each).join();`;
+  expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify([missing, kinds]));`)).toBe(
+    '[[],"function,function,function,function"]\n',
+  );
+  const client = await wsh.client();
+  const result = await client.callTool({ name: "wsh_script", arguments: { code: `${code} return [missing, kinds];` } });
+  expect(result.structuredContent).toMatchObject({ value: [[], "function,function,function,function"] });
 });
