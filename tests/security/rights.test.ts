@@ -394,7 +394,13 @@ test("what a terminal does by itself shows a caller of one session nothing of an
       const { connection } = await Connection.open(linkOf(token).dial(ids.own), "attach");
       let text = "";
       connection.listen({ message: ({ payload }) => (text += Buffer.from(payload).toString()) });
-      const input = view === "view.run" ? { run: ["touch", made] } : {};
+      const inputs: Readonly<Record<string, object>> = {
+        "view.run": { run: ["touch", made] },
+        "view.ask": { do: "session.update name=%%", says: "Name" },
+        "view.session": { to: "next" },
+        "view.find": { text: "guests" },
+      };
+      const input = inputs[view] ?? {};
       const bindings = { A: { operation: view, input, says: "", ...(view === "view.go" ? { target: "hidden" } : {}) } };
       const drawn = { prefix: "Ctrl+\\", paint_only: true, relay: false, bindings };
       await asked(connection, "peer.attach", { ...attachment, ...drawn });

@@ -144,7 +144,8 @@ export class OwnOperations {
   }
 
   private async showClients(): Promise<void> {
-    const { viewer, session } = this.port;
+    const { viewer, session, readOnly } = this.port;
+    if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot disconnect others");
     const { clientsSource } = await import("../switcher/clients.ts");
     const source = clientsSource(session, viewer);
     await this.choose(source, async (row) => source.close(row));
@@ -164,7 +165,8 @@ export class OwnOperations {
 
   private mark(on: boolean): void {
     const { active } = this.port.shown.pointed;
-    const { session } = this.port;
+    const { session, readOnly } = this.port;
+    if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
     session.marked = on && session.marked !== active ? active : null;
     this.own.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
   }
