@@ -13,11 +13,12 @@ import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { LookInput } from "../../protocol/attach.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
+import { Jumps, wordAt } from "./jumps.ts";
 import { Pointing } from "./look-mouse.ts";
 import { drawLooked, lookLabel, passingLabel } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
 import { Search, Searched } from "./search.ts";
-import { type Selection, type SelectionKind, selectedText } from "./selection.ts";
+import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds } from "./selection.ts";
 import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
 import { nulKey, pastedLine } from "./typed.ts";
 
@@ -61,6 +62,7 @@ export class LookBack {
   private over = false;
   private readonly keys: ReturnType<typeof lookKeys>;
   private readonly pointing: Pointing;
+  private readonly jumps = new Jumps();
   /** Reaching the end by the wheel leaves. */
   private readonly leavesAtEnd: boolean;
   private isPassing: boolean;
@@ -215,6 +217,11 @@ export class LookBack {
       this.promptKey(name, parsed);
       return;
     }
+    const jumped = this.jumps.typed(this.text, this.cursor, parsed);
+    if (jumped !== null) {
+      this.go(jumped);
+      return;
+    }
     if (/^[0-9]$/.test(name) && (name !== "0" || this.count > 0)) {
       this.count = Math.min(MAX_COUNT, this.count * 10 + Number(name));
       return;
@@ -234,14 +241,21 @@ export class LookBack {
       this.go(byRows(text, cursor, page * count, this.wanted), true);
       return;
     }
-    const moved = moveBy(action, text, {
-      from: cursor,
-      count,
-      wanted: this.wanted,
-      shown: (row) => this.placeAt(row, 0),
-    });
+    const moved =
+      this.jumps.act(action, text, cursor, count) ??
+      moveBy(action, text, {
+        from: cursor,
+        count,
+        wanted: this.wanted,
+        shown: (row) => this.placeAt(row, 0),
+      });
     if (moved !== null) {
       this.go(moved, action === "up" || action === "down");
+      return;
+    }
+    const kind = selectionKinds[action];
+    if (kind !== undefined) {
+      this.toggle(kind);
       return;
     }
     const numbered = (otherwise: number): Point => {
@@ -277,18 +291,18 @@ export class LookBack {
       case "match_back":
         for (let done = 0; done < count; done++) this.toMatch(this.forth === (action === "match_forth"));
         break;
-      case "select":
-        this.toggle("characters");
+      case "word_search_forth":
+      case "word_search_back":
+        this.forth = action === "word_search_forth";
+        this.search = this.searchFor(wordAt(text, cursor));
+        this.toMatch(true);
         break;
-      case "select_lines":
-        this.toggle("lines");
+      case "select_output": {
+        const found = outputAt(text, cursor);
+        if (typeof found === "string") this.port.say(found);
+        else this.choose(found);
         break;
-      case "select_rectangle":
-        this.toggle("rectangle");
-        break;
-      case "select_output":
-        this.selectOutput();
-        break;
+      }
       case "other_end": {
         const { selection } = this;
         if (selection !== null) this.choose({ ...selection, anchor: selection.head, head: selection.anchor });
@@ -334,18 +348,6 @@ export class LookBack {
     const end = this.lastTop();
     if (isBefore(end, this.top)) this.top = end;
     this.changed();
-  }
-
-  private selectOutput(): void {
-    const { text, cursor } = this;
-    const commands = text.source.commands();
-    const found = commands.findLast(({ first }) => first - 1 <= cursor.line && first <= text.last) ?? commands.at(0);
-    if (found === undefined || found.isEmpty || found.last < text.first) {
-      this.port.say(found?.isEmpty === true ? "the command printed nothing" : "no recorded command output here");
-      return;
-    }
-    const anchor = { line: Math.max(text.first, found.first), col: 0 };
-    this.choose({ kind: "lines", anchor, head: { line: Math.min(text.last, found.last), col: 0 } });
   }
 
   private toMatch(forth: boolean): void {

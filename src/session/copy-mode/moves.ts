@@ -37,7 +37,7 @@ function sideways(text: LookText, { line, col }: Point, forth: boolean): Point {
 
 type CharClass = "blank" | "word" | "other";
 
-function classAt(text: LookText, { line, col }: Point): CharClass {
+function charClassAt(text: LookText, { line, col }: Point): CharClass {
   const cell = text.cells(line)[col]?.text ?? " ";
   return cell.trim() === "" ? "blank" : /[\p{L}\p{N}\p{M}_]/u.test(cell) ? "word" : "other";
 }
@@ -45,7 +45,12 @@ function classAt(text: LookText, { line, col }: Point): CharClass {
 /** Cells that a move by a word may cross: a line of any length, and the blank ones after it. */
 const MAX_CROSSED = 100_000;
 
-function byWord(text: LookText, from: Point, to: "back" | "forth" | "end"): Point {
+/** @param spaces words are what is between blanks */
+function byWord(text: LookText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
+  const classAt = (_: LookText, at: Point): CharClass => {
+    const kind = charClassAt(text, at);
+    return spaces && kind === "other" ? "word" : kind;
+  };
   const forth = to !== "back";
   let at = from;
   const step = (): boolean => {
@@ -136,6 +141,12 @@ export function moveBy(action: LookAction, text: LookText, { from, count, wanted
       return repeat((at) => byWord(text, at, "forth"));
     case "word_end":
       return repeat((at) => byWord(text, at, "end"));
+    case "space_back":
+      return repeat((at) => byWord(text, at, "back", true));
+    case "space_forth":
+      return repeat((at) => byWord(text, at, "forth", true));
+    case "space_end":
+      return repeat((at) => byWord(text, at, "end", true));
     case "line_start":
       return { line, col: 0 };
     case "line_first":

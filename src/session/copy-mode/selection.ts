@@ -110,3 +110,18 @@ export function wordAt(text: LookText, point: Point): Selection {
   }
   return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
 }
+
+/** The output of the command at a place, or the reason why there is none. */
+export function outputAt(text: LookText, { line }: Point): Selection | string {
+  const commands = text.source.commands();
+  const found = commands.findLast(({ first }) => first - 1 <= line && first <= text.last) ?? commands.at(0);
+  if (found === undefined || found.isEmpty || found.last < text.first)
+    return found?.isEmpty === true ? "the command printed nothing" : "no recorded command output here";
+  const anchor = { line: Math.max(text.first, found.first), col: 0 };
+  return { kind: "lines", anchor, head: { line: Math.min(text.last, found.last), col: 0 } };
+}
+
+/** What actions select. */
+export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = {
+  ...{ select: "characters", select_lines: "lines", select_rectangle: "rectangle" },
+};

@@ -157,6 +157,23 @@ describe("searching", () => {
   });
 });
 
+test("words between blanks, jumps to characters and brackets, the word under the cursor, as vi has them", async () => {
+  const { print, source } = terminalOf(6, 40);
+  await print("foo.bar (baz [x y] end) foo\r\nsecond (open\r\nclose) foo");
+  const vi = looking(source);
+  const at = (keys: string): string => {
+    vi.type(keys);
+    return `${vi.look.cursor.line} ${vi.look.cursor.col}`;
+  };
+  expect([at("gW"), at("E"), at("B"), at("B")]).toEqual(["0 8", "0 11", "0 8", "0 0"]);
+  expect([at("fo"), at(";"), at(","), at("$Fb"), at("0tb"), at("0Tq")]).toEqual([
+    ...["0 1", "0 2", "0 1", "0 9", "0 3", "0 0"],
+  ]);
+  expect([at("2fo"), at("0f\x1b[27ul")]).toEqual(["0 2", "0 1"]);
+  expect([at("0%"), at("%"), at("j0f(%"), at("%")]).toEqual(["0 22", "0 8", "2 5", "1 7"]);
+  expect([at("g*"), at("n"), at("#")]).toEqual(["0 24", "2 7", "0 24"]);
+});
+
 describe("keys", () => {
   test("moves, counts and words, in vi's way and emacs'", async () => {
     const { print, source } = terminalOf(6, 20);

@@ -1,0 +1,108 @@
+/** Jumps in copy mode, as in vi: to a character of the line, to the bracket that matches, to the word under the cursor. */
+import type { LookAction } from "../../keys/copy-table.ts";
+import { type LookText, type Point, textOf } from "./text.ts";
+
+interface Jump {
+  readonly forth: boolean;
+  /** Stops beside the character. */
+  readonly till: boolean;
+}
+
+const jumps: Readonly<Partial<Record<LookAction, Jump>>> = {
+  jump_forth: { forth: true, till: false },
+  jump_back: { forth: false, till: false },
+  till_forth: { forth: true, till: true },
+  till_back: { forth: false, till: true },
+};
+
+export class Jumps {
+  /** The next key is the character. */
+  private pending: (Jump & { readonly count: number }) | null = null;
+  private last: (Jump & { readonly char: string }) | null = null;
+
+  /** Where a key leads that a jump waits for: at most to where it began; null: none waits. */
+  typed(
+    text: LookText,
+    from: Point,
+    { key, modifiers }: { readonly key: string; readonly modifiers: readonly string[] },
+  ) {
+    const { pending } = this;
+    this.pending = null;
+    if (pending === null) return null;
+    if (modifiers.length > 0 || /^[A-Z]\w/.test(key)) return from;
+    this.last = { ...pending, char: key };
+    return jump(text, from, this.last, pending.count);
+  }
+
+  /** Where an action leads; null for one that is no jump. */
+  act(action: LookAction, text: LookText, from: Point, count: number): Point | null {
+    const { last } = this;
+    const begun = jumps[action];
+    if (begun !== undefined) this.pending = { ...begun, count };
+    if (action === "bracket") return matching(text, from);
+    if (begun === undefined && action !== "jump_again" && action !== "jump_reverse") return null;
+    if (begun !== undefined || last === null) return from;
+    return jump(text, from, { ...last, forth: last.forth === (action === "jump_again") }, count);
+  }
+}
+
+function jump(
+  text: LookText,
+  from: Point,
+  { forth, till, char }: Jump & { readonly char: string },
+  count: number,
+): Point {
+  const cells = text.cells(from.line);
+  const step = forth ? 1 : -1;
+  let found = from.col;
+  for (let done = 0; done < count; done++) {
+    let at = found + step * (till && done === 0 ? 2 : 1);
+    while (at >= 0 && at < cells.length && cells[at]?.text !== char) at += step;
+    if (at < 0 || at >= cells.length) return from;
+    found = at;
+  }
+  return { line: from.line, col: found - (till ? step : 0) };
+}
+
+const OPEN = "([{";
+const CLOSE = ")]}";
+/** Lines that are looked through for a bracket. */
+const MAX_LINES = 10_000;
+
+/** The bracket that matches the one under the cursor, or the next one in its line. */
+function matching(text: LookText, from: Point): Point {
+  const cells = text.cells(from.line);
+  let col = from.col;
+  while (col < cells.length && !isBracket(cells[col]?.text)) col++;
+  const bracket = cells[col]?.text ?? "";
+  if (!isBracket(bracket)) return from;
+  const forth = OPEN.includes(bracket);
+  const other = forth ? CLOSE[OPEN.indexOf(bracket)] : OPEN[CLOSE.indexOf(bracket)];
+  const step = forth ? 1 : -1;
+  let depth = 0;
+  for (let line = from.line; line >= text.first && line <= text.last; line += step) {
+    if (Math.abs(line - from.line) > MAX_LINES) break;
+    const row = text.cells(line);
+    for (let at = line === from.line ? col : forth ? 0 : row.length - 1; at >= 0 && at < row.length; at += step) {
+      if (row[at]?.text === bracket) depth++;
+      else if (row[at]?.text === other && --depth === 0) return { line, col: at };
+    }
+  }
+  return from;
+}
+
+function isBracket(char: string | undefined): boolean {
+  return char !== undefined && char !== "" && (OPEN + CLOSE).includes(char);
+}
+
+/** The word under the cursor, or the next one in its line; empty: none. */
+export function wordAt(text: LookText, { line, col }: Point): string {
+  const cells = text.cells(line);
+  const isWord = (at: number): boolean => /[\p{L}\p{N}\p{M}_]/u.test(cells[at]?.text ?? "");
+  let from = col;
+  while (from < cells.length && !isWord(from)) from++;
+  while (from > 0 && isWord(from - 1)) from--;
+  let to = from;
+  while (to < cells.length && isWord(to)) to++;
+  return textOf(cells, from, to);
+}
