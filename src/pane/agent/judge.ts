@@ -18,6 +18,8 @@ const PAUSE_MS = 1_200;
 export const REST_MS = 3_000;
 /** The same for an agent whose hooks reported work, in ms: input may have interrupted it. */
 const INTERRUPTED_MS = 5_000;
+/** The same without input, in ms: agents that work redraw, and a hook that ends a turn can be lost. */
+const HOOKS_STOPPED_MS = 300_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
 export interface Told {
@@ -94,7 +96,12 @@ export function judge(known: AgentKnowledge, now: number, was: AgentState): Judg
     case "working": {
       if (isNews && announced.state !== "working") return announced;
       const restAt = Math.max(known.inputAt, known.outputAt) + INTERRUPTED_MS;
-      if (known.inputAt <= at) return { ...told, until: Infinity };
+      if (known.inputAt <= at) {
+        const stoppedAt = Math.max(known.outputAt, at) + HOOKS_STOPPED_MS;
+        if (now < stoppedAt || !known.isAtRest) return { ...told, until: Math.max(stoppedAt, now + WORK_MS) };
+        const why = "its hooks reported work and then stopped coming; it waits for a key";
+        return { state: "needs_input", source: "program", why, until: Infinity };
+      }
       if (now < restAt || !known.isAtRest) return { ...told, until: Math.max(restAt, now + WORK_MS) };
       const seen = "its hooks reported work; it received input since and is at rest";
       return { state: "needs_input", source: "program", why: seen, until: Infinity };

@@ -490,3 +490,20 @@ test("transcripts: messages of each form, and nothing of a link, a pipe or anoth
   expect(readTranscript(join(dir, "huge.jsonl"))).toMatchObject({ isCut: true, messages: [{ text: "end" }] });
   rmSync(dir, { recursive: true });
 });
+
+test("a hook that stopped coming is noticed: a working agent that waits for a key, silent for minutes", () => {
+  const pane = new FakePane();
+  pane.run(process(20, 10, "claude"));
+  pane.hook("claude", "UserPromptSubmit");
+  pane.clock.pass(290_000);
+  expect(pane.state).toBe("working");
+  pane.print(1_000);
+  pane.clock.pass(290_000);
+  expect(pane.state).toBe("working");
+  pane.clock.pass(15_000);
+  expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
+  expect(pane.watch.info?.why).toContain("stopped coming");
+  expect(pane.told.at(-1)?.state).toBe("needs_input");
+  pane.hook("claude", "Stop");
+  expect(pane.state).toBe("done");
+});
