@@ -29,7 +29,7 @@ export function conditionOf(word: string): ConditionInput {
     case "agent":
       return { type: "agent", state: agentState(value) };
     case "port":
-      return { type: "port", port: port(value) };
+      return { type: "port", ...(value === "free" ? {} : { port: port(value) }) };
     case "any-port":
       return { type: "port", port: port(value), any_owner: true };
   }

@@ -22,6 +22,8 @@ const longestSessionSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
 /** Replaces the home directory of a user without one; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
+/** The ports that sessions of this machine have on lease, of all instances. */
+const portsDir = "ports.d";
 
 /** One instance's name and paths. Every …Socket is a Unix socket. */
 export interface Instance {
@@ -213,6 +215,10 @@ export function checkRuntimeDir(instance: Instance): boolean {
 /** Creates the runtime directory and the registry's directories if they are missing, and checks them. */
 export function prepareRuntimeDir(instance: Instance): void {
   for (const path of [instance.runtimeDir, instance.sessionsDir, instance.namesDir]) ensureOwnDir(path);
+}
+
+export function leasedPortsDir({ runtimeDir }: Instance): string {
+  return join(runtimeDir, portsDir);
 }
 
 /** Whether persistent files are in the runtime directory, since this user has no directory for them. */

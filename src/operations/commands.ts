@@ -23,6 +23,7 @@ import {
 import { RunStepsSchema } from "../protocol/dialog.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
+import { FreePortField } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
@@ -47,6 +48,7 @@ const MaxBytesField = v.optional(
 
 /** Makes a session for the call if it does not exist. */
 const creationFields = {
+  port: FreePortField,
   create: v.optional(
     v.pipe(v.boolean(), v.description("create the session, with a shell, if it does not exist")),
     false,
@@ -232,6 +234,7 @@ export const commandOperations = [
         ),
         "none",
       ),
+      port: FreePortField,
       cwd: v.optional(v.pipe(v.string(), v.description("directory to run in"))),
       env: v.optional(
         v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones")),

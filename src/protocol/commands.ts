@@ -138,6 +138,8 @@ export const ExecResultSchema = v.object({
   session: v.string(),
   ...v.partial(v.omit(StepResultSchema, ["name", "session"])).entries,
   steps: v.optional(v.array(StepResultSchema)),
+  /** With port: the one that the new session has, in PORT. */
+  free_port: v.optional(v.pipe(v.number(), v.description("the port on lease of a session that was made for it"))),
   warnings: v.optional(v.array(v.string())),
 });
 export type ExecResult = v.InferOutput<typeof ExecResultSchema>;

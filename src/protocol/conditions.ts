@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
 import { AskResultSchema } from "./ask-result.ts";
 import { CommandRecordSchema } from "./commands.ts";
+import { WshError } from "./errors.ts";
 import { SessionStateSchema } from "./session.ts";
 
 /** Longest wait or silence; larger values are capped without notice (docs/protocol.md, Conventions). */
@@ -59,7 +60,15 @@ const options = [
   v.object({ type: v.literal("agent"), state: v.picklist(agentStates) }),
   v.object({
     type: v.literal("port"),
-    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
+    port: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(1),
+        v.maxValue(65_535),
+        v.description("TCP (default: the one that the session has on lease)"),
+      ),
+    ),
     any_owner: v.optional(
       v.pipe(v.boolean(), v.description("accept any listener, such as docker's; otherwise only the command's own")),
     ),
@@ -89,12 +98,23 @@ export type Condition =
   | { readonly type: "agent"; readonly state: AgentState }
   | { readonly type: "port"; readonly port: number; readonly anyOwner: boolean };
 
-/** Converts both notations of a condition to one form. */
-export function condition(input: ConditionInput): Condition {
+/** The conversion for a session. @param leased the port that it has on lease */
+export function conditionsFor(leased: number | null): (input: ConditionInput) => Condition {
+  return (input) => condition(input, leased);
+}
+
+/** Converts both notations of a condition to one form. @throws WshError invalid_request: a lease that there is not */
+function condition(input: ConditionInput, leased: number | null): Condition {
   if (input === "idle") return { type: input, ms: DEFAULT_IDLE_MS };
   if (typeof input === "string") return { type: input };
   if (input.type === "regex") return { type: "regex", pattern: input.pattern, flags: input.flags ?? "" };
-  if (input.type === "port") return { type: "port", port: input.port, anyOwner: input.any_owner ?? false };
+  if (input.type === "port") {
+    const { port = leased, any_owner: anyOwner = false } = input;
+    if (port !== null) return { type: "port", port, anyOwner };
+    throw new WshError("invalid_request", "the session has no port on lease: say which is meant", {
+      hint: 'A session is made with one by port: "free".',
+    });
+  }
   return input;
 }
 

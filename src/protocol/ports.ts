@@ -2,6 +2,9 @@
 import * as v from "valibot";
 import { visible } from "./visible.ts";
 
+/** Names the port that a session has on lease, besides PORT, which programs read and may change. */
+export const PORT_VARIABLE = "WSH_PORT";
+
 export const PortHolderSchema = v.object({
   port: v.number(),
   addresses: v.pipe(v.array(v.string()), v.description("as 127.0.0.1, 0.0.0.0 or ::")),

@@ -181,6 +181,7 @@ export const SessionInfoSchema = v.object({
   windows: v.array(WindowInfoSchema),
   owner: v.optional(v.pipe(OwnerSchema, v.description("who made it; absent: unknown"))),
   worktree: v.optional(v.pipe(WorktreeSchema, v.description("the git worktree in which it runs; absent: none"))),
+  port: v.optional(v.pipe(v.number(), v.description("the TCP port that it has on lease; absent: none"))),
   crashed: v.optional(
     v.pipe(CrashInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
   ),
@@ -252,6 +253,14 @@ export const PlaceSchema = v.strictObject({
 export type PlacementRule = v.InferOutput<typeof PlaceSchema>;
 
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
+/** A port for what the session serves. */
+export const FreePortField = v.optional(
+  v.pipe(
+    v.picklist(["free"]),
+    v.description("with a new session: give it a free TCP port, in PORT, that no other session gets while it lives"),
+  ),
+);
+
 export const CreateSessionSchema = v.object({
   name: v.optional(
     v.nullable(v.pipe(v.string(), v.description("1 to 64 characters without : / ~ (default: the next free number)"))),
@@ -293,6 +302,7 @@ export const CreateSessionSchema = v.object({
       ),
     ),
   ),
+  port: FreePortField,
   private: v.optional(
     v.pipe(v.boolean(), v.description("keep nothing of the session on disk, and its commands out of the history")),
   ),

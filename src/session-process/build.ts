@@ -19,11 +19,13 @@ import { checkRequest } from "../pane/spawn-plan.ts";
 import type { OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
+import { PORT_VARIABLE } from "../protocol/ports.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import { isNotify, type Wanted } from "../protocol/wanted.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
 import { linkAll, releasePane } from "../registry/panes.ts";
+import { leasePort } from "../registry/port-lease.ts";
 import type { Claim } from "../registry/register.ts";
 import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
 import { parseKept } from "../session/drawing/kept.ts";
@@ -77,7 +79,8 @@ interface FirstPane {
 }
 
 /** @throws WshError of sessions.create; nothing is left behind then */
-export async function buildSession(options: BuildOptions): Promise<BuiltSession> {
+export async function buildSession(given: BuildOptions): Promise<BuiltSession> {
+  const options = { ...given, spec: withPort(given) };
   const { spec } = options;
   const branch = spec.create.worktree ?? null;
   if (branch === null) return build(options, spec.restored?.worktree ?? null);
@@ -90,6 +93,15 @@ export async function buildSession(options: BuildOptions): Promise<BuiltSession>
     await made.discard();
     throw error;
   }
+}
+
+/** The port on lease is in the environment of every program. A restored session has its own again, if it is free. */
+function withPort({ spec, instance }: BuildOptions): SessionSpec {
+  const { create, restored } = spec;
+  const before = restored?.run === true ? create.env?.[PORT_VARIABLE] : undefined;
+  if (create.port !== "free" && before === undefined) return spec;
+  const port = String(leasePort(instance, before === undefined ? undefined : Number(before)));
+  return { ...spec, create: { ...create, env: { ...create.env, PORT: port, [PORT_VARIABLE]: port } } };
 }
 
 async function build(options: BuildOptions, worktree: Worktree | null): Promise<BuiltSession> {

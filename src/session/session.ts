@@ -12,6 +12,7 @@ import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
+import { PORT_VARIABLE } from "../protocol/ports.ts";
 import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
@@ -271,8 +272,15 @@ export class Session<P extends PaneRef = PaneRef> {
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
       ...defined({ owner: this.options.owner, worktree: this.options.worktree, crashed: this.options.crashed }),
+      ...defined({ port: this.port ?? undefined }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
+  }
+
+  /** The TCP port that it has on lease; null: none. */
+  get port(): number | null {
+    const port = this.options.env?.[PORT_VARIABLE];
+    return port === undefined ? null : Number(port);
   }
 
   /** The git worktree in which it runs; null: none. */

@@ -139,6 +139,39 @@ describe("whose port it is", () => {
     expect((await wsh.run("ports", String(freePort()))).code).toBe(1);
   });
 
+  test("a session has a free port on lease, which no other gets, and its lease is what is waited for", async () => {
+    const command = serve(0).replace("port:0", "port:Number(process.env.PORT)");
+    const both = await Promise.all(
+      [0, 1].map(() => start("/exec", { command, port: "free", until: [{ type: "port" }] })),
+    );
+    const ports = both.map(({ free_port }) => free_port);
+    expect(new Set(ports).size).toBe(2);
+    for (const answer of both) {
+      expect(answer).toMatchObject({ decided_by: "port", port: { port: answer.free_port } });
+      await http.kill(answer.session);
+    }
+    const made = await start("/sessions/leased/exec", {
+      create: true,
+      port: "free",
+      command: "echo $PORT",
+      background: false,
+    });
+    expect(made.output).toBe(`${made.free_port}`);
+    expect((await http.list()).find(({ name }) => name === "leased")?.port).toBe(made.free_port);
+    const pane = await wsh.ok("split", "leased", "--", "echo inside=$PORT; sleep 60");
+    expect(pane).not.toBe("");
+    await http.kill("leased");
+    await wsh.session("none");
+    const refused = await http.post("/sessions/none/exec", { command: "true", port: "free" });
+    expect(refused.body).toMatchObject(failure("invalid_request"));
+    expect((await http.post("/sessions/none/wait", { any_of: [{ type: "port" }] })).body).toMatchObject(
+      failure("invalid_request"),
+    );
+    await wsh.ok("kill", "none");
+    const out = await wsh.ok("exec", "--port", "free", "--", "echo $PORT");
+    expect(Number(out)).toBeGreaterThanOrEqual(20_000);
+  });
+
   test("a command that ends the old server first gets the port", async () => {
     const port = freePort();
     const old = await start("/exec", { command: serve(port), ...onPort(port) });

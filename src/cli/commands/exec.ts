@@ -72,6 +72,7 @@ export function register(program: Command): void {
     .option("--resume <id>", "with NAME: resume waiting for a command or request")
     .option("--cwd <dir>", "without NAME or with --create: start directory")
     .option("--env <name=value>", "the same: a variable (repeatable)", collect)
+    .addOption(new Option("--port <free>", "the same: a free TCP port of its own, in PORT").choices(["free"]))
     .option("-i, --stdin", "without NAME: pass standard input to the command")
     .option("--pipeline", "each word is a command that reads the previous one")
     .option("--show", "run in a pane beside NAME's, or beside this one")
@@ -97,8 +98,8 @@ export function register(program: Command): void {
       checkOptions(options, options.show === true ? {} : { session: name ?? undefined });
       if (options.show === true) return execShown(instance, name, text, options);
       if (name === null) return execFresh(instance, text, options);
-      if (options.create !== true && (options.cwd !== undefined || options.env !== undefined)) {
-        throw new UsageError("with NAME, --cwd and --env need --create");
+      if (options.create !== true && (options.cwd ?? options.env ?? options.port) !== undefined) {
+        throw new UsageError("with NAME, --cwd, --env and --port need --create");
       }
       const { session: open, place } =
         options.create === true
@@ -235,6 +236,7 @@ export async function execFresh(
       env: { ...NO_PAGERS, ...variables(options.env ?? []) },
       rows: 24,
       cols: 80,
+      ...defined({ port: options.port }),
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
       ...start,
       command,

@@ -27,6 +27,7 @@ interface NewOptions {
   readonly size?: string;
   readonly private?: boolean;
   readonly worktree?: string;
+  readonly port?: "free";
   readonly layout?: string;
   readonly place?: readonly string[];
   readonly json?: boolean;
@@ -53,6 +54,7 @@ export function register(program: Command): void {
       "--worktree <branch>",
       "run in a git worktree of this branch, made if missing, removed with the session when clean",
     )
+    .addOption(new Option("--port <free>", "give it a free TCP port of its own, in PORT").choices(["free"]))
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
@@ -173,7 +175,7 @@ async function newByLayout(
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
-  const { cwd, shell, tag = [], env, size, worktree, private: isPrivate } = options;
+  const { cwd, shell, tag = [], env, size, worktree, port, private: isPrivate } = options;
   if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
   return {
     name: name ?? null,
@@ -182,7 +184,7 @@ function createOf(name: string | undefined, after: readonly string[] | null, opt
     shell: shell ?? null,
     tags: [...tag],
     env: env === undefined ? null : variables(env),
-    ...defined({ worktree }),
+    ...defined({ worktree, port }),
     ...(isPrivate === true ? { private: true } : {}),
     ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
   };

@@ -8,6 +8,7 @@ import type { CreationOptions } from "./open-or-create.ts";
 export type PipelineStep = Omit<StepResult, "name">;
 
 export interface ExecOptions extends FilterOptions {
+  readonly port?: "free";
   /** The output is printed at the end, as filtered. */
   readonly isFiltered?: boolean;
   readonly timeout?: number;

@@ -17,7 +17,7 @@ export interface CreationOptions {
 export async function openOrCreate(
   instance: Instance,
   name: string,
-  { cwd, env }: { readonly cwd?: string; readonly env?: readonly string[] },
+  { cwd, env, port }: { readonly cwd?: string; readonly env?: readonly string[]; readonly port?: "free" },
 ): Promise<{ readonly session: SessionClient; readonly place: CreationOptions }> {
   const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
   const variablesOf = env === undefined ? null : variables(env);
@@ -31,7 +31,7 @@ export async function openOrCreate(
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
   try {
-    await make(instance, name, cwd, variablesOf);
+    await make(instance, name, cwd, variablesOf, port);
     return { session: await open(), place: {} };
   } catch (thrown) {
     // Another caller made it meanwhile.
@@ -46,16 +46,17 @@ async function make(
   name: string,
   cwd: string | undefined,
   env: Readonly<Record<string, string>> | null,
+  port: "free" | undefined,
 ): Promise<void> {
   const { machine, target } = parsePlace(name);
   const size = { rows: 24, cols: 80 };
   if (machine === null) {
-    const create = { name, command: null, shell: null, tags: [], ...size, cwd: cwd ?? null, env };
+    const create = { name, command: null, shell: null, tags: [], ...size, cwd: cwd ?? null, env, ...defined({ port }) };
     await startSession(instance, create, "number");
     return;
   }
   const { startThere } = await import("./start-there.ts");
-  const place = { ...defined({ cwd }), ...(env === null ? {} : { env }) };
+  const place = { ...defined({ cwd, port }), ...(env === null ? {} : { env }) };
   // With a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });
 }

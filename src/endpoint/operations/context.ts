@@ -32,6 +32,8 @@ export interface HandlerContext {
   readonly notice: Notice;
   /** The program that listens on a port, if the caller may know of it. */
   holderOf(port: number): PortHolder | null;
+  /** The port that the session has on lease; null: none. */
+  readonly leasedPort: number | null;
   /** Unix time in ms after which nothing is begun. */
   readonly deadline?: number;
   /** The target as the caller wrote it; absent when the connection determines it. */

@@ -8,7 +8,7 @@ import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, TargetField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
-const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
+const { mode, show, beside, keep, port, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
 /** How long a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
 const ASKING_MS = 5_000;
 /** Default bytes of output a command, in UTF-8: 1,000 tokens, and less of each of several at once. */
@@ -52,6 +52,7 @@ export const exec = tool({
     show,
     beside,
     keep,
+    port,
     cwd,
     env,
     stdin,
@@ -92,9 +93,10 @@ export const exec = tool({
     show: { type: "boolean", description: "parallel: in panes beside the person" },
     beside: { type: "string", description: "show: beside this pane" },
     keep: { enum: ["none", "failed", "all"], description: "show: panes kept at their end" },
-    cwd: { type: "string", description: "default: yours; with session: of a created one" },
+    port: { const: "free", description: "a new session: a free port of its own, in PORT" },
+    cwd: { type: "string", description: "default: yours; with session: a created one" },
     env: { type: "object", description: "variables, as cwd" },
-    stdin: { type: "string", description: "no session: standard input" },
+    stdin: { type: "string", description: "no session: its input" },
   },
   output: execOutput,
   waits: true,
@@ -109,6 +111,7 @@ export const exec = tool({
       show,
       beside,
       keep,
+      port,
       cwd,
       env,
       stdin,
@@ -122,14 +125,26 @@ export const exec = tool({
     const modes = { parallel: mode === "parallel", pipeline: mode === "pipeline", keep: keep !== "none" };
     requireCombinable({ session, clear_line, create, typed, integrate, stdin, show, beside, ...modes });
     if (session === undefined) {
-      const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, show, beside, keep, asking_ms: ASKING_MS };
+      const fields = {
+        ...rest,
+        output_limit: limit,
+        port,
+        cwd,
+        env,
+        stdin,
+        mode,
+        show,
+        beside,
+        keep,
+        asking_ms: ASKING_MS,
+      };
       if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields), cwd);
       const isFiltered = [rest, ...(rest.steps ?? [])].some(({ grep, head, tail }) => grep ?? head ?? tail);
       const end = isFiltered || asked !== undefined ? {} : { tail: PARALLEL_TAIL };
       const result = await ask("exec.fresh", { ...fields, ...end, output: rest.output ?? "on_failure" });
       return shownParallel(result, rest.steps, cwd);
     }
-    const atPrompt = { clear_line, create, cwd, env, typed, integrate, asking_ms: ASKING_MS };
+    const atPrompt = { clear_line, create, port, cwd, env, typed, integrate, asking_ms: ASKING_MS };
     return shownExec(await ask("exec", { ...rest, ...atPrompt, output_limit: limit }, session));
   },
 });

@@ -11,6 +11,7 @@ const {
   name_prefix: _prefix,
   stdin: _stdin,
   private: _private,
+  port: _port,
   ...createFields
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);

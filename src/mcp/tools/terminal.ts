@@ -10,7 +10,7 @@ import { done, TargetField, tool } from "./tool.ts";
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
 const screen = inputSchema("screen.get").entries;
-const { output_limit, include, format: _styled, tail, ...run } = inputSchema("run").entries;
+const { output_limit, include, format: _styled, tail, port: _port, ...run } = inputSchema("run").entries;
 const { format: _format, ...scrollback } = inputSchema("scrollback.get").entries;
 const { screen: _screen, since: _since, ...ran } = outputSchema("run").entries;
 

@@ -43,17 +43,21 @@ export async function createMissing(
 ): Promise<Made | null> {
   if ((name !== "exec" && name !== "run") || context.caller.only !== undefined || !wantsSession(input)) return null;
   const { session } = context;
-  const { cwd, env } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
+  const { cwd, env, port } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
   try {
     await proxies.find(session);
     return null;
   } catch (thrown) {
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
-  const place = { cwd: cwd ?? null, env: name === "exec" ? { ...NO_PAGERS, ...env } : (env ?? null) };
+  const place = {
+    ...defined({ port }),
+    cwd: cwd ?? null,
+    env: name === "exec" ? { ...NO_PAGERS, ...env } : (env ?? null),
+  };
   const { once, ...asked } = context;
   const own = once === undefined ? asked : { ...asked, once: partOf(once, "create") };
-  const { cwd: _cwd, env: _env, ...rest } = input;
+  const { cwd: _cwd, env: _env, port: _port, ...rest } = input;
   try {
     const { id } = await create(parse(inputSchema("sessions.create"), { name: session, ...place }), own);
     return { rest, id };
@@ -63,7 +67,9 @@ export async function createMissing(
   }
 }
 
-function wantsSession(input: unknown): input is { readonly cwd?: unknown; readonly env?: unknown } {
+function wantsSession(
+  input: unknown,
+): input is { readonly cwd?: unknown; readonly env?: unknown; readonly port?: unknown } {
   return typeof input === "object" && input !== null && "create" in input && input.create !== false;
 }
 
@@ -91,7 +97,10 @@ export async function inMade(
       caller,
       ...defined({ signal: from.signal }),
     });
-    return { ...((await proxy.request(name, made.rest, from)) as object), ...(isOwn ? { created: true } : {}) };
+    return {
+      ...((await proxy.request(name, made.rest, from)) as object),
+      ...(isOwn ? { created: true, ...defined({ free_port: proxy.info.port }) } : {}),
+    };
   } catch (thrown) {
     const { code } = WshError.from(thrown);
     if (WRONG.has(code) && isOwn && !shared.has(proxy))

@@ -16,7 +16,7 @@ import {
   type StepResult,
   stepsOf,
 } from "../../protocol/commands.ts";
-import { type ConditionInput, condition, splitConditions } from "../../protocol/conditions.ts";
+import { type ConditionInput, conditionsFor, splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { ownerOf } from "../../protocol/owner.ts";
@@ -105,7 +105,7 @@ async function waitForProgram(
   const since =
     typeof given === "object" ? (given[context.session] ?? given[pane.id] ?? given[context.sessionId]) : given;
   const unsaved = unsavedSince(pane.text, since);
-  const anyOf = program.map(condition);
+  const anyOf = program.map(conditionsFor(context.leasedPort));
   const { signal } = context;
   const isGone = since !== undefined && droppedSince(pane, since, 0) > 0;
   const stored = isGone ? await searchStored(pane, anyOf, since, signal) : { outcome: null, looked: 0 };
@@ -148,6 +148,9 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   const filters = await stepFilters(input, asked);
   const { signal } = context;
   requireOwnPlace(pane, context.session, input);
+  if (input.port !== undefined && context.leasedPort === null) {
+    throw new WshError("invalid_request", `'port' is for a new session: '${context.session}' exists, without one`);
+  }
   const witness = witnessOf(pane);
   const outcome = await pane.commands.exec({
     steps: asked,
@@ -156,7 +159,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     askingMs: input.asking_ms,
     onTimeout: input.on_timeout,
     background: input.background || input.until !== undefined,
-    until: input.until?.map(condition),
+    until: input.until?.map(conditionsFor(context.leasedPort)),
     typed: input.typed,
     integrate: input.integrate,
     clearLine: input.clear_line,
@@ -201,7 +204,10 @@ async function processWait(
   const leavesAsking = input.asking_ms !== undefined && input.on_timeout === "leave" && until === undefined;
   using _asking = leavesAsking ? pane.commands.whenAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
   const waited = await pane.commands.wait({
-    anyOf: [...(until ?? []).map(condition), { type: until === undefined ? "exited" : "command_finished" }],
+    anyOf: [
+      ...(until ?? []).map(conditionsFor(context.leasedPort)),
+      { type: until === undefined ? "exited" : "command_finished" },
+    ],
     commandId: until === undefined ? undefined : started?.id,
     since: until === undefined ? undefined : started?.output_start,
     maxWaitMs: input.max_wait_ms,

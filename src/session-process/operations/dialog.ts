@@ -10,7 +10,7 @@ import { joined, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { Caller } from "../../protocol/caller.ts";
-import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { type Condition, ConditionSchema, conditionsFor, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { decodeFor, typeInto } from "./typing.ts";
@@ -32,21 +32,29 @@ interface Step {
   readonly find: Finder | null;
 }
 
-/** @param inTime called before the first byte is typed: throws when it is too late */
+type ToCondition = ReturnType<typeof conditionsFor>;
+
+export interface DialogPort {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  readonly leasedPort: number | null;
+  /** Called before the first byte is typed: throws when it is too late. */
+  readonly inTime: () => void;
+}
+
 export async function runDialog(
   pane: Pane,
   input: ParsedInput<"run">,
-  caller: Caller,
-  signal: AbortSignal,
-  inTime: () => void,
+  { caller, signal, leasedPort, inTime }: DialogPort,
 ): Promise<DialogEnd> {
+  const toCondition = conditionsFor(leasedPort);
   const { terminal, commands } = pane;
   let isBegun = false;
   const begin = (): void => {
     if (!isBegun) inTime();
     isBegun = true;
   };
-  const steps = await checked(pane, input);
+  const steps = await checked(pane, input, toCondition);
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
   await commands.promptShown(signal);
@@ -66,7 +74,7 @@ export async function runDialog(
     });
   const nothing = { text: new Uint8Array(), enter: null };
   const ended = async (since: number | undefined): Promise<DialogEnd> => {
-    const anyOf = [...(input.until ?? []).map(condition), ...ENDS];
+    const anyOf = [...(input.until ?? []).map(toCondition), ...ENDS];
     const until = await commands.wait({ anyOf, since: since ?? from, maxWaitMs: left(), signal });
     if (until.decidedBy === "cancelled") throw cancelled();
     const outcome = await run(nothing, 0);
@@ -120,7 +128,7 @@ function cancelled(): WshError {
 }
 
 /** Every step, checked: keys, conditions and patterns. @throws WshError invalid_request, unknown_key, payload_too_large */
-async function checked(pane: Pane, input: ParsedInput<"run">): Promise<readonly Step[]> {
+async function checked(pane: Pane, input: ParsedInput<"run">, toCondition: ToCondition): Promise<readonly Step[]> {
   const first: RunStep = { input: input.input, keys: input.keys, submit: input.submit };
   const isTyped = input.input !== "" || input.keys !== undefined || input.submit;
   const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
@@ -130,16 +138,16 @@ async function checked(pane: Pane, input: ParsedInput<"run">): Promise<readonly 
     if (step.expect === undefined && bytes.length === 0) {
       throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
     }
-    const expected = step.expect === undefined ? null : conditionOf(step.expect);
+    const expected = step.expect === undefined ? null : conditionOf(step.expect, toCondition);
     steps.push({ given: step, expected, find: await finderOf(expected) });
   }
   return steps;
 }
 
 /** A text that is not the name of a condition is awaited as text. */
-function conditionOf(expect: NonNullable<RunStep["expect"]>): Condition {
+function conditionOf(expect: NonNullable<RunStep["expect"]>, toCondition: ToCondition): Condition {
   const parsed = v.safeParse(ConditionSchema, expect);
-  return parsed.success ? condition(parsed.output) : { type: "text", text: String(expect) };
+  return parsed.success ? toCondition(parsed.output) : { type: "text", text: String(expect) };
 }
 
 function finderOf(expected: Condition | null): Promise<Finder> | Finder | null {

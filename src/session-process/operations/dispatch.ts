@@ -232,6 +232,7 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
       return keepImage(parts.instance, bytes, format);
     },
     ...defined({ target, deadline }),
+    leasedPort: session.port,
     holderOf(port) {
       const { only } = caller;
       return listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;

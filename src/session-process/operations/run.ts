@@ -21,14 +21,14 @@ const COMMAND_LENGTH = 200;
 export async function run(
   pane: Pane,
   input: ParsedInput<"run">,
-  { signal, session, deadline, caller }: HandlerContext,
+  { signal, session, deadline, caller, leasedPort }: HandlerContext,
 ): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
   requireOwnPlace(pane, session, input);
   const { outcome, until, unmet } =
     input.steps === undefined && input.until === undefined
       ? { outcome: await runOnce(pane, input, caller, signal, deadline), until: null, unmet: null }
-      : await runDialog(pane, input, caller, signal, () => requireInTime(deadline));
+      : await runDialog(pane, input, { caller, signal, leasedPort, inTime: () => requireInTime(deadline) });
   const { command, output, prompt } = outcome;
   const disorder = await terminal.atRest(() => disorderWarnings(terminal, outcome.state.state));
   const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since), ...disorder];

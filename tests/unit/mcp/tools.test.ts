@@ -52,7 +52,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_input_mode: "focus? lease_ms=120000 mode? read? session since? unfocus? wait_ms=0",
     wsh_screen_mode: "action? session",
     wsh_exec:
-      'background? beside? clear_line? command? context? create? cwd? env? grep? head? integrate? keep? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit? session? show? stdin? steps? stop_on_error=true tail? typed? until?',
+      'background? beside? clear_line? command? context? create? cwd? env? grep? head? integrate? keep? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit? port? session? show? stdin? steps? stop_on_error=true tail? typed? until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
     wsh_get_output:
       'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? raw? session since? tail?',

@@ -142,6 +142,7 @@ async function runInOwnSession(
       shell: null,
       if_exists: "error",
       name_prefix: "exec-",
+      ...defined({ port: input.port }),
       ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
     },
     context,
@@ -149,5 +150,5 @@ async function runInOwnSession(
   );
   const result = await awaitStep(await proxies.find(info.id), input, step, waitMs, context, { session: info.name });
   const warnings = [...(info.warnings ?? []), ...(result.warnings ?? [])];
-  return warnings.length === 0 ? result : { ...result, warnings };
+  return { ...result, ...defined({ free_port: info.port }), ...(warnings.length === 0 ? {} : { warnings }) };
 }
