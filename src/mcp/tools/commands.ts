@@ -64,11 +64,11 @@ export const exec = tool({
       items: { type: "object" },
       description: "{command, name?, grep?, context?, head?, tail?, output?}",
     },
-    stop_on_error: { type: "boolean", default: true, description: "skip the steps after a failed one" },
+    stop_on_error: { type: "boolean", default: true, description: "skip steps after a failed one" },
     grep: { type: "string", description: "only matching lines (RE2), numbered" },
     context: { type: "integer", description: "lines around a match" },
     until: { ...conditions, description: "with background: conditions as of wsh_wait" },
-    max_wait_ms: { type: "integer", default: 30_000, description: "longest wait in all, up to 300000" },
+    max_wait_ms: { type: "integer", default: 30_000, description: "longest wait, up to 300000" },
     background: { type: "boolean", description: "answer at once, or with until" },
     on_timeout: {
       enum: ["leave", "interrupt", "kill"],
@@ -81,10 +81,10 @@ export const exec = tool({
       type: "integer",
       description: `bytes of output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES})`,
     },
-    create: { type: "boolean", description: "make the session, with a shell, if it does not exist" },
-    clear_line: { type: "boolean", description: "discard the text at the prompt" },
-    typed: { enum: ["sh", "fish"], description: "type into a nested shell of this syntax (ssh, container)" },
-    integrate: { enum: ["bash", "zsh", "fish"], description: "integrate the nested shell of this kind first" },
+    create: { type: "boolean", description: "make the session, with a shell, if missing" },
+    clear_line: { type: "boolean", description: "discard text at the prompt" },
+    typed: { enum: ["sh", "fish"], description: "type into a nested shell (ssh, container)" },
+    integrate: { enum: ["bash", "zsh", "fish"], description: "integrate the nested shell first" },
     mode: {
       enum: ["sequence", "parallel", "pipeline"],
       default: "sequence",
@@ -93,8 +93,13 @@ export const exec = tool({
     show: { type: "boolean", description: "parallel: in panes beside the person" },
     beside: { type: "string", description: "show: beside this pane" },
     keep: { enum: ["none", "failed", "all"], description: "show: panes kept at their end" },
+<<<<<<< HEAD
     port: { const: "free", description: "a new session: a free port of its own, in PORT" },
     cwd: { type: "string", description: "default: yours; with session: a created one" },
+=======
+    port: { const: "free", description: "new session: a free port, in PORT" },
+    cwd: { type: "string", description: "default: yours; with session: a created one" },
+>>>>>>> 163acc90 (The tool to run commands offers the port within its budget)
     env: { type: "object", description: "variables, as cwd" },
     stdin: { type: "string", description: "no session: its input" },
   },
