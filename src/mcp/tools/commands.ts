@@ -93,13 +93,8 @@ export const exec = tool({
     show: { type: "boolean", description: "parallel: in panes beside the person" },
     beside: { type: "string", description: "show: beside this pane" },
     keep: { enum: ["none", "failed", "all"], description: "show: panes kept at their end" },
-<<<<<<< HEAD
-    port: { const: "free", description: "a new session: a free port of its own, in PORT" },
-    cwd: { type: "string", description: "default: yours; with session: a created one" },
-=======
     port: { const: "free", description: "new session: a free port, in PORT" },
     cwd: { type: "string", description: "default: yours; with session: a created one" },
->>>>>>> 163acc90 (The tool to run commands offers the port within its budget)
     env: { type: "object", description: "variables, as cwd" },
     stdin: { type: "string", description: "no session: its input" },
   },
