@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { drag, press, release } from "../support/mouse.ts";
 import { personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
+import { program } from "../support/wsh-program.ts";
 
 const PREFIX = "\x1c";
 
@@ -10,14 +11,15 @@ describe("a popup", () => {
   test("gets the keys, returns its program's exit code and what that wrote to its standard output", async () => {
     await using all = await personAt({ rows: 24, cols: 80, status: "auto" });
     const { person, wsh } = all;
-    person.type("wsh popup --width 40 --height 8 -- 'echo hi; read x; exit 7'; echo code $?\r");
+    const popup = `${program.join(" ")} popup`;
+    person.type(`clear; ${popup} --width 40 --height 8 -- 'echo hi; read x; exit 7'; echo code $?\r`);
     await person.sees(/^ {20}┏━ .* ━+┓$/m);
     // The program below keeps its size: no status line comes for a popup.
     await person.sees(/^ {20}┃hi {36}┃$/m);
     expect((await person.text()).split("\n")).toHaveLength(24);
     person.type("typed\r");
     await person.sees(/^code 7$/m);
-    person.type(`clear; wsh popup --print 'printf "draw "; read x </dev/tty; echo "got $x"' | tr a-z A-Z\r`);
+    person.type(`clear; ${popup} --print 'printf "draw "; read x </dev/tty; echo "got $x"' | tr a-z A-Z\r`);
     await until("the popup", async () => /"popup":true/.test(await wsh.ok("pane", "list", "dev", "--json")));
     person.type("this\r");
     await person.sees(/^DRAW GOT THIS$/m);
