@@ -78,6 +78,8 @@ test("the command line below an agent is that agent; people are not asked", asyn
   expect((await byAgent("agents", "--allow", "claude")).error).toContain("claude may not");
   for (const args of [
     ["token"],
+    ["open", "--print"],
+    ["fleet", "init"],
     ["forget", "--all", "-y"],
     ["history", "delete", "--all", "-y"],
     ["tmux", "kill-server"],

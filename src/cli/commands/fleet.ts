@@ -16,6 +16,7 @@ import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
+import { requirePerson } from "../session/client.ts";
 
 /** NATS's own port; an HTTPS port that needs no privileges; the port between servers. */
 const PORT = 4222;
@@ -74,6 +75,7 @@ export function register(program: Command): void {
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, word: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
+      if (action !== undefined && action !== "list") await requirePerson(instance, `wsh fleet ${action}`);
       switch (action) {
         case "init":
           return init(instance, word, options);

@@ -15,6 +15,7 @@ import { findSession } from "../../registry/registry.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
+import { requirePerson } from "../session/client.ts";
 import { tunnelLine } from "../tunnel.ts";
 
 /** Browsers that show a page in a window of its own (`--app`), where no key is the browser's. */
@@ -77,6 +78,8 @@ function sessionNamed(instance: Instance, target: string): string {
 }
 
 async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
+  // A page that has logged in is a person's.
+  await requirePerson(instance, "wsh open");
   const { startServer } = await import("../../launch/server.ts");
   await startServer(instance);
   try {
