@@ -295,7 +295,7 @@ export class LookBack {
       case "word_search_back":
         this.forth = action === "word_search_forth";
         this.search = this.searchFor(wordAt(text, cursor));
-        this.toMatch(true);
+        this.toMatch(this.forth);
         break;
       case "select_output": {
         const found = outputAt(text, cursor);
